@@ -1,4 +1,4 @@
-"""The embedded detector and field; programs under a sanitizer."""
+"""Fixtures for all tests: the embedded detector and field, and programs under a sanitizer."""
 
 import subprocess
 from collections.abc import Callable
@@ -15,13 +15,13 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with whole runs, the longest tests: what begins last should be short."""
+    """Begin with whole runs, the longest tests, so that the last tests to begin are short."""
     items.sort(key=lambda item: ROOT / "tests/runs" not in item.path.parents)
 
 
 @pytest.fixture
 def run_sanitized() -> Callable[[Path], str]:
-    """Run a program that was built with a sanitizer, in its folder; gives what it printed."""
+    """Run a program that was built with a sanitizer, in its folder; return its output."""
 
     def run(program: Path) -> str:
         options = {"TSAN_OPTIONS": "halt_on_error=1"}
@@ -59,5 +59,5 @@ def field(sources: DipoleSources) -> FieldMap:
 
 @pytest.fixture(scope="session")
 def source_copy(tmp_path_factory) -> Copy:
-    """Copy the package's sources, for changes."""
+    """A copy of the package's sources that tests may change."""
     return Copy(tmp_path_factory.mktemp("sources"))

@@ -1,4 +1,4 @@
-"""Changes of source texts: of a constant, or of what cannot change a result."""
+"""Change source texts: either a constant, or only what cannot change a result."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ KERNEL = PROJECT / "src/kernel"
 
 
 class Copy:
-    """The sources of the package, to be changed."""
+    """A copy of the package's sources that may be changed."""
 
     def __init__(self, folder):
         self.package = folder / "src/parkf"
@@ -33,7 +33,7 @@ class Copy:
         return {name: sources.code_of(name) for name in commands or sources.commands}
 
     def codes_with(self, path, text, *commands):
-        """Fingerprints with another text in a file."""
+        """Fingerprints of commands with another text in a file."""
         before = path.read_text()
         try:
             path.write_text(text)
@@ -42,12 +42,12 @@ class Copy:
             path.write_text(before)
 
     def edits(self, file):
-        """Changes of a module of the package."""
+        """Possible changes of a module of the package."""
         return Edits((self.package / file).read_text())
 
 
 class Edits:
-    """Changes of a module.
+    """Possible changes of a module.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Edits:
         self.tree = ast.parse(text)
 
     def functions(self):
-        """Functions by the line that they begin in, with their decorators, as code objects have it."""
+        """Functions by their first line, decorators included, which is the line that code objects report."""
         return {
             min([tree.lineno, *(one.lineno for one in tree.decorator_list)]): tree
             for tree in ast.walk(self.tree)
@@ -66,7 +66,7 @@ class Edits:
         }
 
     def constants(self, tree):
-        """Constants whose change may change what the statement does; texts for people are left out."""
+        """Constants whose change may change the statement's effect; texts for people are left out."""
         if isinstance(tree, ast.FunctionDef):
             for one in (*tree.body, *tree.args.defaults, *(one for one in tree.args.kw_defaults if one)):
                 yield from self.constants(one)
@@ -81,7 +81,7 @@ class Edits:
                 yield from self.constants(one)
 
     def changed(self, constant):
-        """Text with another constant in the place of one."""
+        """Text with another value of one constant."""
         value = constant.value
         constant.value = (
             not value if isinstance(value, bool) else f"{value}x" if isinstance(value, str) else value + 1
@@ -91,7 +91,7 @@ class Edits:
         return text
 
     def with_one_more(self, function):
-        """Text with one more constant in a function that has none."""
+        """Text with an additional constant in a function that has none."""
         function.body.insert(0, ast.parse("more = 1").body[0])
         text = ast.unparse(self.tree)
         del function.body[0]
@@ -107,7 +107,7 @@ def _is_for_people(tree):
 
 
 def rewritten(text):
-    """Python text with other comments and docstrings, laid out in another way."""
+    """Python text with other comments, docstrings and layout."""
     tree = ast.parse(text)
     for one in ast.walk(tree):
         if (
@@ -124,5 +124,5 @@ def rewritten(text):
 
 
 def commented(text):
-    """C++ text with a comment more and other blanks."""
+    """C++ text with more comments and other whitespace."""
     return "// A comment.\n/* Another\n one. */\n" + re.sub(r"(?<!\\)\n(?!#)", "\n\n  ", text)

@@ -1,4 +1,4 @@
-"""Chunks without collisions, events without tracks, bins without entries: taken, or named."""
+"""Chunks without collisions, events without tracks and bins without entries are accepted or reported."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ SET = ROOT / "params/2026-run3-like-2-r005"
 
 
 class Stages:
-    """Runs commands on files of a folder, all in this process."""
+    """Run commands on the files of a folder, all in this process."""
 
     def __init__(self, folder, field):
         self.folder = folder
@@ -42,7 +42,7 @@ class Stages:
                 writer.write_table(table.schema.empty_table())
 
     def __call__(self, command, *arguments):
-        """What a user is told if the command cannot go on; None if it can."""
+        """Return the error message of the command, or None if it succeeds."""
         files = (
             self.folder / word if str(word).endswith((".parquet", ".npz", ".json")) else word
             for word in arguments
@@ -98,12 +98,12 @@ def test_chunks_without_collisions_pass(stages):
         assert stages.rows("fit.parquet") == 0
     assert stages("fit-full", "candidates.parquet", "full.parquet", *stages.detector) is None
     assert stages("throughput", SET, folder / "candidates.parquet", "speed.json") is None
-    # One particle, which may leave no track.
+    # One particle may leave no track.
     assert stages("closure-tracks", "ct.parquet", *stages.simulated, "--tracks", 1, *seed) is None
 
 
 def test_what_nothing_can_be_learnt_from_is_named(stages):
-    """A whole sample without an entry trains and measures nothing: that is said, with the file."""
+    """A whole sample without entries cannot train or measure anything; the message names the file."""
     folder = stages.folder
     for name in ("particles", "candidates", "fates"):
         (folder / f"run/{name}").mkdir(parents=True)
@@ -134,7 +134,7 @@ def test_what_nothing_can_be_learnt_from_is_named(stages):
 
 
 def test_bins_without_entries_are_left_out():
-    """Tracks of 5 to 8 GeV alone: no other bin has one; figures are numbers all the same."""
+    """Tracks are from 5 to 8 GeV, so all other bins are empty; the figures are still numbers."""
     sample = make_sample(n=30_000, ghosts=400)
     rows = sample.rows
     few = Sample(rows[(rows.p_true.between(5000, 8000)) | (rows.purity < 0.7)].reset_index(drop=True))
@@ -147,7 +147,7 @@ def test_bins_without_entries_are_left_out():
 
 
 def test_events_without_tracks_are_passed_over(stages):
-    """Events 0 and 4 of five have a particle that leaves a track: candidates and fits are of these alone."""
+    """Events 0 and 4 of five have a particle that leaves a track; only these have candidates and fits."""
     shot = pa.table(shoot(events=5, per_event=3, seed=3, p_range=(5000.0, 50_000.0)), schema=PARTICLES.schema)
     keep = np.isin(shot["event"].to_numpy(), [0, 4])
     with PARTICLES.writer(stages.folder / "p.parquet") as writer:

@@ -1,4 +1,4 @@
-"""conda's environment.yml and pip's pyproject.toml ask for the same."""
+"""conda's environment.yml and pip's pyproject.toml require the same packages."""
 
 import re
 import tomllib
@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-# Of the tools of `dev`, those that compile changed formulas.
+# The tools of `dev` that compile changed formulas.
 _BUILD = ("scikit-build-core", "nanobind", "ninja", "cmake")
 CONDA_ONLY = {"python", "cxx-compiler", "make", "pip", "cupy"}
 

@@ -1,4 +1,4 @@
-"""The page on faults says what the benchmark's file says."""
+"""The page on faults agrees with the benchmark's file."""
 
 import json
 

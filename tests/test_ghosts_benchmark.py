@@ -1,4 +1,4 @@
-"""The benchmark that looks into the ghosts: classes, cuts and draws on samples whose answer is known."""
+"""The benchmark on ghosts: classes, cuts and random draws for samples with known answers."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,10 @@ LAYERS = 10
 
 
 def sample(count, seed, *, lost=0.3):
-    """Genuine tracks and ghosts in crossings of 20, all discriminants alike; of ghosts some look genuine."""
+    """Genuine tracks and ghosts in crossings of 20; a fraction `lost` of the ghosts looks genuine.
+
+    All discriminants have the same value.
+    """
     random = np.random.default_rng(seed)
     genuine = random.random(count) < 0.8
     looks = genuine | (random.random(count) < lost)
@@ -27,7 +30,7 @@ def sample(count, seed, *, lost=0.3):
 
 def test_ghosts_are_classified_by_who_left_their_scifi_hits(tmp_path):
     particles = pd.DataFrame({"event": 0, "particle": [0, 1, 2, 3, 4], "pdg_id": [-13, 11, 211, -11, 2212]})
-    # Candidate i has the hits of particle i, but for two of its neighbour's.
+    # Candidate i has the hits of particle i, except that two are its neighbour's.
     x = np.arange(5)[:, None] * 100.0 + np.arange(LAYERS)
     owner = np.repeat(np.arange(5), LAYERS)
     hits = {name: np.zeros(len(owner)) for name in HITS.schema.names}
@@ -53,14 +56,15 @@ def test_ghosts_are_classified_by_who_left_their_scifi_hits(tmp_path):
 
 def test_shares_and_their_scatter():
     embedded, few = sample(8000, 1), sample(400, 2)
-    # The cut is in the lower tenth of the genuine ones' unit interval: all ghosts that look genuine but 9 %.
+    # Genuine tracks lie in a unit interval and the cut in its lowest tenth. The cut keeps all but 9 % of the
+    # ghosts that look genuine.
     told = ghosts.shares(embedded)
     of = told["score"]
     assert of["all"]["kept"] == pytest.approx(100 * 0.3 * 0.91, abs=4 * of["all"]["error"])
     assert of["electron"]["n"] + of["hadron"]["n"] == of["all"]["n"] == told["ghosts"]
     assert ghosts.same_cut(embedded, embedded)["chi2"]["genuine"] == pytest.approx(91.0, abs=0.1)
     drawn = ghosts.as_many(embedded, few, 20)["score"]
-    # 80 ghosts in 20 crossings; the cut's own scatter adds little.
+    # 80 ghosts in 20 crossings; the fluctuation of the cut adds little.
     assert drawn["spread"] == pytest.approx(100 * np.sqrt(0.273 * 0.727 / 80), rel=0.15)
     assert drawn["mean"] == pytest.approx(of["all"]["kept"], abs=1.0)
     assert ghosts.as_many(embedded, sample(400, 3, lost=0.9), 20)["score"]["as_large"] == 0.0

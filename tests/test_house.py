@@ -1,4 +1,4 @@
-"""The rooms of the package: few, described, with imports that run downwards, and drawn as they are."""
+"""The rooms of the package are few and described; imports run downwards, and the drawing is current."""
 
 import ast
 import subprocess

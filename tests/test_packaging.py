@@ -1,4 +1,4 @@
-"""What a source distribution and a wheel are made of: everything that there is to build and to run."""
+"""The source distribution and the wheel contain everything that building and running need."""
 
 import re
 import tarfile
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-# Of these, everything that a checkout has belongs to it.
+# From these folders, every file of a checkout belongs to the distribution.
 FOLDERS = ("data", "docs", "examples", "params", "src", "tests", "workflow")
 FILES = (
     "CMakeLists.txt",

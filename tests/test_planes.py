@@ -1,4 +1,4 @@
-"""The kernel has the same numbers of layers as the package."""
+"""The kernel and the package have the same numbers of layers."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The benchmark of the stages on a handful of events: every figure is there."""
+"""The benchmark of the stages, run on a handful of events, produces every figure."""
 
 import json
 import math
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-# The starts of these commands; tests/test_starts.py starts the others.
+# This test measures the starts of these commands; tests/test_starts.py starts the others.
 STARTED = ("generate", "fit", "params list")
 
 
@@ -20,7 +20,7 @@ def test_every_stage_and_every_start_has_its_figure(tmp_path, monkeypatch):
     lines = stages.command_lines
     monkeypatch.setattr(stages, "command_lines", lambda *of: {name: lines(*of)[name] for name in STARTED})
     monkeypatch.setattr(stages, "_TRAINED_ROWS", (10_000, 40_000))
-    monkeypatch.setattr(stages.signal, "signal", lambda *_: None)  # for when it is a process of its own
+    monkeypatch.setattr(stages.signal, "signal", lambda *_: None)  # only needed in its own process
     path = tmp_path / "stages.json"
     monkeypatch.setattr(sys, "argv", ["stages", "--json", str(path), "--events", "16", "--repeats", "1"])
     stages.main()
@@ -33,7 +33,7 @@ def test_every_stage_and_every_start_has_its_figure(tmp_path, monkeypatch):
     }
     figures = [figure["cpu_ms"] for kind in ("stages", "starts") for figure in written[kind].values()]
     assert all(math.isfinite(figure) for figure in figures)
-    # A run on so few events says little about what an event costs; a start says what it says.
+    # A run on so few events hardly measures the time for an event, but it measures the start.
     starts = {name: figure["cpu_ms"] for name, figure in written["starts"].items()}
     assert set(starts) == set(STARTED)
     assert 0 < min(starts.values()) <= written["stages"]["start"]["cpu_ms"] <= max(starts.values())

@@ -1,4 +1,4 @@
-"""What a command loads before it begins: a run starts hundreds of them."""
+"""The modules that a command loads before it begins; a run starts hundreds of commands."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from parkf.detector.field import FieldMap
 
 ROOT = Path(__file__).parents[1]
 SLOW = {"sympy", "scipy", "iminuit", "pandas", "matplotlib", "rich"}
-# Formulas, minimiser and statistics where the work is about them.
+# Formulas, minimiser and statistics are loaded only where the work needs them.
 NEEDED = {
     "generate": set(),
     "simulate": set(),

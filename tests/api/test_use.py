@@ -1,4 +1,4 @@
-"""Use of parkf from Python: sets, steps, fits of every kind of container, and what is refused."""
+"""Use of parkf from Python: sets, steps, fits of every kind of container, and refusals."""
 
 import awkward as ak
 import numpy as np
@@ -36,7 +36,7 @@ def _arrays(frame):
 
 
 def _lists(frame, name):
-    """Lists of the hits that there are, instead of slots filled up with NaN."""
+    """Lists of the existing hits, instead of slots padded with NaN."""
     return [row[:number] for row, number in zip(frame[name], frame.velo_n, strict=True)]
 
 
@@ -147,7 +147,7 @@ def test_noise_is_positive_and_falls_with_momentum(parameters):
     state = np.array([[4.0, 3.0, 0.05, 0.03, 1 / p] for p in (2000, 20_000)])
     noise = parameters.steps["V"].noise(state, 0, 25, polarity=1)
     assert (np.linalg.eigvalsh(noise) >= -1e-18).all()
-    # Highland: the angle goes as 1/p.
+    # Highland: the angle is proportional to 1/p.
     assert np.sqrt(noise[0, 2, 2] / noise[1, 2, 2]) == pytest.approx(10, rel=0.1)
 
 

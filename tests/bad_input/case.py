@@ -1,4 +1,4 @@
-"""A bad input: at which door, what is wrong, how it comes about, and what the message has to say."""
+"""A bad input: where it enters, what is wrong, how it is made, and what the message must contain."""
 
 import io
 import re
@@ -14,7 +14,7 @@ from parkf.cli.main import main
 ROOT = Path(__file__).parents[2]
 SET = ROOT / "params/2026-run3-like-2-r005"
 
-# Writes files to the working folder, and gives the command's arguments.
+# Writes files to the working folder, and returns the command's arguments.
 Make = Callable[[Path], Sequence[str | Path]]
 
 
@@ -25,15 +25,15 @@ class Case:
     Attributes
     ----------
     door : str
-        What takes it.
+        The command or file that takes the input.
     wrong : str
-        In words.
+        Description of the mistake.
     make : callable
-        Writes it to a folder; gives the arguments of the command that is to refuse it, run there.
+        Writes the input to a folder. Returns the arguments of the command that must refuse it, run there.
     says : tuple of str
-        Words of the message.
+        Texts that the message must contain.
     code : int
-        Exit code.
+        Expected exit code.
     """
 
     door: str
@@ -49,7 +49,7 @@ class Case:
 
 
 def ran(arguments: Sequence[str | Path]) -> tuple[int, str]:
-    """Run a command of `parkf` in this process; gives its exit code, and what it said on the error stream."""
+    """Run a command of `parkf` in this process; return its exit code and its error stream."""
     errors, before = io.StringIO(), sys.argv
     sys.argv = ["parkf", *map(str, arguments)]
     try:
@@ -64,7 +64,7 @@ def ran(arguments: Sequence[str | Path]) -> tuple[int, str]:
 
 
 def replaced(text: str, *changes: tuple[str, str]) -> str:
-    """Replace parts of a text, each of which has to be there."""
+    """Replace parts of a text; each part must occur in it."""
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new, 1)
@@ -78,7 +78,7 @@ def project(folder: Path) -> None:
         shutil.copy(ROOT / name, folder / name)
     (folder / "workflow/config").mkdir(parents=True)
     shutil.copy(ROOT / "workflow/config/gates.yaml", folder / "workflow/config")
-    # What training finds best changes from time to time.
+    # Noise scales change from time to time with the best training.
     lines = (ROOT / "workflow/config/default.yaml").read_text().splitlines(keepends=True)
     plain = [re.sub(r": [\d.]+", ": 1.0", one) if "noise_scale: {" in one else one for one in lines]
     (folder / "run.yaml").write_text("".join(plain))
@@ -88,7 +88,7 @@ CHECK = ("check", "run.yaml", "--schemas", ROOT / "workflow/schemas")
 
 
 def edited(name: str, *changes: tuple[str, str]) -> Make:
-    """Make a project in which parts of one file are others."""
+    """Make a project in which parts of one file are changed."""
 
     def make(folder: Path) -> Sequence[str | Path]:
         project(folder)
@@ -100,7 +100,7 @@ def edited(name: str, *changes: tuple[str, str]) -> Make:
 
 
 def written(name: str, content: str | bytes) -> Make:
-    """Make a project in which one file is another."""
+    """Make a project in which one file is replaced."""
 
     def make(folder: Path) -> Sequence[str | Path]:
         project(folder)
@@ -111,7 +111,7 @@ def written(name: str, content: str | bytes) -> Make:
 
 
 def file(name: str, content: str | bytes, *arguments: str | Path) -> Make:
-    """Write one file; the command follows."""
+    """Write one file; `arguments` are the command."""
 
     def make(folder: Path) -> Sequence[str | Path]:
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
@@ -121,5 +121,5 @@ def file(name: str, content: str | bytes, *arguments: str | Path) -> Make:
 
 
 def command(*arguments: str | Path) -> Make:
-    """Write nothing."""
+    """Write no file; `arguments` are the command."""
     return lambda folder: arguments

@@ -1,4 +1,4 @@
-"""Options and arguments of commands, and what the system refuses."""
+"""Bad options and arguments of commands, and errors of the operating system."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Configurations of runs and families."""
+"""Bad configurations of runs and families."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Geometry, alignment and field."""
+"""Bad files of geometry, alignment and field."""
 
 import gzip
 import io
@@ -163,7 +163,7 @@ CASES = [
 
 
 def _map(**changes: Any) -> bytes:
-    """Bytes of a coarse map: a field that bends like LHCb's, T, on 1 m."""
+    """Bytes of a coarse map: a field in T that bends like LHCb's, on a grid of 1 m."""
     z = np.arange(-1000.0, 11000.0, 1000.0)
     values = np.zeros((5, 5, len(z), 3))
     values[..., 1] = -np.exp(-(((z - 4700.0) / 1800.0) ** 2))
@@ -204,7 +204,7 @@ def _npy(content: Any) -> bytes:
 
 def _in_run(folder: Path) -> Sequence[str | Path]:
     project(folder)
-    # In metres: a tracker of ten metres lies outside.
+    # The map is in metres here, so a tracker of ten metres lies outside it.
     content = _map(origin=lambda origin: origin / 1000, spacing=lambda spacing: spacing / 1000)
     (folder / "data/field/map.npz").write_bytes(content)
     config = folder / "run.yaml"

@@ -1,4 +1,4 @@
-"""Parameter sets, files of the trigger, registries, intermediates of a run."""
+"""Bad parameter sets, trigger files, registries, and intermediate files of a run."""
 
 import json
 import shutil
@@ -39,7 +39,7 @@ def _flipped(name: str) -> Callable[[Path], object]:
 
 
 def _flipped_manifest(folder: Path) -> None:
-    """A digit of a number in a manifest of today's format."""
+    """Change a digit of a number in a manifest of today's format."""
     load(SET).save(folder)
     path = folder / "manifest.json"
     path.write_text(replaced(path.read_text(), ('"velo_sigma": 0.0125', '"velo_sigma": 0.0135')))
@@ -54,7 +54,7 @@ def trigger(wrong: str, text: str, *says: str) -> Case:
 
 
 def _checked(text: str | bytes) -> Callable[[Path], Sequence[str | Path]]:
-    """A file of a run that a page is made of."""
+    """Make a file of a run from which a page is made."""
     return file("validation.json", text, "accuracy", "./set", "--beside", "validation.json")
 
 

@@ -1,4 +1,4 @@
-"""Tables that users bring: step datasets, candidates, hits of another simulation."""
+"""Bad tables from users: step datasets, candidates, and hits of another simulation."""
 
 import gzip
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ ROWS = 120
 
 
 def _dataset() -> dict[str, np.ndarray]:
-    """Columns of a sound dataset of the step VUT."""
+    """Columns of a valid dataset of the step VUT."""
     random = np.random.default_rng(1)
     charge = random.choice([-1, 1], ROWS)
     p = random.uniform(2e3, 5e4, ROWS)
@@ -45,7 +45,7 @@ def _dataset() -> dict[str, np.ndarray]:
 
 
 def _candidates() -> dict[str, np.ndarray]:
-    """Columns of candidates that a fit takes."""
+    """Columns of candidates that a fit accepts."""
     columns: dict[str, np.ndarray] = {}
     for name, kind in CANDIDATES.columns:
         shape = (3, kind.list_size) if pa.types.is_fixed_size_list(kind) else (3,)
@@ -94,7 +94,7 @@ def cell(column: str, value: float, *says: str, wrong: str | None = None) -> Cas
 def bytes_of(
     door: str, arguments: Sequence[str | Path], table: Table, rows: Callable[[], pa.Table]
 ) -> list[Case]:
-    """Files that are none, at a door that takes one table."""
+    """Files that are not tables, for a command that takes one table."""
 
     def case(wrong: str, spoil: Callable[[bytes], bytes], *says: str) -> Case:
         def make(folder: Path) -> Sequence[str | Path]:
@@ -132,7 +132,7 @@ def bytes_of(
 def foreign_table(
     door: str, arguments: Sequence[str | Path], table: Table, rows: Callable[[], pa.Table]
 ) -> list[Case]:
-    """Parquet files of another program, at a door that takes one table."""
+    """Parquet files of another program, for a command that takes one table."""
 
     def case(wrong: str, change: Callable[[pa.Table], pa.Table], *says: str) -> Case:
         def make(folder: Path) -> Sequence[str | Path]:
@@ -189,7 +189,7 @@ def _candidates_with(**columns: list[Any]) -> Callable[[Path], Sequence[str | Pa
 
 
 def _holed(name: str) -> Callable[[Path], Sequence[str | Path]]:
-    """Candidates of which the second has a null in a column."""
+    """Candidates with a null in a column of the second one."""
     one: Any = [1.0] * UT_LAYERS if name.startswith("ut_") else 1
     return _candidates_with(**{name: [one, None, one]})
 

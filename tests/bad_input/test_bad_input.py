@@ -1,6 +1,6 @@
-"""Every bad input is refused in one line, with the exit code that is documented, and leaves nothing behind.
+"""One line of message and the documented exit code refuse each bad input, and no output remains.
 
-The table of all of them is docs/bad_inputs.md; `PARKF_UPDATE_DOCS=1 python -m pytest tests/bad_input` writes
+docs/bad_inputs.md has the table of all cases. `PARKF_UPDATE_DOCS=1 python -m pytest tests/bad_input` writes
 it.
 """
 
@@ -38,7 +38,7 @@ def row(case: Case, message: str) -> str:
 
 @pytest.fixture(scope="module")
 def messages():
-    """Collect the messages by case. They are written to the documentation on request."""
+    """Collect the messages by case; write them to the documentation on request."""
     said: dict[str, str] = {}
     yield said
     if os.environ.get("PARKF_UPDATE_DOCS") and len(said) == len(CASES):

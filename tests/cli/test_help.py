@@ -1,4 +1,4 @@
-"""What users see of the command line before anything runs: help pages, examples, questions and answers."""
+"""The command line as users see it before anything runs: help pages, examples, questions and answers."""
 
 import json
 import re
@@ -18,7 +18,7 @@ WIDE = {"COLUMNS": "200", "TERM": "dumb"}
 
 
 def _commands(group, context, words=()):
-    """Yield every command below a group: its words and itself."""
+    """Yield every command below a group: its name as a tuple of words, and the command itself."""
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         yield (*words, name), command
@@ -41,7 +41,7 @@ def _run(*words, env=WIDE):
 
 
 def test_every_command_is_in_a_panel_and_what_users_type_has_an_example(commands):
-    # A new command: add it to a panel in parkf/cli/main.py. What users type has an example.
+    # A new command must be added to a panel in parkf/cli/main.py. Commands that users type need an example.
     assert [name for names in PANELS.values() for name in names] == [
         " ".join(words) for words in commands if len(words) == 1
     ]
@@ -80,7 +80,7 @@ def test_examples_are_lines_that_the_commands_take(commands):
         if words[-1] == "--help":
             continue
         name = next(tuple(words[:n]) for n in (2, 1) if tuple(words[:n]) in commands)
-        # Reads the line as the command would, and raises where it would complain; nothing runs.
+        # Parse the line as the command would, with the same errors; nothing runs.
         commands[name].make_context(" ".join(name), words[len(name) :])
 
 
@@ -122,7 +122,7 @@ def test_schema_has_words_for_every_column():
         always = [one.name for one in found if not one.option]
         assert always == [name for name, _ in table.columns]
         assert all(one.meaning for one in found)
-    # Nothing is described that is in no table.
+    # Every description must belong to a column of a table.
     for name, words in texts("columns").items():
         tables = columns.TABLES if name == "every table" else [columns.table_named(name)]
         named = {one.name for table in tables for one in columns.described(table)}

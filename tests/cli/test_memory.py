@@ -1,4 +1,4 @@
-"""A command that runs out of memory ends with one line, like all errors that a user can solve."""
+"""A command that runs out of memory ends with one line, like all errors that users can solve."""
 
 import multiprocessing
 import os
@@ -24,7 +24,7 @@ def test_numpy_s_own_error_is_caught(tmp_path: Path, monkeypatch) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not limit a process's memory")
 def test_a_limit_of_the_system_is_told(tmp_path: Path) -> None:
-    """In a child process, which the limit holds for as a whole: it gets 64 MB, and the map needs 600 MB."""
+    """The limit holds for a whole process, so a child process gets 64 MB; the map needs 600 MB."""
 
     def limited(answer) -> None:
         os.chdir(tmp_path)

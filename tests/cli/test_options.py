@@ -1,4 +1,4 @@
-"""Groups of options: each field of a dataclass is an option, and the command gets the dataclass."""
+"""Groups of options: each field of a dataclass is an option; the command receives the dataclass."""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Wrong outputs: they are refused before a command begins, and nothing is written."""
+"""Wrong outputs are refused before a command begins, and nothing is written."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Several commands in one process."""
+"""Several commands run in one process."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Displacements move planes, active areas and strips as rigid bodies move."""
+"""Displacements move planes, active areas and strips like rigid bodies."""
 
 from pathlib import Path
 

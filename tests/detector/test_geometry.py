@@ -1,4 +1,4 @@
-"""The embedded geometry holds LHCb's facts; a file that cannot be is refused with a reason."""
+"""The embedded geometry agrees with LHCb's; an impossible file is refused with a reason."""
 
 import json
 from pathlib import Path
@@ -117,7 +117,7 @@ def test_an_impossible_geometry_is_refused(tmp_path: Path, change, complaint: st
 
 @pytest.mark.parametrize("name", ["run3.yaml", "run3_fullsim.yaml"])
 def test_hits_and_holes_are_those_of_the_full_simulation(name: str) -> None:
-    """The hole in the UT is as large as LHCb's round one; SciFi clusters err as its tracks say."""
+    """The UT's hole has the area of LHCb's round one; SciFi clusters have the errors that tracks show."""
     description = load_geometry(FILE.with_name(name)).description
     hole, scifi = description.ut.hole, description.scifi
     assert 4 * hole.half_width * hole.half_height == pytest.approx(np.pi * 33.4**2, rel=0.01)

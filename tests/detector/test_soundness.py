@@ -1,4 +1,4 @@
-"""Doubts are about what can hardly be meant, material is that of the simulation, and drawings are drawn."""
+"""Implausible geometries raise doubts, the budget is the simulation's material, and drawings are made."""
 
 import re
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_what_can_hardly_be_meant_is_named(change, doubt):
 
 
 def test_the_budget_is_the_material_that_the_simulation_scatters_in(geometry: Geometry, field) -> None:
-    """Fast muons scatter as the radiation lengths in front of them say."""
+    """Fast muons scatter as the radiation lengths in front of them predict."""
     count, p = 6000, 200e3
     eta, phi = 3.1, 0.6
     beam = {
@@ -83,11 +83,11 @@ def test_the_budget_is_the_material_that_the_simulation_scatters_in(geometry: Ge
         for layer in budget(geometry, np.array([eta]), np.array([phi]))
         if layer.z < z - 1 and layer.x0[0] > 0
     ]
-    # Highland's formula layer by layer; half of the UT layer itself is in front of its state.
+    # Highland's formula, layer by layer. Half of the UT layer itself lies in front of the state on it.
     own = 0.5 * geometry.ut.thickness / geometry.description.materials["silicon"].radiation_length
     expected = np.sqrt(sum((13.6 / p) ** 2 * x * (1 + 0.038 * np.log(x)) ** 2 for x in [*lengths, own]))
     slope = np.sqrt(1 + 1 / np.sinh(eta) ** 2) * np.sqrt(1 + (np.sin(phi) / np.sinh(eta)) ** 2)
-    # The core of a sum of layers that scatter hard now and then is up to 8 % wider than that of their cores.
+    # Layers sometimes scatter hard, so the core of their sum is up to 8 % wider than the sum of their cores.
     assert 1.0 - 0.03 < width / (expected * slope) < 1.08 + 0.03, width / (expected * slope)
 
 

@@ -1,4 +1,4 @@
-// Runs the full fit's headers under the sanitizers, in scalars or in lanes (NUMBER): tracks with all kinds of hits
+// Runs the full fit's headers under the sanitizers, in scalars or in lanes (NUMBER), on tracks with all kinds of hits
 // through a small detector. Prints the fitted tracks; ends with 0 when all is well.
 
 #include <cmath>
@@ -42,7 +42,7 @@ transport::Detector small_detector() {
   return detector;
 }
 
-/// Rows of every quantity, an array each, so that reading beyond one is found.
+/// One array for each quantity, so that the sanitizer finds reading beyond any of them.
 struct Candidates {
   std::vector<double> polarity, qop, velo[3], ut[4], scifi[4];
   std::vector<int> velo_n;

@@ -21,7 +21,7 @@ class Estimate:
     z : (n,) float64
         mm.
     plane : (n, 3) float64
-        What plane the states move in: z0, dz/dx, dz/dy.
+        The plane in which the states move: z0, dz/dx, dz/dy.
     """
 
     state: F64
@@ -30,7 +30,7 @@ class Estimate:
     plane: F64
 
     def measure(self, hit: F64, slope: F64 | None, axis: int, variance: F64, where: Bool) -> F64:
-        """Filter one coordinate (0: x, 1: y) of a hit, x − slope·y for strips; return χ² (n,)."""
+        """Filter one coordinate (0: x, 1: y) of a hit, or x − slope·y for strips; return χ² (n,)."""
         state, covariance = self.state[where], self.covariance[where]
         h = np.zeros((len(state), 5))
         h[:, axis] = 1.0
@@ -48,11 +48,11 @@ class Estimate:
         return chi2
 
     def make_symmetric(self) -> None:
-        """Take out what rounding makes of the two halves; a filter that lets them part blows it up."""
+        """Make the covariances symmetric: the filter would amplify a difference that rounding makes."""
         self.covariance = 0.5 * (self.covariance + self.covariance.transpose(0, 2, 1))
 
     def scatter(self, angle: F64, where: Bool) -> None:
-        """Add the scattering of a thin layer by a projected angle of this width, (n,)."""
+        """Add the scattering of a thin layer, whose projected angle has the width `angle`, (n,)."""
         tx, ty = self.state[where, 2], self.state[where, 3]
         square = (1.0 + tx**2 + ty**2) * angle[where] ** 2
         self.covariance[where, 2, 2] += (1.0 + tx**2) * square
@@ -62,7 +62,7 @@ class Estimate:
 
 
 def on_plane(state: F64, plane: F64) -> F64:
-    """Return how a state on a leaning plane shifts along the track, compared with a state at fixed z.
+    """Return how a state on an inclined plane shifts along the track, relative to a state at fixed z.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def on_plane(state: F64, plane: F64) -> F64:
     Returns
     -------
     (n, 5, 5) float64
-        Derivatives of the state at the plane's point's z with respect to the state on the plane.
+        Derivatives of the state at the z of the plane's point by the state on the plane.
     """
     result = np.tile(np.eye(5), (len(state), 1, 1))
     result[:, :2, :2] -= state[:, 2:4, None] * plane[:, None, 1:]
@@ -82,7 +82,7 @@ def on_plane(state: F64, plane: F64) -> F64:
 
 
 def changed_energy(qop: F64, loss: F64, mass: float) -> tuple[F64, F64]:
-    """Q/p after a loss of energy (a gain where negative), and its derivative by q/p before; (n,) each."""
+    """Return q/p after an energy loss (negative: a gain) and its derivative by q/p before; (n,) each."""
     momentum = 1.0 / np.abs(qop)
     before = np.hypot(momentum, mass)
     after = np.maximum(before - loss, mass * (1.0 + 1e-3))

@@ -1,9 +1,9 @@
-"""A track by global least squares: no filter, no gain, no Jacobian but differences.
+"""Fit a track by global least squares, without filter or gain; all derivatives are differences.
 
-All that can move the track is a number to fit: the state at the beam line, and at each passage through
-material two angles of scattering and the energy that it costs beyond the mean. Distances from hits, and these
-numbers over their own widths, are minimised together by Gauss and Newton's method, with derivatives by
-repeating each track with each number moved.
+Every number that can move the track is fitted: the state at the beam line and, at each passage through
+material, two scattering angles and the energy loss beyond the mean. The method of Gauss and Newton minimises
+the sum of two kinds of squares: distances from hits over their errors, and the fitted scattering angles and
+losses over their widths. Derivatives come from repeating each track with one number moved at a time.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _TOLERANCE = 1e-7  # mm; of a Runge-Kutta step
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What tells noise from tails: relative error of q/p, errors of directions in the VELO and behind."""
+    """Errors that separate noise from tails: relative of q/p, of directions in the VELO and behind it."""
 
     error: F64
     in_velo: F64
@@ -40,16 +40,16 @@ class Knowledge:
 def fit_globally(
     geometry: Geometry, field: FieldMap, tracks: Candidates, near: Fitted, knowledge: Knowledge
 ) -> tuple[F64, F64]:
-    """States (n, 5) at z of the fits `near`, and covariances (n, 5, 5), of tracks of one polarity.
+    """Return states (n, 5) at the z of the fits `near`, and their covariances (n, 5, 5).
 
     Parameters
     ----------
     geometry, field
-        As the fit believes them to be.
+        The detector and field that the fit assumes.
     tracks : Candidates
-        All of one polarity, all with good fits.
+        All of one polarity, and all with good fits.
     near : Fitted
-        Where to begin, and at what z to end.
+        Fits that set the starting states and the final z.
     knowledge : Knowledge
     """
     return _Problem(geometry, field, tracks, near, knowledge).solve()
@@ -68,13 +68,13 @@ class _Problem:
         self.first_z = tracks.velo[2][:, 0].astype(np.float64)
         self.start = np.column_stack([near.x, near.y, near.tx, near.ty, near.qop])
         self.widths = np.sqrt(np.column_stack([near.xx, near.yy, near.txtx, near.tyty, near.qopqop]))
-        # What material does is taken along the first guess and stays.
+        # The effects of material are computed along the first guess and then stay fixed.
         self.effects: list[Effects] = []
         self._walk(self.start, None)
         self.count = 5 + 3 * len(self.effects)
 
     def solve(self) -> tuple[F64, F64]:
-        """Gauss–Newton; the numbers are in units of their widths."""
+        """Iterate Gauss–Newton; the fitted numbers are in units of their widths."""
         n = len(self.start)
         numbers = np.zeros((n, self.count))
         for _ in range(_ROUNDS):
@@ -94,12 +94,15 @@ class _Problem:
         )
 
     def _residuals(self, numbers: F64, track: NDArray[np.int64]) -> F64:
-        """Distances from hits, and of all but the state from their means, over the widths, (rows, m)."""
+        """Return (rows, m): distances from hits over their errors, then all numbers but the state."""
         state = self.start[track] + numbers[:, :5] * self.widths[track]
         return np.column_stack([*self._walk(state, track, numbers[:, 5:]), numbers[:, 5:]])
 
     def _walk(self, state: F64, track: NDArray[np.int64] | None, moves: F64 | None = None) -> list[F64]:
-        """From the beam line through all layers; residuals of the hits. Without moves: note the effects."""
+        """Go from the beam line through all layers; return the hits' residuals.
+
+        Without `moves`, note the effects of the material.
+        """
         rows = np.arange(len(state)) if track is None else track
         state, z, residuals = state.copy(), self.z[rows].copy(), []
         passage = iter(range(0, 10**6, 3))
@@ -180,7 +183,7 @@ class _Problem:
 
 
 def _scatter_and_slow(state: F64, effects: Effects, moves: F64) -> None:
-    """Turn directions by two angles, change energies by the mean and a third number; in place."""
+    """Turn directions by two angles; change energies by the mean loss and a third number. In place."""
     tx, ty = state[:, 2], state[:, 3]
     direction = np.column_stack([tx, ty, np.ones_like(tx)]) / np.sqrt(1 + tx**2 + ty**2)[:, None]
     first = np.cross(direction, [0.0, 1.0, 0.0])

@@ -1,4 +1,4 @@
-"""What the full fit meets on the way of its tracks, in the order of z: material and hits."""
+"""The material and hits that tracks of the full fit meet, in the order of z."""
 
 import math
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from parkf.fit.candidates import Candidates
 F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
-SAME_MODULE = 3.0  # mm; a module's sensors lie that close to its plane, the next module's do not
+SAME_MODULE = 3.0  # mm; sensors of a module lie this close to its plane, those of the next module do not
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,20 @@ class Layer:
     detector : str
         velo, ut or scifi; empty for passive material.
     plane : (n, 3) float64
-        z0, dz/dx, dz/dy, mm: through the track's hit where it has one.
+        z0, dz/dx, dz/dy, mm; the plane goes through the track's hit, if it has one.
     present : (n,) bool
-        The tracks that come here.
+        The tracks that reach this surface.
     measured : (n,) bool
-        Those with a hit.
+        The tracks with a hit on it.
     x, dxdy, variance : (n,) float64
-        The hit: x at y = 0 in mm, slope, variance in mm²; pixels have their x, and no slope.
+        The hit: x at y = 0 in mm, slope, variance in mm². For pixels, x is their own and the slope is unused.
     y : (n,) float64 or None
-        Of pixels, which measure it too.
+        Measured y of pixels; None for strips.
     material : Material
     thickness : float
         mm, at normal incidence.
     covers : Coverage or None
-        Where the material is; None: everywhere.
+        Where the material is; None means everywhere.
     """
 
     detector: str
@@ -57,16 +57,16 @@ class Layer:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Where in a plane there is material: panels in the element's own coordinates, less an opening.
+    """Where a plane has material: panels in the element's own coordinates, minus an opening.
 
     Attributes
     ----------
     origin, to_local
-        Of the element's frame.
+        Of the element's coordinate frame.
     shear : float
         Slope of its strips.
     panels : tuple of (u, v, cosine, sine, half length, half width)
-        None: without end.
+        None means an infinite plane.
     hole : Rectangle
     """
 
@@ -90,7 +90,7 @@ class Coverage:
 
 
 def layers_of(geometry: Geometry, tracks: Candidates) -> list[Layer]:
-    """All surfaces from the first VELO hit on, in the order that tracks cross them."""
+    """All surfaces from the first VELO hit on, in the order in which tracks cross them."""
     description = geometry.description
     downstream: list[tuple[float, Layer]] = [
         (slab.z, _slab(slab, description.materials[slab.material], tracks.count))
@@ -154,7 +154,7 @@ def _strips(geometry: Geometry, tracks: Candidates) -> Iterator[tuple[float, Lay
 
 
 def _velo(geometry: Geometry, tracks: Candidates) -> Iterator[Layer]:
-    """Hits, and modules that were crossed without leaving one, by slots in ascending z of each track."""
+    """Yield hits and modules crossed without a hit, by slots that ascend in z along each track."""
     velo = geometry.description.velo
     x, y, z = (rows.astype(np.float64) for rows in tracks.velo)
     used = np.arange(x.shape[1]) < tracks.velo_n[:, None]
@@ -186,7 +186,10 @@ def _velo(geometry: Geometry, tracks: Candidates) -> Iterator[Layer]:
 
 
 def _missed_modules(geometry: Geometry, x: F64, y: F64, z: F64, used: Bool) -> Bool:
-    """(n, 52) modules behind the first hit that the line through first and last hit crosses without a hit."""
+    """Find the modules (n, 52) behind the first hit that a track crosses without a hit.
+
+    The track is the straight line through its first and last hit.
+    """
     velo = geometry.description.velo
     last = np.maximum(used.sum(1) - 1, 0)[:, None]
     x0, y0, z0 = x[:, 0], y[:, 0], z[:, 0]

@@ -1,4 +1,4 @@
-"""What a layer of material does to a fit, in NumPy: scattering and loss of energy, without rare hard ones."""
+"""The effect of a layer of material on a fit, in NumPy: scattering and energy loss without rare hard ones."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ ELECTRON = 0.51099895  # MeV
 
 @dataclass(frozen=True)
 class Effects:
-    """Width of the projected angle (rad); mean (MeV) and variance (MeV²) of the loss; (n,) each."""
+    """Width of the projected angle (rad); mean (MeV) and variance (MeV²) of the energy loss; (n,) each."""
 
     angle: F64
     loss: F64
@@ -24,9 +24,9 @@ class Effects:
 def layer_effects(
     material: Material, path: F64, momentum: F64, mass: float, *, hard: F64, cut: F64, share: float = 1.0
 ) -> Effects:
-    """Scatter and slow down in a share of a layer; unit charges.
+    """Return scattering and energy loss of unit charges in a fraction of a layer.
 
-    `path` is that through the whole layer in mm, which Highland's logarithm is about. Scatterings beyond the
+    `path` is the path through the whole layer in mm; Highland's logarithm uses it. Scatterings beyond the
     space angle `hard` (rad) and collisions that take more than `cut` (MeV) are left out.
     """
     gamma2 = 1.0 + (momentum / mass) ** 2
@@ -41,7 +41,8 @@ def layer_effects(
     scale = 0.5 * 0.307075 * material.z_over_a * material.density * 0.1 * share * path / beta2
     bethe = scale * (logarithm - 2.0 * beta2 - _density_effect(material, np.log10(beta2 * gamma2) / 2))
     largest = np.minimum(cut, most)
-    # What collisions between the cut and the largest one take: T times scale (1 / T² − β² / (T · T_max)).
+    # Loss in collisions between the cut and the largest one: the integral of T times the spectrum,
+    # scale (1 / T² − β² / (T · T_max)).
     above = scale * (np.log(most / largest) - beta2 * (1.0 - largest / most))
     variance = scale * largest * (1.0 - 0.5 * beta2 * largest / most)
     return Effects(
@@ -50,7 +51,7 @@ def layer_effects(
 
 
 def variance_below(charge: float, reduced: F64, cut: F64) -> F64:
-    """Variance of a projected angle below a space angle of `cut` core widths, over the core's.
+    """Variance of a projected angle below a space angle of `cut` core widths, over the core's variance.
 
     `reduced` is the thickness in radiation lengths over β². The mixture is Frühwirth and Liendl's (Comput.
     Phys. Commun. 141 (2001) 230): the core's angles follow θ exp(−θ²/2), the tail's θ / (θ² + a²)² up to b.
@@ -72,7 +73,7 @@ def variance_below(charge: float, reduced: F64, cut: F64) -> F64:
 
 
 def _density_effect(material: Material, x: F64) -> F64:
-    """Sternheimer's δ of the decimal logarithm of βγ."""
+    """Sternheimer's δ as a function of `x`, the decimal logarithm of βγ."""
     constants = material.density_effect
     bend = constants.a * np.maximum(constants.x1 - x, 0.0) ** constants.k
     return np.where(x < constants.x0, 0.0, 2.0 * np.log(10.0) * x - constants.c + bend)

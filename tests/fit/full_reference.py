@@ -1,8 +1,8 @@
-"""The full fit in NumPy, on which the kernel's is measured: independent of it but for field and material.
+"""The full fit in NumPy: the reference for the kernel, independent of it except for field and material.
 
-A forward filter finds q/p and the trajectory; it runs once more about what it found, for its χ². A backward
-filter, which starts anew behind the last layer, then has all hits when it is through the first: its state
-there is the smoothed one.
+A forward filter finds q/p and the trajectory. It runs a second time about that trajectory; the second run
+gives the χ². A backward filter then starts anew behind the last layer. After the first hit it has used all
+hits, so its state there is the smoothed one.
 """
 
 import os
@@ -24,14 +24,14 @@ from parkf.fit.fitted import Fitted
 F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
-PION = 139.57039  # MeV; every track is taken for one
+PION = 139.57039  # MeV; every track is fitted as a pion
 TOLERANCE = 1e-3  # mm; of a Runge-Kutta step
-SEED_WIDTH = 0.3  # relative, of the first q/p: as wide as the parameterised fit takes it
-_START = (10.0, 10.0, 0.3, 0.3)  # mm and rad; far wider than what two VELO hits say
-_FORGET = 1e4  # how much the forward filter's covariance is blown up to begin backward
-# What the first filter takes for what it will know: q/p to a share, directions to so many rad over q/p.
+SEED_WIDTH = 0.3  # relative width of the first q/p, the same as in the parameterised fit
+_START = (10.0, 10.0, 0.3, 0.3)  # mm and rad; far wider than the errors from two VELO hits
+_FORGET = 1e4  # factor on the forward filter's covariance where the backward filter starts
+# The first filter's assumed errors: relative error of q/p, and errors of directions in rad over q/p.
 SEED_ERROR, SEED_ANGLE = 0.005, 5.0
-# Losses and scatterings beyond so many errors are tails of the fit and no noise.
+# Losses and scatterings beyond this many errors belong to the tails, and the fit's noise leaves them out.
 ENERGY_CUT, ANGLE_CUT, VELO_CUT = 1.8, 1.9, 2.4 * np.sqrt(2.0)
 _NOT_FINITE, _NEGATIVE, _NO_START, _NO_SCIFI, _WRONG_QOP = 1, 2, 16, 32, 1024  # bits of parkf.fit.STATUS
 _DETECTORS = ("velo", "ut", "scifi")
@@ -44,17 +44,17 @@ def fit_full_reference(
     *,
     threads: int | None = None,
 ) -> Fitted:
-    """Fit candidates with all that is known of detector and field, in float64.
+    """Fit candidates with the full detector and field, in float64.
 
     Parameters
     ----------
     geometry : Geometry
-        Planes and material as they are believed to be.
+        Planes and material that the fit assumes.
     field : FieldMap
     candidates : pyarrow.Table, pyarrow.RecordBatch or Candidates
         Rows of the table ``candidates``, or a batch in the kernel's layout.
     threads : int, optional
-        Of the propagation; as many as cores by default. The result does not depend on it.
+        Threads of the propagation; one for each core by default. The result does not depend on it.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def fit_full_reference(
 
 
 class FullReference:
-    """One batch on its way; `reference` is the local q/p (n,) that everything is linearised at."""
+    """Fit of one batch; `reference` is the local q/p (n,) about which everything is linearised."""
 
     def __init__(self, geometry: Geometry, field: FieldMap, tracks: Candidates, threads: int):
         self.geometry, self.field, self.threads = geometry, field, threads
@@ -81,12 +81,12 @@ class FullReference:
         self.alive = (self.velo_n > 1) & np.isfinite(self.seed) & (self.seed != 0.0)
         self.reference = np.where(self.alive, self.seed, 1.0)
         self.loss = np.zeros(self.count)
-        # What the filter before knew: relative error of q/p, errors of directions in the VELO and behind it.
+        # Errors from the filter before: relative error of q/p, errors of directions in the VELO and behind.
         self.error = np.full(self.count, SEED_ERROR)
         self.in_velo = self.behind = SEED_ANGLE * np.abs(self.reference)
 
     def run(self) -> Fitted:
-        """Forward, forward, backward, to the beam line."""
+        """Filter forward twice and backward once, then go to the beam line."""
         self._forward()
         self.reference = self._at_first(self._forward_end)
         chi2 = self._forward()
@@ -99,7 +99,7 @@ class FullReference:
         return self._fitted(backward, chi2)
 
     def _forward(self) -> dict[str, F64]:
-        """χ² (n,) of each detector; the estimate behind the last layer stays in `_forward_end`."""
+        """Return χ² (n,) of each detector; keep the estimate behind the last layer in `_forward_end`."""
         estimate = self._start()
         chi2 = {name: np.zeros(self.count) for name in _DETECTORS}
         self.loss[:] = 0.0
@@ -118,7 +118,7 @@ class FullReference:
         return chi2
 
     def _start(self) -> Estimate:
-        """At the first hit, knowing hardly anything."""
+        """Start at the first hit, with covariances so wide that hardly anything is assumed."""
         x, y, z = self.velo
         last, rows = np.maximum(self.velo_n - 1, 0), np.arange(self.count)
         dz = np.where(self.alive, z[last, rows] - z[0], 1.0)
@@ -134,12 +134,12 @@ class FullReference:
         return Estimate(state, covariance, first[2], _upright(first[2]))
 
     def _at_first(self, end: Estimate) -> F64:
-        """Q/p at the first hit from the one behind the last layer."""
+        """Return q/p at the first hit, from q/p behind the last layer."""
         qop, _ = changed_energy(np.where(self.alive, end.state[:, 4], 1.0), -self.loss, PION)
         return qop
 
     def _visit(self, estimate: Estimate, layer: Layer, direction: int) -> F64:
-        """Go to a layer, through one half of it, take its hit, and go through the other; return χ² (n,)."""
+        """Go to a layer and filter its hit between the two halves of its material; return χ² (n,)."""
         self._move(estimate, layer.plane, layer.present)
         here = layer.present & self.alive
         self._traverse(estimate, layer, here, direction)
@@ -152,17 +152,17 @@ class FullReference:
         return chi2
 
     def _conditional(self, estimate: Estimate) -> F64:
-        """Give the states (n, 5) that are expected if q/p is the reference.
+        """Return the states (n, 5) that are expected if q/p is the reference.
 
-        A filter that has not seen both sides of the magnet says little about q/p; the point to linearise at
-        must not follow it.
+        A filter that has not seen both sides of the magnet measures q/p poorly. The point of linearisation
+        must not follow that q/p.
         """
         covariance = estimate.covariance
         share = (self.reference - estimate.state[:, 4]) / covariance[:, 4, 4]
         return estimate.state + covariance[:, :, 4] * share[:, None]
 
     def _move(self, estimate: Estimate, plane: F64, present: Bool) -> None:
-        """Propagate states and covariances; a track that fails is given up."""
+        """Propagate states and covariances; a track whose propagation fails is no longer fitted."""
         at = self._conditional(estimate)
         leaning = estimate.plane
         for polarity in np.unique(self.polarity):
@@ -188,7 +188,7 @@ class FullReference:
             estimate.plane[rows] = plane[rows]
 
     def _traverse(self, estimate: Estimate, layer: Layer, here: Bool, direction: int) -> None:
-        """Scatter in one half of a layer, and lose energy there; backward, gain it."""
+        """Add the scattering and energy loss in one half of a layer; going backward, energy is gained."""
         at = self._conditional(estimate)
         tx, ty = at[:, 2], at[:, 3]
         thick = here.copy()
@@ -220,14 +220,14 @@ class FullReference:
         self.loss += np.where(where, loss, 0.0)
 
     def _to_beamline(self, estimate: Estimate) -> None:
-        """From the first hit through the walls around the beam to the closest approach to its line."""
+        """Go from the first hit through the walls around the beam to the closest approach to its line."""
         everywhere = np.ones(self.count, bool)
         for tube in self.geometry.description.tubes:
             x, y, tx, ty = estimate.state[:, :4].T
             with np.errstate(invalid="ignore", divide="ignore"):
                 along = (x * tx + y * ty) / (tx**2 + ty**2)
                 rest = (x**2 + y**2 - tube.radius**2) / (tx**2 + ty**2)
-                # The point where the track left the tube, which lies behind us.
+                # The point where the track left the tube, upstream of the state.
                 z = estimate.z - along + np.sqrt(along**2 - rest)
                 crossed = self.alive & (z < estimate.z) & (z > tube.z_min) & (z < tube.z_max)
             self._move(estimate, _upright(np.where(crossed, z, 0.0)), crossed)
@@ -248,7 +248,7 @@ class FullReference:
         for layer in self.layers:
             if layer.detector:
                 hits[layer.detector] += layer.measured * (2 if layer.y is not None else 1)
-        # q/p is a fifth unknown; the first detector behind the VELO measures it.
+        # q/p is a fifth unknown. The first detector behind the VELO measures it and has one ndof less.
         no_ut, no_scifi = hits["ut"] == 0, hits["scifi"] == 0
         ndof = {
             "ndof_velo": np.maximum(hits["velo"] - 4, 0),

@@ -13,7 +13,7 @@ from parkf.simulation.response.simulate import simulate
 
 
 def tracks(folder, geometry, field, *, events, seed, p_range=(3000.0, 100_000.0)):
-    """Candidates of pions from the origin, by truth, and their true state there."""
+    """Candidates of pions from the origin, matched to the truth, and the pions' true states there."""
     paths = {name: folder / f"{name}.parquet" for name in ("particles", "hits", "candidates")}
     columns = shoot(events=events, per_event=25, seed=seed, p_range=p_range)
     with PARTICLES.writer(paths["particles"]) as writer:

@@ -1,8 +1,8 @@
 """An independent fit: float64, dense matrices, textbook updates, Jacobians by finite differences.
 
-The smoother's first state is part of one 9-component state here, q/p a component of it like the others; the
-start is a wide prior instead of the closed form from two hits. Only the formulas of the steps are shared with
-the kernel, through their NumPy functions.
+One state of 9 components holds the current state and the state at the first hit; q/p is a component like the
+others. The fit starts from a wide prior instead of the closed form from two hits. With the kernel it shares
+only the formulas of the steps, through their NumPy functions.
 """
 
 import numpy as np
@@ -11,19 +11,19 @@ from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, numpy_step
 from parkf.model.steps import FORMS
 
 STEPS_SIZE = np.array([1e-3, 1e-3, 1e-7, 1e-7, 0.0])
-# Elements of Jacobians between planes that the kernel's gains and covariances take part of.
+# Elements of the Jacobians between planes that the kernel uses for gains and covariances.
 LEVERS_AND_BEND = np.zeros((5, 5), dtype=bool)
 LEVERS_AND_BEND[[0, 0, 2, 2, 1], [2, 4, 2, 4, 3]] = True
 COMPONENTS = ("xx", "xtx", "txtx", "yy", "yty", "tyty")
 
 
 def landing(state, z, plane, lean):
-    """Give z where the straight line from z meets the plane z = plane + lean·y."""
+    """Return z where the straight line from z meets the plane z = plane + lean·y."""
     return z + (plane + lean * state[:, 1] - z) / (1 - lean * state[:, 3])
 
 
 class Model:
-    """The step functions with the numbers of a parameter set, on states (n, 5)."""
+    """The step functions for states (n, 5), with the numbers of a parameter set."""
 
     def __init__(self, parameters):
         self.forms = FORMS[parameters.manifest.forms]
@@ -31,7 +31,7 @@ class Model:
         self.table = parameters.table.astype(float)
         self.header = self.block("UTT_META")[0]
         self.z_in, self.z_out = self.header[:2]
-        # Of f and f² without u: of x, tx, y and ty.
+        # Coefficients of f and f², without u, for x, tx, y and ty.
         n_x, n_y, before_y = (
             int(self.header[16]),
             int(self.header[18]),
@@ -46,12 +46,12 @@ class Model:
         return numpy_step(self.forms.steps[name])
 
     def gap_row(self, gap, y):
-        """Set of a SciFi gap: one, or one for each sign of y."""
+        """Row of a SciFi gap's parameters: one row for each gap, or one for each gap and sign of y."""
         joined = self.forms.steps["T"].joined
         return (2 * gap + (y < 0)) // joined
 
     def _by_row(self, function, name, row, state, polarity, z0, z1, before=None):
-        # Where the hop through the magnet began; of no account elsewhere.
+        # The state before the hop through the magnet; other steps do not use it.
         begins = (state if before is None else before)[:, :4].T
         columns = (*state.T, polarity, z0, z1, *begins)
         keys = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1", *BEFORE_COLUMNS)
@@ -84,7 +84,7 @@ class Model:
         return q
 
     def interpolated(self, state):
-        """Coefficients (n, 80) of states by the six-point formula, written out from Abramowitz & Stegun."""
+        """Return the coefficients (n, 80) at states by the six-point formula of Abramowitz & Stegun."""
         depth = self.z_in + {"production": 0.0, "improved": 0.3}[self.forms.name] * (self.z_out - self.z_in)
         x, y = (state[:, i] + (depth - self.z_in) * state[:, i + 2] for i in (0, 1))
 
@@ -107,9 +107,10 @@ class Model:
         return sum(w[:, None] * self.table[i + a * di, j + b * dj] for a, b, w in terms)
 
     def magnet(self, state, k, polarity, coefficients=None, *, roughly=False):
-        """z_in to z_out, bent as for q/p = k. Coefficients of another place may be given.
+        """Carry states from z_in to z_out with the bend of q/p = k.
 
-        `roughly`: nothing bends y, and the table's result is not corrected.
+        `coefficients` may be those of another place. With `roughly`, nothing bends y and the table's result
+        is not corrected.
         """
         x, y, tx, ty, own = state.T
         c = self.interpolated(state) if coefficients is None else coefficients
@@ -120,7 +121,7 @@ class Model:
         f = h * p_min
 
         def series(start, count):
-            # Beyond |f| = 1.05 the polynomial goes on as its tangent.
+            # Beyond |f| = 1.05 the polynomial continues as its tangent.
             near, powers = np.clip(f, -1.05, 1.05), np.arange(1, count + 1)
             part = c[:, start : start + count]
             tangent = np.sum(part * powers * near[:, None] ** (powers - 1), axis=1)
@@ -177,7 +178,7 @@ class Joint:
         self.state[:, 1] = self.state[:, 6] = y
         self.state[:, 4] = k
         prior = np.zeros((n, 5, 5))
-        # Wide enough to leave 1e-5 of itself in the result, narrow enough for float64.
+        # Wide enough to contribute only 1e-5 to the result, narrow enough for float64.
         prior[:, [0, 1], [0, 1]], prior[:, [2, 3], [2, 3]] = 1e2, 10.0
         prior[:, 4, 4] = 0.09 * k**2
         same = np.eye(9, 5)
@@ -192,7 +193,7 @@ class Joint:
         self.c[:, :5, :5] += q
 
     def at(self, k):
-        """What the state (n, 5) would be if q/p were k: regression on it."""
+        """Return the states (n, 5) expected if q/p were k, by regression on q/p."""
         per_k = self.c[:, :5, 4] / self.c[:, 4, 4, None]
         return self.state[:, :5] + per_k * (k - self.state[:, 4])[:, None]
 
@@ -202,9 +203,9 @@ class Joint:
         Returns
         -------
         residual : function of k
-            Of the value from its prediction by all before, if q/p were k (n,).
+            Value minus its prediction from all measurements before, if q/p were k (n,).
         variance : (n,) float64
-            Of that; infinite without a value.
+            Variance of the residual; infinite where there is no value.
         """
         has = np.isfinite(value)
         h = np.concatenate([row, np.zeros((len(row), 4))], axis=1)
@@ -226,9 +227,10 @@ def rows(n, *values):
 
 
 class ReferenceFit:
-    """The smoother, on toys whose hits are all present or NaN; every attribute a result (n,).
+    """The smoother for toys whose hits are all present or NaN; every attribute is a result (n,).
 
-    `complete`: with the whole Jacobian, as a fit should be; else with the elements that the kernel keeps.
+    With `complete` it uses the whole Jacobian, as a fit should. Without, it uses the elements that the kernel
+    keeps.
     """
 
     def __init__(self, toy, *, complete=False):
@@ -252,13 +254,13 @@ class ReferenceFit:
         return self.joint.at(self.reference)
 
     def _carry(self, function, f, q):
-        """Carry on by a function of the state, taken at the reference's q/p, and its Jacobian from there."""
+        """Carry the state by `function`, linearised with the Jacobian `f` at the reference's q/p."""
         start = self.at_reference()
         off = np.einsum("nij,nj->ni", f, self.joint.state[:, :5] - start)
         self.joint.carry(function(start) + off, f, q)
 
     def _step(self, name, row, z1, noise=True):
-        """One step to fixed z; returns nothing."""
+        """Go one step, to fixed z."""
         state = self.at_reference()
         q = 0.0
         if noise:
@@ -302,7 +304,7 @@ class ReferenceFit:
         self._step("UT", 2, np.full(self.n, self.model.z_in), noise=False)
 
     def _magnet(self):
-        # The bins are those of the place that the seed says.
+        # The bins are those of the position at the seed's q/p.
         coefficients = self.model.interpolated(self.at_reference())
 
         def bent(s):
@@ -316,14 +318,17 @@ class ReferenceFit:
         self.reference = self._newton(coefficients)
         state = self.at_reference()
         there, f = bent_in_bins(state), jacobian(bent, state)
-        # At fixed slope a shift before the magnet stays that shift: the kernel's convention.
+        # The kernel's convention: at fixed slope, a shift before the magnet is the same shift behind it.
         f[:, :, :2] = np.eye(5, 2)
         q = self.model.noise_matrix("UTTF", 0, there, self.pol, self.z, self.z, before=state)
         self._carry(bent_in_bins, f, q)
         self.z = np.full(self.n, self.model.z_out)
 
     def _newton(self, coefficients):
-        """q/p from all before and the first SciFi hit, of whose uncertainties the slope's is taken alone."""
+        """Return q/p from all earlier measurements and the first SciFi hit.
+
+        Of the earlier uncertainties at fixed q/p, only the slope's enters the residual's variance.
+        """
 
         def bent(s):
             return self.model.magnet(s, s[:, 4], self.pol, coefficients, roughly=True)

@@ -1,4 +1,4 @@
-"""What fits run on: a GPU where there is one, and a clear word where there is none."""
+"""Fits run on a GPU where one is present; where none is, the reason is reported."""
 
 import sys
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ class NoGpuError(RuntimeError):
 
 
 def cupy(name=b"A card"):
-    """CuPy as far as finding a GPU goes; without a name there is none."""
+    """Stand in for CuPy in the search for a GPU; without `name` no GPU is found."""
 
     def count():
         if name is None:
@@ -59,7 +59,7 @@ def test_with_one(monkeypatch):
 
 @pytest.fixture
 def fit(tmp_path, monkeypatch):
-    """`parkf fit` of a file of toy candidates; gives exit code, what it says, and the bytes."""
+    """Run `parkf fit` on a file of toy candidates; return exit code, output and the file's bytes."""
     toy = generate(300, 6000.0, seed=21)
     monkeypatch.setattr(fitter, "load", lambda folder: toy.parameters)
     (tmp_path / "set").mkdir()

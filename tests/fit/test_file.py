@@ -44,7 +44,7 @@ def toy():
 
 @pytest.fixture
 def files(toy, tmp_path, monkeypatch):
-    """A file of candidates; the parameter set is the toy's whatever the folder."""
+    """A file of candidates; every folder of parameters loads as the toy's set."""
     monkeypatch.setattr(fitter, "load", lambda folder: toy.parameters)
     monkeypatch.setattr(fitter, "BATCH", 300)
     with CANDIDATES.writer(tmp_path / "candidates.parquet") as writer:
@@ -65,7 +65,7 @@ def test_a_file_is_fitted_as_its_rows_are(toy, files):
 
 
 def test_candidates_of_data_have_no_truth(toy, files):
-    """The same bytes with and without the columns that only a simulation has."""
+    """Fits give the same bytes with and without the columns that only a simulation has."""
     fit_file(files.set, files.candidates, files.fitted)
     expected = files.fitted.read_bytes()
     with MEASURED.writer(files.candidates) as writer:
@@ -101,7 +101,7 @@ def test_a_fitted_file_says_with_which_set(toy, files, tmp_path):
         writer.write_table(FITTED.open(files.fitted).read())
     again = tmp_path / "again.parquet"
     again.write_bytes(files.fitted.read_bytes())
-    # The first of the files with a set is named, whatever follows it.
+    # The message names the first file with a set, whatever files follow it.
     with pytest.raises(
         ParkfError, match=r"other\.parquet: fitted with another parameter set than .*/fitted\."
     ):
@@ -124,7 +124,7 @@ def test_outliers_and_rich_states_are_columns_of_their_own(toy, files):
     for i, z in enumerate(RICH_PLANES):
         got = table.column(f"state_{z}").combine_chunks().flatten().to_numpy().reshape(-1, 4)
         np.testing.assert_array_equal(got, states.state[:, i])
-    # The rest of the track is as if the hit had never been there.
+    # The other hits are fitted as if the removed hit had never existed.
     clean = fit(toy.parameters, rows(toy))
     assert abs(table.column("qop")[500].as_py() - clean.qop[500]) < np.sqrt(clean.qopqop[500])
 
@@ -168,7 +168,7 @@ def test_the_trigger_removes_outliers_in_its_own_way(files, monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_file(toy, files, monkeypatch):
-    """Two hundred batches take no more than a few: what is kept of one is a row of results."""
+    """Two hundred batches need no more memory than a few: only the results of each batch are kept."""
     tracks = rows(toy).slice(0, 300)
     with CANDIDATES.writer(files.candidates) as writer:
         for _ in range(200):

@@ -26,19 +26,19 @@ def toys():
 
 
 def shift(a, b, name):
-    """Difference in units of the uncertainty."""
+    """Difference of a and b in units of the uncertainty."""
     return (getattr(a, name) - getattr(b, name)) / np.sqrt(getattr(b, name * 2))
 
 
-# What the improved forms call local the reference differentiates: a few percent of the uncertainty.
+# The reference differentiates terms that improved forms treat as local: a few percent of the uncertainty.
 @pytest.mark.parametrize(("forms", "tolerance"), [("production", 3e-4), ("improved", 0.1)])
 @pytest.mark.parametrize(("momentum", "efficiency"), [(2000.0, 1.0), (8000.0, 0.8), (80000.0, 0.9)])
 def test_fit_is_the_textbooks(momentum, efficiency, forms, tolerance):
     toy = generate(150, momentum, seed=7, seed_error=0.05, efficiency=efficiency, forms=forms)
     expected = ReferenceFit(toy)
     got = fit(toy.parameters, toy.candidates("float64"), precision="float64")
-    # The reference starts from a prior of 10 mm and 3 rad instead of two hits (χ² of a slope of 0.25: 0.006),
-    # and differentiates numerically.
+    # The reference starts from a prior of 10 mm and 3 rad instead of two hits (a slope of 0.25 has a χ² of
+    # 0.006). It differentiates numerically.
     for name in STATE:
         assert np.abs(shift(got, expected, name)).max() < tolerance, name
     for name in (*COMPONENTS, "qopqop"):
@@ -53,7 +53,7 @@ def test_fit_is_the_textbooks(momentum, efficiency, forms, tolerance):
 @pytest.mark.parametrize("forms", FORMS)
 @pytest.mark.parametrize("momentum", [2500.0, 50000.0])
 def test_small_terms_left_out_of_jacobians_cost_nothing(momentum, forms):
-    """Gains and covariances from levers and bend alone are as good as from whole Jacobians."""
+    """Jacobians of levers and bend alone give gains and covariances as good as whole Jacobians do."""
     toy = generate(300, momentum, seed=8, efficiency=0.9, forms=forms)
     kept, complete = ReferenceFit(toy), ReferenceFit(toy, complete=True)
     for name in STATE:
@@ -67,13 +67,13 @@ def test_smoother_has_unit_pulls(toys):
     for momentum, toy in toys.items():
         pulls = toy.pulls(fit(toy.parameters, toy.candidates("float64"), precision="float64"))
         for name, pull in pulls.items():
-            # 4000 tracks: 0.011 on the width, 0.016 on the mean.
+            # Statistical errors for 4000 tracks: 0.011 on the width, 0.016 on the mean.
             assert np.std(pull) == pytest.approx(1, abs=0.04), (momentum, name)
             assert np.mean(pull) == pytest.approx(0, abs=0.06), (momentum, name)
 
 
 def test_a_seed_far_off_costs_nothing():
-    """The bend is evaluated where the first SciFi hit says, so 20% on the seed's q/p are forgotten."""
+    """The first SciFi hit fixes where the bend is evaluated, so an error of 20% in the seed's q/p is lost."""
     good, bad = (generate(4000, 3000.0, seed=11, seed_error=e) for e in (0.0, 0.2))
     widths = []
     for toy in (good, bad):
@@ -114,7 +114,7 @@ def test_float32_is_as_good_as_float64(toys):
         single = fit(toy.parameters, toy.candidates("float32"))
         double = fit(toy.parameters, toy.candidates("float64"), precision="float64")
         for name in STATE:
-            # A few float32 roundings of x ~ 3 m at z_out, 2.4e-4 mm, against σ ≥ 0.05 mm there.
+            # A few float32 roundings of x ~ 3 m at z_out are 2.4e-4 mm; σ is at least 0.05 mm there.
             assert np.abs(shift(single, double, name)).max() < 0.02, name
             assert np.std(shift(single, double, name)) < 2e-3, name
 
@@ -135,7 +135,7 @@ def test_all_builds_agree(toys, precision):
 
 
 def test_a_track_does_not_know_its_neighbours(toys):
-    """Same bytes whatever the batch, the place in it, the threads, and what seeds others have."""
+    """The bytes do not depend on the batch, the position in it, the threads, or other tracks' seeds."""
     toy = toys[3000.0]
     seeds = toy.arrays["qop"].copy()
     seeds[::7] *= -1
@@ -149,7 +149,7 @@ def test_a_track_does_not_know_its_neighbours(toys):
 
 
 def test_threads_that_stay_are_anyones_and_no_childs(toys):
-    """Callers side by side share them; a forked child has none of its parent's and starts its own."""
+    """Concurrent callers share the threads; a forked child starts its own."""
     toy = toys[10000.0]
     tracks = toy.candidates("float32")
 
@@ -206,7 +206,7 @@ def test_status_names_the_bad_track_and_spares_the_others(scheme, forms, change,
 
 
 def test_hits_of_one_z_at_the_start_are_passed_over(toys):
-    """Two hits in one module give no slope: the start takes the first one that does."""
+    """Two hits in one module have no slope. The start uses the first later hit that has one."""
     toy = spoiled(toys[10000.0])
     for name in ("velo_x", "velo_y", "velo_z"):
         a = toy.arrays[name]

@@ -1,4 +1,4 @@
-"""The full fit: exact where nothing scatters, right where everything does, and equal to the NumPy version."""
+"""The full fit is exact without scattering, right with all material, and equal to the NumPy version."""
 
 import copy
 from dataclasses import replace
@@ -24,7 +24,7 @@ NAMES = ("x", "y", "tx", "ty", "qop")
 
 
 def without_material(geometry):
-    """The same planes in a detector that neither scatters nor slows, and measures everywhere it can."""
+    """The same planes in a detector without scattering or energy loss, sensitive wherever it can be."""
     content = geometry.description.model_dump()
     content["tubes"], content["slabs"] = (), ()
     for part in ("velo", "ut", "scifi"):
@@ -36,7 +36,7 @@ def without_material(geometry):
         ("scifi", "noise_per_layer"),
     ):
         content[part][noise] = 0.0
-    # Nothing is misplaced, either.
+    # No element is displaced, either.
     content["scifi"]["alignment_error"] = 0.0
     return Geometry(Description.model_validate(content), geometry.frames)
 
@@ -64,7 +64,7 @@ def test_without_material_pulls_and_chi2_are_exact(ideal):
         assert pull[good].mean() == pytest.approx(0.0, abs=4 / np.sqrt(count)), name
     for detector in ("velo", "ut", "scifi"):
         chi2, ndof = (getattr(ideal.fitted, f"{what}_{detector}")[good].sum() for what in ("chi2", "ndof"))
-        # The UT says little of q/p; what its ndof lacks shows in SciFi's.
+        # The UT measures q/p poorly, so the degree of freedom that it loses shows in the SciFi's χ².
         slack = count if detector != "velo" else 0
         assert chi2 == pytest.approx(ndof, abs=slack + 4 * np.sqrt(2 * ndof)), detector
     f = ideal.fitted
@@ -88,7 +88,7 @@ def test_with_material_the_core_is_right(tmp_path, geometry, field):
     good = fitted.status == 0
     assert good.mean() > 0.99
     for name, pull in pulls(fitted, sample.truth).items():
-        # Scattering and energy loss have tails that no covariance knows; the core is the covariance's.
+        # No covariance describes the tails of scattering and energy loss; it describes the core.
         core = fit_core(pull[good])
         assert core.width == pytest.approx(1.0, abs=0.03 + 3 * core.width_error), name
     core = fit_core((sample.truth["qop"] / fitted.qop - 1)[good])
@@ -103,7 +103,7 @@ def test_threads_do_not_change_a_bit(ideal, field):
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory, geometry, field):
-    """Tracks with material in a detector whose planes lean, of both polarities, some without some hits."""
+    """Tracks of both polarities, some with missing hits, in a detector with material and inclined planes."""
     turned = {"y": 0.2, "rx": 2e-3, "ry": -1e-3, "rz": 1e-3}
     alignment = Alignment.model_validate(
         {
@@ -122,7 +122,7 @@ def real(tmp_path_factory, geometry, field):
         missing[random.random(len(missing)) < 0.05] = True
         for rows in hits:
             rows[missing] = np.nan
-    # In the other polarity, the other charge takes the same way.
+    # With the opposite polarity, the opposite charge has the same trajectory.
     sample.candidates.polarity[1::2] *= -1.0
     sample.candidates.qop[1::2] *= -1.0
     sample.geometry = detector
@@ -135,7 +135,7 @@ def assert_same_bits(one, other, rows=slice(None)):
 
 
 def assert_agree(fitted, expected):
-    """Rounding alone sets the two apart, and at times a Runge-Kutta step whose length it decides."""
+    """The two differ by rounding, and sometimes by a Runge-Kutta step whose length rounding decides."""
     for name in INTEGERS:
         np.testing.assert_array_equal(getattr(fitted, name), getattr(expected, name), err_msg=name)
     good = expected.status == 0
@@ -232,7 +232,7 @@ def test_scattering_spreads_slopes_as_rotations_do():
 
 
 def test_states_on_leaning_planes_move_within_them(field):
-    """∂(state on the next plane)/∂(state on this plane) against differences."""
+    """∂(state on the next plane)/∂(state on this plane) equals differences."""
     here, there = np.array([7826.0, 0.001, 0.0036]), (7896.0, 0.001, 0.0036)
     start = np.array([300.0, -800.0, 0.2, -0.1, 1 / 5000.0])
     steps = np.array([1.0, 1.0, 1e-4, 1e-4, 1e-7])

@@ -1,4 +1,4 @@
-"""What the full fit takes for noise, and what for tails: against drawn scatterings and collisions."""
+"""The full fit's cuts between noise and tails, compared with drawn scatterings and collisions."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ THIN = 0.0058  # radiation lengths: half a module
 
 
 def scatterings(random, shape):
-    """Projected angles in units of the core's width, and space angles (Frühwirth and Liendl's mixture)."""
+    """Draw projected angles and space angles in core widths (mixture of Frühwirth and Liendl)."""
     scatters = THIN * 1.587e7 * np.cbrt(SILICON) / ((SILICON + 1) * np.log(287 / np.sqrt(SILICON)))
     n, rho = SILICON**0.1 * np.log(scatters), 41000 / SILICON ** (2 / 3)
     core = 0.1827 + 0.03803 * n + 5.783e-4 * n**2
@@ -30,7 +30,7 @@ def scatterings(random, shape):
 def test_variance_of_scatterings_below_a_cut(cut):
     print("seed 41")
     angle, space = scatterings(np.random.default_rng(41), 1_000_000)
-    # The core's few angles beyond two widths count whole in the formula.
+    # The formula counts the whole core, including its few angles beyond two widths.
     beyond = 0.0 if cut > 4 else (1 + cut**2 / 2) * np.exp(-(cut**2) / 2)
     expected = variance_below(SILICON, np.array(THIN), np.array(cut))
     assert (angle * (space < cut)).var() == pytest.approx(expected - 0.78 * beyond, rel=0.01)
@@ -38,20 +38,20 @@ def test_variance_of_scatterings_below_a_cut(cut):
 
 @pytest.mark.parametrize(("layers", "cut"), [(2, 2.4), (4, 2.4), (16, ANGLE_CUT), (64, ANGLE_CUT)])
 def test_cores_of_sums_of_scatterings(layers, cut):
-    """The width of a sum's core is that of what lies below the cut, in widths of the sum itself."""
+    """A sum's core is as wide as the part below the cut; the cut is in widths of the sum itself."""
     print("seed 42")
     random = np.random.default_rng(42)
     total = sum(scatterings(random, 100_000)[0] for _ in range(layers))
     width = np.sqrt(layers)
     for _ in range(10):
         width = np.sqrt(layers * variance_below(SILICON, np.array(THIN), cut * width))
-    # By the cut for many layers, few come out 3 % too narrow.
+    # With the cut for many layers, sums over few layers come out 3 % too narrow.
     assert fit_core(total).width == pytest.approx(width, rel=0.015)
 
 
 @pytest.mark.parametrize("scale", [0.03, 0.1])
 def test_core_of_a_resolution_with_collisions(scale):
-    """Mean and width of the core: a Gaussian of width one less losses T, `scale` / T² of them."""
+    """Mean and width of the core of a unit Gaussian with losses T, whose spectrum is `scale` / T²."""
     print("seed 43")
     random = np.random.default_rng(43)
     n, least = 400_000, 0.02
@@ -62,7 +62,7 @@ def test_core_of_a_resolution_with_collisions(scale):
     width = 1.0
     for _ in range(10):
         width = np.sqrt(1 + scale * ENERGY_CUT * width)
-    # Mean and width want cuts of 1.6 to 1.9: their one value costs a tenth of `scale`.
+    # Mean and width each fit best with a cut from 1.6 to 1.9. One cut for both costs a tenth of `scale`.
     expected = scale * np.log(ENERGY_CUT * width / least)
     assert core.mean == pytest.approx(expected, abs=0.15 * scale + 3 * core.mean_error)
     assert core.width == pytest.approx(width, rel=0.01)
@@ -70,7 +70,7 @@ def test_core_of_a_resolution_with_collisions(scale):
 
 @pytest.mark.parametrize("momentum", [2000.0, 20_000.0])
 def test_mean_and_variance_of_the_loss_are_those_of_its_spectrum(geometry, momentum):
-    """Bethe's mean and Rutherford's spectrum of collisions: what is cut away is the spectrum's integral."""
+    """The mean is Bethe's less the part of Rutherford's collision spectrum that is cut away."""
     material: Material = geometry.description.materials["silicon"]
     gamma2 = 1 + (momentum / PION) ** 2
     beta2 = 1 - 1 / gamma2

@@ -1,4 +1,4 @@
-"""The full fit reaches the optimum that global least squares find with the same noise."""
+"""The full fit reaches the optimum of a global least-squares fit with the same noise."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def test_the_filter_is_at_the_optimum(tmp_path, geometry, field):
     names = ("x", "y", "tx", "ty", "qop")
     for i, name in enumerate(names):
         variance = getattr(near, name * 2)
-        # A filter is linear about its reference, the optimum is not: 1.2 % of errors, 0.3 % of variances.
+        # The filter is linear about its reference, the optimum is not: 1.2 % of errors, 0.3 % of variances.
         shift = (getattr(near, name) - state[:, i]) / np.sqrt(variance)
         assert np.abs(shift).max() < 0.03, (name, shift)
         assert variance == pytest.approx(covariance[:, i, i], rel=0.01), name

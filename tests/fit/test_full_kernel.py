@@ -1,4 +1,4 @@
-"""The full fit's headers by themselves: clean under the sanitizers, the same bits in scalars and in lanes."""
+"""The full fit's headers alone pass the sanitizers, and give the same bits in scalars and in lanes."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def printed_by(folder, number, options):
-    """Build the program for a type of number, and run it."""
+    """Build the program for a type of number and run it; return its output."""
     program = folder / "check"
     flags = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-fno-sanitize-recover=all"]
     source = Path(__file__).with_name("full_fit_check.cpp")
@@ -32,7 +32,7 @@ def printed_by(folder, number, options):
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 def test_the_kernel_is_clean_and_lanes_give_the_scalars_bits(tmp_path):
     alone = printed_by(tmp_path, "double", ["-fsanitize=address,undefined"])
-    # The address sanitizer takes minutes to compile lanes.
+    # With the address sanitizer, lanes take minutes to compile.
     together = printed_by(tmp_path, "Lanes<double,4>", ["-fsanitize=undefined"])
     assert alone == together
     assert len(set(alone.splitlines())) > 300

@@ -1,4 +1,4 @@
-"""The GPU's source: compiled wherever a CUDA compiler is, run where a GPU is."""
+"""The GPU's source is compiled where a CUDA compiler exists, and run where a GPU exists."""
 
 import ctypes
 import ctypes.util
@@ -29,7 +29,7 @@ def test_nvcc_compiles_both_schemes_without_spills(architecture, forms, tmp_path
     source.write_text(flattened(forms))
     flags = ["-DPARKF_REAL=float", "-Xptxas=-v", "-cubin"]
     result = subprocess.run(
-        # 177: constants of the headers that the GPU does not use.
+        # Warning 177 is about constants of the headers that the GPU does not use.
         ["nvcc", *OPTIONS, "-diag-suppress=177", f"-arch={architecture}", *flags, str(source)],
         cwd=tmp_path,
         capture_output=True,
@@ -39,7 +39,7 @@ def test_nvcc_compiles_both_schemes_without_spills(architecture, forms, tmp_path
     assert result.returncode == 0, result.stderr
     assert "warning" not in result.stderr
     assert re.findall(r"(\d+) bytes spill stores", result.stderr) == ["0", "0"]
-    # Arrays lie in registers or in shared memory; one that a variable indexes would lie in local memory.
+    # Arrays lie in registers or in shared memory. An array indexed by a variable would lie in local memory.
     assert all(int(stack) == 0 for stack in re.findall(r"(\d+) bytes stack frame", result.stderr))
 
 
@@ -57,7 +57,7 @@ def nvrtc():
 @pytest.mark.parametrize("file", ["fit/fit.cu", "fit/robust.cu"])
 @pytest.mark.parametrize("real", ["float", "double"])
 def test_the_run_time_compiler_takes_it(real, file, forms):
-    """CuPy's compiler has no standard headers: nothing of them may be left in the source."""
+    """CuPy's compiler has no standard headers, so the source must not use any."""
     library, program = nvrtc(), ctypes.c_void_p()
     library.nvrtcCreateProgram(
         ctypes.byref(program), flattened(forms, file).encode(), b"fit.cu", 0, None, None

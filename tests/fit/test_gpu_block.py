@@ -1,4 +1,4 @@
-"""The GPU's own file without a GPU: a block's threads are threads of the host, which wait for each other."""
+"""The GPU's own file without a GPU: threads of the host that wait for each other replace a block's."""
 
 import shutil
 import subprocess
@@ -90,7 +90,7 @@ COUNT = 2 * THREADS_PER_BLOCK + 1
     [("smoother", "float32"), ("smoother", "float64"), ("trigger", "float32")],
 )
 def test_threads_of_a_block_do_not_disturb_each_other(tmp_path, run_sanitized, forms, scheme, precision):
-    """Under the thread sanitizer: two threads that touch a number without waiting in between would end it."""
+    """The thread sanitizer ends the program if two threads use a number without waiting in between."""
     if (scheme, forms) == ("trigger", "improved"):
         pytest.skip("the trigger has production's forms")
     toy = generate(COUNT, 5000.0, seed=11, efficiency=0.9, forms=forms)

@@ -1,4 +1,4 @@
-"""How the GPU's back end hands tracks over: NumPy in CuPy's place, the processor's kernel in the GPU's."""
+"""How the GPU's back end transfers tracks; NumPy replaces CuPy, the processor's kernel replaces the GPU's."""
 
 import dataclasses
 from contextlib import nullcontext
@@ -14,11 +14,11 @@ from parkf.fit.fitted import INTEGERS, NUMBERS
 
 
 class Stream(nullcontext):
-    """Work in a stream is done at once."""
+    """A stream whose work is done at once."""
 
 
 class OnDevice(np.ndarray):
-    """An array that NumPy must not get to without saying so."""
+    """An array that NumPy must not use without an explicit transfer."""
 
     def get(self, stream):
         assert isinstance(stream, Stream)
@@ -29,7 +29,7 @@ class OnDevice(np.ndarray):
         return SimpleNamespace(ptr=self.ctypes.data)
 
     def copy(self):
-        """To where the device's memory would begin."""
+        """Copy to memory aligned like the device's."""
         room = np.empty(self.nbytes + 16, dtype=np.uint8)
         begin = -room.ctypes.data % 16
         new = room[begin : begin + self.nbytes].view(self.dtype).reshape(self.shape).view(OnDevice)
@@ -48,13 +48,13 @@ def toy():
 
 @pytest.fixture
 def launches(toy, monkeypatch):
-    """Sizes of the launches of a GPU that is none."""
+    """Sizes of the launches on a simulated GPU."""
     sizes = []
 
     def run(blocks, threads, arguments):
         count, polarity, qop, velo_n, *hits, table, variance, x, y, numbers, integers = arguments
         np.testing.assert_array_equal(table, toy.parameters.table)
-        # The VELO's σ is 12.5 μm, and the beam is where the toy says.
+        # The VELO's σ is 12.5 μm, and the beam has the toy's position.
         np.testing.assert_allclose([variance, x, y], [1.5625e-4, 0.02, -0.03])
         assert blocks[0] * threads[0] >= count
         assert all(a.flags.c_contiguous and a.data.ptr % 16 == 0 for a in hits)

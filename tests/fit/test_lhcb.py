@@ -1,4 +1,4 @@
-"""The full fit on LHCb's own simulation, with embedded field and material; its data lie beside us."""
+"""The full fit of LHCb's own simulation, with embedded field and material; the data are not embedded."""
 
 from pathlib import Path
 
@@ -27,13 +27,13 @@ def test_momenta_of_lhcbs_simulation_come_out_right(tmp_path):
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=2, matched=True)
     fit_file_full(candidates, fitted, geometry=geometry, field=field, threads=2)
     figures = measure(load_sample([Files([particles], [candidates], [fitted])]))
-    # Of 612 with enough hits of their own, one is of a kaon that decays in the SciFi.
+    # Of 612 tracks with enough hits of their own, one belongs to a kaon that decays in the SciFi.
     assert figures["counts"] == {"tracks": 611, "failed": 0}
     (middle,) = (entry for entry in figures["momentum"] if entry["p_min"] == 5.0)
-    # The bending power of the field is known to 3e-4, the loss of energy to a tenth.
+    # The bending power of the field is known to 3e-4, and the energy loss to a tenth.
     assert middle["half_width"] < 0.0065
     assert abs(middle["bias"]) < 0.0015
     assert 0.85 < middle["pull_width"] < 1.25
     assert 0.8 < figures["chi2"]["all"]["median"] < 1.3
-    # The UT's says whether particles scatter between VELO and UT where the geometry has material.
+    # The UT's χ² tests whether particles scatter between VELO and UT where the geometry has material.
     assert 0.8 < figures["chi2"]["ut"]["median"] < 1.15

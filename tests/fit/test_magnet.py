@@ -32,7 +32,7 @@ def test_table_is_the_written_out_formula(magnet):
 
 
 def test_derivatives_are_the_numerical_ones(magnet):
-    """Only leading coefficients differ from bin to bin: the change of others is left out."""
+    """Only leading coefficients vary between bins in the derivatives; other variations are left out."""
     p, model = magnet
     table = np.broadcast_to(p.table[30, 20], p.table.shape).copy()
     table[..., model.leading] = p.table[..., model.leading]
@@ -48,7 +48,8 @@ def test_derivatives_are_the_numerical_ones(magnet):
     for column, (name, eps) in enumerate({"tx": 1e-6, "ty": 1e-6, "k": 1e-9}.items()):
         numerical = (carried(**{name: eps})[0] - carried(**{name: -eps})[0]) / (2 * eps)
         scale = np.abs(numerical).max(axis=0)
-        # Where |f| is just at the edge of the polynomials, or a slope just at its largest, the sides differ.
+        # At the edge of the polynomials in |f|, and at the largest slope, the two one-sided derivatives
+        # differ.
         smooth = np.abs(np.abs(qop) * model.header[2] - 1.05) > 1e-4
         smooth &= (np.abs(carried()[0][:, 2:]).max(axis=1) < 4) & inside_grid(model.header, at)
         assert smooth.mean() > 0.95
@@ -83,8 +84,8 @@ def test_below_the_trained_momenta_goes_on_straight(magnet):
         _fitter.magnet_extrapolate(model.header, p.table.reshape(-1), at, np.full(50, k), np.ones(50))[0]
         for k in h
     ]
-    # u varies with h as well: the terms with u_x and u_y bend by less than a millimetre here.
-    # Slopes follow from straight lines in s, where the form sums that.
+    # u varies with h as well, but the terms with u_x and u_y bend by less than a millimetre here. In forms
+    # with sums of sines, slopes are not linear in h: they follow from straight lines in s.
     columns = slice(0, 2 if FORMS[p.manifest.forms].table.sines else 4)
     np.testing.assert_allclose((x[0] - 2 * x[1] + x[2])[:, columns], 0, atol=1.0)
 

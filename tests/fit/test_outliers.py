@@ -1,4 +1,4 @@
-"""Removal of outliers: the search is compared with fits without each hit."""
+"""Removal of outliers: the search is compared with fits that leave out each hit."""
 
 import dataclasses
 
@@ -25,7 +25,7 @@ def moved(toy, name, slot, shift):
 
 
 def without(tracks, slot):
-    """Candidates without the hit of a slot: UT and SciFi by NaN, VELO by moving the later ones up."""
+    """Candidates without the hit of a slot: NaN in UT and SciFi; in the VELO later hits move up."""
     if slot >= 26:
         kind, layer = ("ut", slot - 26) if slot < 30 else ("scifi", slot - 30)
         x, *others = getattr(tracks, kind)
@@ -38,15 +38,16 @@ def without(tracks, slot):
 
 @pytest.mark.parametrize("forms", FORMS)
 def test_u2_is_what_chi2_loses_without_the_worst_strip(forms):
-    """With a hit left out the filter gives the χ² that the backward recursion says."""
-    # Stiff enough that leaving out a UT hit does not move the point about which the bend is linear.
+    """Leaving out a hit, the filter gives the χ² that the backward recursion predicts."""
+    # These tracks are so stiff that leaving out a UT hit does not move the point where the bend is
+    # linearised.
     toy = generate(400, 40000.0, seed=5, seed_error=0.0, efficiency=0.9, forms=forms)
     tracks = toy.candidates("float64")
     numbers, slots = cpu.interval(toy.parameters, tracks, threads=1)
     u2, slot = numbers[0], slots[0]
     whole = fit(toy.parameters, tracks)
     compared = 0
-    # The first SciFi hits say where the bend is evaluated: without them the fit is about another point.
+    # The first SciFi hits fix where the bend is evaluated: without them, the fit is about another point.
     for s in [*range(26, 30), *range(33, 42)]:
         chosen = slot == s
         lost = chi2(whole) - chi2(fit(toy.parameters, without(tracks, s)))
@@ -56,7 +57,7 @@ def test_u2_is_what_chi2_loses_without_the_worst_strip(forms):
 
 
 def test_u2_of_a_velo_hit_is_of_its_worse_coordinate():
-    """Moved along x alone, the hit's u² grows as the square of what is left of the shift, for every slot."""
+    """A hit moved along x alone has the u² of its x; leaving out the hit also removes the χ² of its y."""
     toy = generate(300, 20000.0, seed=6)
     tracks = toy.candidates("float64")
     whole = fit(toy.parameters, tracks)
@@ -68,7 +69,7 @@ def test_u2_of_a_velo_hit_is_of_its_worse_coordinate():
         assert chosen.mean() > 0.95 * np.mean(tracks.velo_n > 6)
         left = fit(toy.parameters, without(bad, s))
         lost = chi2(fit(toy.parameters, bad)) - chi2(left)
-        # The other coordinate's share in what is lost is that of a good hit.
+        # The other coordinate contributes to the loss of χ² as in a good hit.
         np.testing.assert_allclose(numbers[0][chosen], lost[chosen], rtol=0.05, atol=15)
         assert np.median(np.abs(numbers[0] - lost)[chosen]) < 3
     assert whole.status.max() == 0
@@ -92,7 +93,7 @@ def test_a_planted_bad_hit_is_found(name, slots, first_bit, shift, precision):
     cleaned, removed = without_outliers(toy.parameters, tracks, fit(toy.parameters, tracks))
     found = removed == np.int64(1) << (first_bit + slot)
     assert found.mean() > 0.97
-    # What is gone is what `removed` says, and no other hit.
+    # Exactly the hits in `removed` are missing.
     numbers = np.arange(42)
     gone = (removed[:, None] >> numbers & 1).astype(bool)
     np.testing.assert_array_equal(tracks.velo_n - cleaned.velo_n, gone[:, :26].sum(axis=1))
@@ -105,7 +106,7 @@ def test_a_planted_bad_hit_is_found(name, slots, first_bit, shift, precision):
     after = fit(toy.parameters, cleaned)
     ndof = after.ndof_velo + after.ndof_ut + after.ndof_scifi
     assert chi2(after).sum() / ndof.sum() == pytest.approx(1, abs=0.03)
-    # As good as the fit of the good hit, but for the hit's own weight.
+    # The fit is as good as with the good hit, apart from that hit's own weight.
     assert np.std((after.qop - clean.qop)[found] / np.sqrt(clean.qopqop[found])) < 0.5
     for before, now in zip(given, (*tracks.velo, *tracks.ut, *tracks.scifi, tracks.velo_n), strict=True):
         np.testing.assert_array_equal(before, now)
@@ -113,7 +114,7 @@ def test_a_planted_bad_hit_is_found(name, slots, first_bit, shift, precision):
 
 @pytest.mark.parametrize("limit", [16.0, 30.0])
 def test_tracks_of_a_small_chi2_are_passed_over(limit):
-    """The limit and half of ndof, which is two a VELO hit, one a strip, and less the five of the track."""
+    """The threshold is the limit plus ndof/2; ndof has two a VELO hit and one a strip, less five."""
     toy = generate(200, 10000.0, seed=8)
     tracks = moved(toy, "scifi_x", np.full(200, 6), 3.0).candidates("float64")
     result = fit(toy.parameters, tracks)
@@ -197,7 +198,7 @@ def test_the_triggers_fit_with_all_hits_is_the_plain_one():
 
 @pytest.mark.parametrize("slot", [0, 26, 28, 30, 35, 41])
 def test_a_hit_that_is_left_out_does_not_count(slot):
-    """The result is that of candidates without the hit. The first VELO hit is not stepped to either."""
+    """The result equals that of candidates without the hit. Nor is there a step to a first VELO hit."""
     toy = generate(300, 8000.0, seed=4, forms="production")
     toy = dataclasses.replace(toy, arrays={n: a[toy.arrays["velo_n"] > 5] for n, a in toy.arrays.items()})
     tracks = toy.candidates("float64")
@@ -207,13 +208,13 @@ def test_a_hit_that_is_left_out_does_not_count(slot):
 
 
 def test_a_velo_hit_that_is_left_out_is_stepped_to():
-    """The fit has its scattering, and no longer its two measurements."""
+    """The step to the hit adds its scattering, but its two measurements are gone."""
     toy = generate(300, 8000.0, seed=4, forms="production")
     toy = dataclasses.replace(toy, arrays={n: a[toy.arrays["velo_n"] > 5] for n, a in toy.arrays.items()})
     tracks = toy.candidates("float64")
     fitted, _, _ = searched(toy, tracks, np.full(tracks.count, 1 << 2))
     whole = fit(toy.parameters, tracks, scheme="trigger")
-    # In the trigger VELO hits count once in each direction.
+    # In the trigger, each VELO hit counts once in each direction.
     np.testing.assert_array_equal(whole.ndof_velo - fitted.ndof_velo, 2)
     shorter = fit(toy.parameters, without(tracks, 2), scheme="trigger")
     assert np.median(fitted.txtx / shorter.txtx) > 1
@@ -226,7 +227,7 @@ def test_a_velo_hit_that_is_left_out_is_stepped_to():
     [("velo_x", 3, 3, 0.5, 0.35), ("ut_x", 2, 28, 5.0, 0.9), ("scifi_x", 6, 36, 3.0, 0.95)],
 )
 def test_the_trigger_finds_a_planted_bad_hit(name, slot, bit, shift, found, precision):
-    """In the VELO the bad hit spoils the prediction for the next one, which is often further from it."""
+    """In the VELO, the bad hit spoils the prediction for the next hit, which is often further from it."""
     toy = generate(2000, 20000.0, seed=8, seed_error=0.01, forms="production")
     toy = dataclasses.replace(toy, arrays={n: a[toy.arrays["velo_n"] > 5] for n, a in toy.arrays.items()})
     count = len(toy.arrays["velo_n"])
@@ -245,7 +246,7 @@ def test_the_trigger_finds_a_planted_bad_hit(name, slot, bit, shift, found, prec
 
 
 def test_the_trigger_keeps_the_fewest_hits_of_a_detector():
-    """With three VELO hits, however bad, none is taken; with four, one is."""
+    """Of three VELO hits, however bad, none is removed; of four, one is."""
     toy = generate(3000, 20000.0, seed=8, seed_error=0.01, forms="production")
     for hits, most in ((3, 0), (4, 1)):
         arrays = {n: a[toy.arrays["velo_n"] >= hits].copy() for n, a in toy.arrays.items()}
@@ -257,7 +258,7 @@ def test_the_trigger_keeps_the_fewest_hits_of_a_detector():
         _, removed = fit_as_trigger(toy.parameters, tracks)
         taken = (removed[:, None] >> np.arange(26) & 1).sum(axis=1)
         assert taken.max() == most
-    # Of nine SciFi layers none is taken either.
+    # Of nine SciFi layers, none is removed either.
     scifi = toy.candidates("float64")
     scifi.scifi[0][:, 9:] = np.nan
     scifi.scifi[0][:, 5] += 20.0

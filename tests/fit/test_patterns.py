@@ -1,4 +1,4 @@
-"""Candidates of every kind: any hits missing, seeds off or of the wrong sign, odd numbers of tracks."""
+"""Candidates of every kind: missing hits, seeds far off or of the wrong sign, odd numbers of tracks."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ def with_arrays(toy, **arrays):
 
 
 def thinned(toy, missing_ut, missing_scifi, seed):
-    """Any UT layers gone, and up to `missing_scifi` of SciFi's, other ones for each track."""
+    """Remove `missing_ut` UT hits on average and up to `missing_scifi` SciFi hits, at random per track."""
     random = np.random.default_rng(seed)
     n = len(toy.arrays["qop"])
     ut, scifi = toy.arrays["ut_x"].copy(), toy.arrays["scifi_x"].copy()
@@ -47,8 +47,8 @@ def test_any_pattern_of_hits_is_fitted_as_the_reference_does(
     got = fit(toy.parameters, toy.candidates("float64"), precision="float64")
     for name in STATE:
         shift = (getattr(got, name) - getattr(expected, name)) / np.sqrt(getattr(expected, name * 2))
-        # The reference starts from a wide prior, and differentiates numerically, which costs most where a
-        # seed 60% off takes the table below its momenta.
+        # The reference starts from a wide prior and differentiates numerically. Both cost most where a seed
+        # 60% off leads below the table's momenta.
         assert np.abs(shift).max() < 0.01, name
         np.testing.assert_allclose(getattr(got, name * 2), getattr(expected, name * 2), rtol=2e-3)
     for name in CHI2:
@@ -77,8 +77,10 @@ def test_productions_forms_follow_the_reference_down_to_the_lowest_momenta(
 
 
 def test_what_improved_forms_call_local_costs_nothing():
-    """Slow tracks without UT hits whose seed is far off are where the reference differs most: it alone
-    differentiates the bend over a gap. By up to 0.8 σ of q/p, and neither is nearer the truth.
+    """The reference alone differentiates the bend over a gap.
+
+    It therefore differs most for slow tracks without UT hits whose seed is far off: by up to 0.8 σ of q/p.
+    Neither fit is nearer the truth.
     """
     toy = thinned(generate(600, 2000.0, 3, seed_error=0.2), 4, 3, 3)
     expected = ReferenceFit(toy)
@@ -92,7 +94,7 @@ def test_what_improved_forms_call_local_costs_nothing():
 
 
 def test_float32_is_float64_to_a_hundredth_of_sigma():
-    """99.9% of states within 0.01 σ, χ² within 0.5%, over momenta and missing hits."""
+    """99.9% of states agree within 0.01 σ and χ² within 0.5%, over momenta and missing hits."""
     shifts, ratios = [], []
     for momentum in (2500.0, 8000.0, 50000.0):
         toy = thinned(generate(3000, momentum, seed=31, seed_error=0.1), 1, 3, seed=5)
@@ -116,7 +118,7 @@ def test_seeds_far_off_or_of_the_wrong_sign_leave_width_and_bias(factor):
     a, b = (good.pulls(fitted)["qop"] for fitted in fits)
     assert np.std(b) == pytest.approx(np.std(a), abs=0.05)
     assert np.mean(b) == pytest.approx(np.mean(a), abs=0.05)
-    # Nor are hits blamed for it, and called a ghost's. Only the scattering in VELO and UT is the seed's.
+    # A bad seed does not raise the χ² either. Only the scattering in VELO and UT uses the seed.
     a, b = (np.median(fitted.chi2_velo + fitted.chi2_ut + fitted.chi2_scifi) for fitted in fits)
     assert b == pytest.approx(a, rel=0.05 if factor == -1 else 0.15)
 

@@ -1,4 +1,4 @@
-"""States at the RICH planes: against the true states that they start from, and from one build to another."""
+"""States at the RICH planes agree with the true states that they start from, and between builds."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
 from parkf.model.steps.rich import RICH_STEPS
 
-# Of each plane: the step, its set, and where it begins.
+# For each plane: the step, its set, and where the step begins.
 STEPS = (
     ("RICH_VELO", 0, "last VELO hit"),
     ("RICH_UT", 0, "first UT layer"),
@@ -24,7 +24,7 @@ STEPS = (
 
 
 def carried(toy, name, number, start, z):
-    """The true state at the plane, without scattering behind `start`."""
+    """The true state carried to the plane without scattering behind `start`."""
     state, z0 = toy.passed[start]
     step = RICH_STEPS[name]
     count = len(step.parameters)

@@ -1,4 +1,4 @@
-"""The robust fit: wrong UT sets are taken out, hard kicks get noise, and everything else stays as it is."""
+"""The robust fit removes wrong UT sets and adds noise at hard kicks; all else stays as it is."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -18,13 +18,13 @@ UT_OUT, ENLARGED = 1, 2
 
 
 def moved(toy, shifts):
-    """The toy with hits moved by (n, slots) mm."""
+    """The toy with hits moved by `shifts`, (n, slots) mm."""
     arrays = toy.arrays | {name: toy.arrays[name] + shift for name, shift in shifts.items()}
     return dataclasses.replace(toy, arrays=arrays)
 
 
 def kicked(toy, angle):
-    """The toy kicked in x by `angle` (n,) behind SciFi's sixth layer; earlier it would look like a bend."""
+    """The toy kicked in x by `angle` (n,) behind SciFi's sixth layer; an earlier kick looks like a bend."""
     z = toy.arrays["scifi_z"]
     lever = np.clip(z - z[:, [5]], 0, None)
     return moved(toy, {"scifi_x": angle[:, None] * lever})
@@ -32,7 +32,7 @@ def kicked(toy, angle):
 
 @pytest.mark.parametrize("forms", FORMS)
 def test_a_wrong_ut_set_is_taken_out(forms):
-    """All four hits moved alike agree with each other; without them the fit is that of no UT hits at all."""
+    """Four hits moved alike agree with each other. The robust fit equals the fit without UT hits."""
     toy = generate(600, 8000.0, seed=3, forms=forms)
     bad = moved(toy, {"ut_x": np.full((600, 4), 6.0)})
     tracks = bad.candidates("float64")
@@ -43,7 +43,7 @@ def test_a_wrong_ut_set_is_taken_out(forms):
     alone = got.before["treated"] == UT_OUT
     assert alone.mean() > 0.9
     shift = (got.qop - without.qop)[alone] / np.sqrt(without.qopqop[alone])
-    # The hits' places stay where the steps end.
+    # The positions of the hits still define where the steps end.
     assert np.abs(shift).max() < 0.01
     assert (got.ndof_ut[out] == 0).all()
     assert (got.before["ndof_ut_before"] == 4).all()
@@ -65,9 +65,10 @@ def test_chi2_before_is_that_of_the_plain_fit():
 
 
 def test_clean_tracks_are_rarely_touched():
-    """No more than χ² allows: P(χ²₄ > 16) of UT sets, and e⁻⁷ of each of 16 steps to have k² above 14.
+    """Clean tracks are touched no more often than χ² allows.
 
-    Both within three errors of 3000 tracks.
+    The allowed fractions are P(χ²₄ > 16) for UT sets, and e⁻⁷ for k² above 14 in each of 16 steps. Both hold
+    within three errors of 3000 tracks.
     """
     bounds = {UT_OUT: chi2.sf(16, 4), ENLARGED: 16 * np.exp(-7)}
     for momentum in (3000.0, 10000.0, 50000.0):
@@ -85,7 +86,7 @@ def test_a_hard_kick_is_found_where_it_is_and_no_longer_shifts_the_momentum(prec
     plain, robust = (fit(toy.parameters, tracks, precision=precision, robust=r) for r in (False, True))
     found = (robust.before["treated"] & ENLARGED) > 0
     assert found.mean() > 0.95
-    # Behind SciFi layer 5, slot 35: the step to layer 6, or one beside it.
+    # The kick is behind SciFi layer 5, slot 35: the step to layer 6 is found, or one beside it.
     assert np.isin(robust.before["scattered"][found], (35, 36, 37)).mean() > 0.9
     assert (robust.before["scattered"][~found] == -1).all()
     clean = fit(toy.parameters, toy.candidates(precision), precision=precision)
@@ -104,10 +105,10 @@ def kicked_before_the_ut(toy, axis, angle):
 
 
 def free_to_kick_before_the_ut(parameters, factor=1e4):
-    """The set with noise before the UT added along what a kick does to position and slope.
+    """The set with more noise before the UT, along the change of position and slope by a kick.
 
-    A kick θ from all of the step's noise moves the position by ρσ_x/σ_t·θ; of variances, `factor` − 1 times
-    the slope's is added along that direction.
+    Where the step's whole noise turns the track by θ, it moves the position by ρσ_x/σ_t·θ on average. Along
+    that direction, `factor` − 1 times the variance of the slope is added.
     """
     forms = FORMS["improved"]
     constant = parameters.constant.copy()
@@ -126,7 +127,7 @@ def free_to_kick_before_the_ut(parameters, factor=1e4):
 
 @pytest.mark.parametrize("axis", ["x", "y"])
 def test_a_kick_is_hard_when_a_fit_with_a_free_kick_there_is_better_by_14(axis):
-    """k² is by how much χ² falls with a free kick; with the noise enlarged, k²/(1 + k²) of it is left."""
+    """k² is the fall of χ² with a free kick. With the noise enlarged, k²/(1 + k²) of that remains."""
     toy = generate(600, 10000.0, seed=5)
     random = np.random.default_rng(1)
     angle = random.choice([-1, 1], 600) * random.uniform(0, 6e-3, 600)
@@ -138,13 +139,13 @@ def test_a_kick_is_hard_when_a_fit_with_a_free_kick_there_is_better_by_14(axis):
         f.chi2_velo + f.chi2_ut + f.chi2_scifi for f in (plain, robust, free)
     )
     k2 = chi2_plain - chi2_free
-    # The step to the first UT layer ends at the first slot behind the VELO's.
+    # The step to the first UT layer ends at the first slot behind those of the VELO.
     here = (robust.before["treated"] == ENLARGED) & (
         robust.before["scattered"] == toy.arrays["velo_x"].shape[1]
     )
     assert 0.3 < here.mean() < 0.7
     assert k2[here].min() > 13
-    # Of tracks whose χ² is that of a good fit none is treated, whatever its k².
+    # A track with a good fit's χ² is not treated, whatever its k².
     assert k2[robust.before["treated"] == 0].max() < 20
     left = (chi2_robust - chi2_free)[here]
     assert left.max() < 3
@@ -152,7 +153,7 @@ def test_a_kick_is_hard_when_a_fit_with_a_free_kick_there_is_better_by_14(axis):
 
 
 def test_neither_neighbours_nor_threads_nor_builds_matter():
-    """Tracks that are fitted again share registers with whichever others come along."""
+    """Tracks that are fitted again share registers with arbitrary other tracks."""
     toy = kicked(generate(1000, 4000.0, seed=12), np.where(np.arange(1000) % 3 == 0, 5e-3, 0.0))
     tracks = toy.candidates("float32")
     whole = cpu.fit(toy.parameters, tracks, smoother=True, threads=1, robust=True)
@@ -171,7 +172,7 @@ def test_neither_neighbours_nor_threads_nor_builds_matter():
 
 
 def test_what_cannot_be_fitted_stays_as_the_plain_fit_left_it():
-    """Even with UT hits that are all wrong, which cost every other track its UT hits."""
+    """This holds even where all UT hits are wrong, which makes every other track lose them."""
     toy = moved(generate(64, 5000.0, seed=2), {"ut_x": np.full((64, 4), 8.0)})
     toy.arrays["velo_n"][3] = 1
     toy.arrays["scifi_x"][5] = np.nan

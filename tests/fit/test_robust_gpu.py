@@ -1,4 +1,4 @@
-"""The robust fit's file for GPUs without one: its threads run one after the other, on the host."""
+"""The robust fit's file for GPUs, without a GPU: its threads run one after the other on the host."""
 
 import shutil
 import subprocess

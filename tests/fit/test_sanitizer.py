@@ -1,4 +1,4 @@
-"""The kernel's headers by themselves, under the address and undefined-behaviour sanitizers."""
+"""The kernel's headers alone, under the address and undefined-behaviour sanitizers."""
 
 import shutil
 import subprocess
@@ -91,7 +91,7 @@ int main() {
     [
         ("float", "improved", ["-O0", "-fsanitize=address,undefined"]),
         ("float", "production", ["-O0", "-fsanitize=address,undefined"]),
-        # The address sanitizer takes minutes to compile lanes.
+        # With the address sanitizer, lanes take minutes to compile.
         ("Lanes<float,4>", "improved", ["-O0", "-fsanitize=undefined"]),
     ],
 )

@@ -1,4 +1,4 @@
-"""The kernel's text, as compilers at run time and C++ users get it."""
+"""The kernel's source text, as run-time compilers and C++ users receive it."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def test_the_flattened_source_stands_alone(forms, file):
     assert '#include "' not in text
     assert "#pragma once" not in text
     assert text.count("struct Covariance {") == 1
-    # What the generated header needs comes before it.
+    # Files that the generated header needs come before it.
     assert text.index("struct Covariance {") < text.index("struct JacobianV {")
 
 

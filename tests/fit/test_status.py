@@ -1,4 +1,4 @@
-"""Numbers that no track has: every scheme says so in the status, raises nothing, and spares neighbours."""
+"""Impossible numbers in a track set a status bit in every scheme; no error, and neighbours are unaffected."""
 
 import dataclasses
 from pathlib import Path
@@ -23,7 +23,7 @@ from parkf.model.layout import layout_of
 
 SCHEMES = ("parkf", "robust", "trigger", "velo_only", "full")
 STRIPS = {"parkf", "robust", "trigger", "full"}
-# The full fit takes planes where they stand, and knows no z of a hit that is not finite.
+# The full fit accepts planes at any z, and ignores hits whose z is not finite.
 KERNEL = STRIPS - {"full"}
 INFINITE = [np.inf, -np.inf, np.nan]
 
@@ -44,7 +44,7 @@ def reversed_velo(arrays, row):
 
 
 def swapped_velo(arrays, row):
-    """The third and the fourth hit: neither belongs to the start."""
+    """Swap the third and the fourth hit; the fit does not start from either."""
     for name in ("velo_x", "velo_y", "velo_z"):
         arrays[name][row, [2, 3]] = arrays[name][row, [3, 2]]
 
@@ -57,7 +57,7 @@ def neither(arrays, row):
     arrays["qop"][row], arrays["velo_n"][row] = 0, 99
 
 
-# What is changed, the bit by its name, and the schemes that look at it: velo_only reads no strips.
+# The change, the name of the status bit, and the schemes that check it; velo_only does not read strips.
 CASES = [
     *((put("ut_sigma", (1,), value), "wrong_sigma", STRIPS) for value in (0.0, -0.05)),
     *((put("scifi_sigma", (11,), value), "wrong_sigma", STRIPS) for value in (0.0, -0.1, -np.inf)),
@@ -77,7 +77,7 @@ CASES = [
     (neither, "wrong_qop", SCHEMES),
     (neither, "velo_count", SCHEMES),
 ]  # fmt: skip
-# Every other track is a case, and has sound ones for neighbours in the same register.
+# Every other track is a case, so its neighbours in the same register are sound.
 BAD = np.arange(0, 2 * len(CASES), 2)
 COUNT = 2 * len(CASES)
 
@@ -85,7 +85,7 @@ COUNT = 2 * len(CASES)
 @pytest.fixture(scope="module")
 def toy():
     toy = generate(COUNT, 5000.0, seed=11)
-    # Two hits can change places that the fit does not start from.
+    # With five hits, two can change places that the fit does not start from.
     enough = toy.arrays["velo_n"] >= 5
     toy.arrays = {
         name: values[np.resize(np.flatnonzero(enough), COUNT)] for name, values in toy.arrays.items()
@@ -96,7 +96,7 @@ def toy():
 
 
 def spoiled(toy, precision):
-    """All cases, each in a row of its own."""
+    """Candidates with all cases, each in its own row."""
     arrays = {name: values.copy() for name, values in toy.arrays.items()}
     for row, (change, *_) in zip(BAD, CASES, strict=True):
         change(arrays, row)
@@ -126,7 +126,7 @@ def test_bad_numbers_have_names_and_harm_no_neighbour(toy, fitting, scheme, prec
         said = status_names(int(result.status[row]))
         if scheme in schemes:
             assert name in said, (row, name, said)
-        # No other input is blamed. A hit with an infinite z is off its plane, too.
+        # No other input is blamed. A hit with an infinite z is also off its plane.
         expected = {name, "wrong_qop", "velo_count"} if row >= BAD[-2] else {name, "wrong_plane"}
         assert inputs & set(said) <= expected, (row, name, said)
     for attribute in (*NUMBERS, *INTEGERS):
@@ -135,18 +135,18 @@ def test_bad_numbers_have_names_and_harm_no_neighbour(toy, fitting, scheme, prec
 
 
 def test_good_numbers_are_not_blamed(toy, fitting):
-    for scheme in SCHEMES[:-1]:  # toys bend as no field does
+    for scheme in SCHEMES[:-1]:  # toys bend as no real field does
         assert not fitting(scheme, toy.candidates("float64")).status.any(), scheme
     names = ("wrong_sigma", "wrong_plane", "velo_unsorted", "velo_count", "wrong_qop")
     assert not (fitting("full", toy.candidates("float64")).status & sum(STATUS_BITS[n] for n in names)).any()
-    # Staves of the UT stand 7 mm off their layers.
+    # Staves of the UT are 7 mm away from their layers.
     arrays = toy.arrays | {"ut_z": toy.arrays["ut_z"] + 7.0}
     moved = dataclasses.replace(toy, arrays=arrays).candidates("float32")
     assert not (fitting("parkf", moved).status & STATUS_BITS["wrong_plane"]).any()
 
 
 def table(toy, **columns):
-    """Rows of `candidates`, some columns replaced."""
+    """Rows of `candidates` with some columns replaced."""
     arrays = {"event": np.arange(COUNT), "candidate": np.zeros(COUNT), "particle": np.zeros(COUNT),
               "purity": np.ones(COUNT), **toy.arrays}  # fmt: skip
     made = []
@@ -197,13 +197,13 @@ def fitted(chi2, status):
 
 @pytest.mark.parametrize("more", [1, 3])
 def test_rows_that_have_no_name_are_refused(more):
-    """A kernel that gives other rows than this package knows must not have its numbers taken for others."""
+    """If a kernel returns rows that this package does not know, their numbers must not be misread."""
     with pytest.raises(ValueError, match="argument"):
         Fitted.from_kernel(np.zeros((len(NUMBERS) + more, 5)), np.zeros((len(INTEGERS), 5), np.int32))
 
 
 def test_the_summary_counts_names_and_warns():
-    """χ²/ndof is (chi2 + 2)/6 here."""
+    """In these fits χ²/ndof is (chi2 + 2)/6."""
     summary = Summary()
     summary.add(fitted([4.0, 4.6, 3.4, 400.0], [0, 0, 0, 64]))
     summary.add(fitted([4.0, 4.6, 3.4], [0, 0, 64 | 1]))

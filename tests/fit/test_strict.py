@@ -1,4 +1,4 @@
-"""Arrays that would lose something on their way into a fit are refused."""
+"""Fits refuse arrays whose conversion would lose information."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The scheme `trigger` is the trigger's own arithmetic: it computes what the trigger's code computed."""
+"""The scheme `trigger` has the trigger's own arithmetic: its results are those of the trigger's code."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,7 @@ def parameters():
 
 @pytest.fixture(scope="module", params=["some", "all"])
 def golden(request):
-    """The first 25 tracks of each polarity in double precision, and all of them in both."""
+    """The first 25 tracks of each polarity in double precision, and all of them in both precisions."""
     if request.param == "some":
         return np.load(HERE / "trigger_tracks.npz")
     if not SHARED.exists():
@@ -37,7 +37,7 @@ def golden(request):
 
 
 def test_states_are_the_triggers_at_each_point(golden, parameters):
-    """For 99 % of tracks: states to 0.01 σ, covariances to 1 %, χ² to 1e-3, counts and NaN the same."""
+    """99 % of tracks agree: states to 0.01 σ, covariances to 1 %, χ² to 1e-3; ndof and NaN the same."""
     for one in compared(golden, parameters):
         if one.precision == "float64":
             assert max(one.states.values()) < 0.01
@@ -54,7 +54,7 @@ def test_states_are_the_triggers_at_each_point(golden, parameters):
 
 
 def test_single_precision_loses_as_many_tracks(golden, parameters):
-    """Which ones become NaN is up to rounding; how many is not."""
+    """Rounding decides which tracks become NaN, but hardly how many."""
     single = [one for one in compared(golden, parameters) if one.precision == "float32"]
     theirs, ours = (sum(one.nan[i] for one in single) for i in (0, 1))
     assert abs(ours - theirs) <= 3 * np.sqrt(max(theirs, 1))
@@ -63,7 +63,7 @@ def test_single_precision_loses_as_many_tracks(golden, parameters):
 
 
 def test_builds_agree_but_for_rounding(golden, parameters):
-    """The first SciFi hits take nine digits from the variance of x: a few tracks differ by more."""
+    """The first SciFi hits cancel nine digits of the variance of x, so a few tracks differ by more."""
     for precision, typical, most in (("float32", 0.02, 3.0), ("float64", 1e-4, 0.1)):
         tracks = candidates(golden, 0, parameters, precision)
         fits = [cpu.fit(parameters, tracks, smoother=False, threads=1, build=b) for b in _fitter.builds()]
@@ -79,7 +79,7 @@ def test_builds_agree_but_for_rounding(golden, parameters):
 
 
 def test_velo_hits_count_twice():
-    """What this scheme is known for: q/p is far too sure of itself."""
+    """This is the scheme's known flaw: its error of q/p is far too small."""
     for momentum, low, high in ((3000.0, 1.7, 2.8), (50000.0, 1.2, 1.9)):
         toy = generate(4000, momentum, seed=int(momentum), forms="production")
         with np.errstate(invalid="ignore"):
@@ -90,7 +90,7 @@ def test_velo_hits_count_twice():
 
 
 def test_the_magnet_is_linearised_about_the_seed(parameters, golden):
-    """The filtered q/p enters through the Jacobian alone: results depend on the seed."""
+    """The filtered q/p enters through the Jacobian alone, so results depend on the seed."""
     tracks = candidates(golden, 0, parameters, "float64")
     moved = {}
     for scheme in ("trigger", "smoother"):
@@ -114,14 +114,14 @@ def test_other_forms_have_no_such_scheme():
 
 
 def test_the_exported_files_are_those_that_the_trigger_read(tmp_path, parameters, golden):
-    """The results were made with files in the older order of UT's rows."""
+    """The trigger's results were made with files in the older order of UT rows."""
     export_trigger(parameters, tmp_path, ut_rows="older")
     for name, key in (("params.json", "params_json"), ("params_UTT_v0.tab", "table")):
         assert sha256(tmp_path / name) == str(golden[key])
 
 
 def test_the_table_is_that_of_the_files(tmp_path, parameters):
-    """Our import reads the same text in double precision; the trigger's product is within its last bit."""
+    """Our import reads the text in double precision; the trigger's product agrees within its last bit."""
     export_trigger(parameters, tmp_path)
     ours, theirs = import_trigger(tmp_path).table, as_the_trigger_reads(parameters).table
     assert (ours != theirs).any()

@@ -1,4 +1,4 @@
-"""The VELO-only fit on tracks that scatter as its own model says."""
+"""The VELO-only fit of tracks that scatter according to its own model."""
 
 from types import SimpleNamespace
 
@@ -10,7 +10,7 @@ from parkf.fit.reference.velo_only import fit_velo_only
 from parkf.model.steps import FORMS
 
 SIGMA, BEAM_X, BEAM_Y = 0.0125, 0.02, -0.03
-# c_ms, eta_xx, eta_xtx of hit to hit and of hit to beam; lever and covariance of a layer in the middle.
+# c_ms, eta_xx, eta_xtx from hit to hit and from hit to beam; lever and covariance of a layer in the middle.
 BLOCK = np.array([[1.5, 0.58, 0.5, 0.0], [6.0, 0.9, 0.85, 0.0]], dtype=np.float32)
 N = 20_000
 
@@ -22,7 +22,7 @@ def parameters():
 
 
 def scatter(random, row, qop, tx, ty, t, dz):
-    """Shifts of position and slope over dz, from the formulas of reference (not the project's code)."""
+    """Shifts of position and slope over dz, by reference formulas instead of the project's code."""
     c_ms, eta_xx, eta_xtx, _ = BLOCK[row]
     sigma = np.sqrt(c_ms) * np.abs(qop) * (1 + tx**2 + ty**2) ** 0.75 * np.sqrt(1 + t**2)
     rho = np.sign(dz) * eta_xtx / eta_xx
@@ -31,7 +31,7 @@ def scatter(random, row, qop, tx, ty, t, dz):
 
 
 def toy(momentum, hits=8, seed=3):
-    """Candidates, and the truth as (x, tx, y, ty) at any z near the beam line."""
+    """Candidates, and their true (x, tx, y, ty) at any z near the beam line."""
     random = np.random.default_rng(seed)
     qop = np.full(N, 1 / momentum)
     tx, ty = random.uniform(0.02, 0.2, (2, N))
@@ -70,7 +70,7 @@ def test_pulls_have_width_one(momentum):
     assert fitted.chi2_velo.mean() == pytest.approx(12, abs=0.2)
     assert (fitted.ndof_velo == 12).all()
     assert not fitted.ndof_scifi.any()
-    # q/p stays the pattern recognition's, which is good to 1 %.
+    # q/p remains the pattern recognition's, which has an error of 1 %.
     np.testing.assert_array_equal(fitted.qop, 1 / momentum)
     np.testing.assert_allclose(np.sqrt(fitted.qopqop), 0.01 / momentum)
 

@@ -1,8 +1,8 @@
 """Allen's dumps and LHCb's conditions written for tests, by code that shares nothing with the readers.
 
-A detector here is a dictionary: `velo` has a rotation (3, 3) and an origin (3,) for each of 208 sensors; `ut`
-and `scifi` have for each sector or mat four points (4, 3): begin and end of the first strip, and of the
-last one, in mm. Elements can be displaced before they are written.
+A detector here is a dictionary. `velo` has a rotation (3, 3) and an origin (3,) for each of 208 sensors. `ut`
+and `scifi` have four points (4, 3) for each sector or mat: begin and end of the first strip, and of the last
+one, in mm. Elements can be displaced before they are written.
 """
 
 import struct
@@ -18,7 +18,7 @@ SCIFI_Z = [7826.0, 7896.0, 7966.0, 8036.0, 8508.0, 8578.0, 8648.0, 8718.0, 9193.
 STEREO = (0.0, 0.0875, -0.0875, 0.0)
 LENGTH, WIDTH = 42.57, 14.08
 _HALF = np.sqrt(0.5)
-# Corner and long edge's direction of a right-hand module's sensors, and which way they face along the beam.
+# Sensors of a right-hand module: corner, direction of the long edge, and which way they face along the beam.
 _SENSORS = (
     ((12.93298, -40.0576, -0.581), (-_HALF, _HALF), -1),
     ((-26.33973, -20.54145, 0.581), (_HALF, -_HALF), 1),
@@ -28,7 +28,7 @@ _SENSORS = (
 
 
 def detector(*, ut=UT_LAYERS, scifi_z=tuple(SCIFI_Z), stereo=STEREO, lean=0.0036):
-    """Every element at its nominal place."""
+    """Every element at its nominal position."""
     velo = []
     for module, z in enumerate(MODULES):
         turn = np.diag([1.0, 1.0, 1.0]) if module % 2 == 0 else np.diag([-1.0, -1.0, 1.0])
@@ -64,7 +64,7 @@ def detector(*, ut=UT_LAYERS, scifi_z=tuple(SCIFI_Z), stereo=STEREO, lean=0.0036
 
 
 def depth(i):
-    """Staves stand before and behind their layer, and so do the sectors on them."""
+    """Offset in z of a UT sector: staves alternate about the layer, and sectors about their stave."""
     return (5.0 if i % 2 else -5.0) + (2.2 if (i // 16) % 2 else -2.2)
 
 
@@ -77,7 +77,7 @@ def _strips(centre, slope, lean, half_width, half_height):
 
 
 def displaced(found, seed, *, shift=0.1, angle=2e-4):
-    """Move every element as a rigid body about its centre; UT sectors keep dz/dy, which dumps do not have."""
+    """Move each element as a rigid body about its centre; UT sectors keep their dz/dy, which dumps lack."""
     random = np.random.default_rng(seed)
     velo = []
     for rotation, origin in found["velo"]:
@@ -95,7 +95,7 @@ def displaced(found, seed, *, shift=0.1, angle=2e-4):
             rows.append(centre + turned + random.uniform(-shift, shift, 3))
         out[name] = np.array(rows)
         if name == "ut":
-            # A turn about z of strips that stand on a slant of dz/dx leans them by 1e-7: straighten that.
+            # UT strips are inclined by dz/dx, so a turn about z gives them a dz/dy of 1e-7; remove it.
             for begin, end in ((0, 1), (2, 3)):
                 middle = 0.5 * (out[name][:, begin, 2] + out[name][:, end, 2])
                 out[name][:, begin, 2] = out[name][:, end, 2] = middle
@@ -125,7 +125,7 @@ def velo_bytes(found, *, mask=False, modules=MODULES):
 
 
 def ut_bytes(found, *, version=0):
-    """``ut_geometry.bin``; every second sector counts its strips the other way, as a negative z says."""
+    """``ut_geometry.bin``; every second sector numbers its strips backwards, which a negative z marks."""
     rows = []
     for index, corners in enumerate(found["ut"]):
         begin, end, last_begin, _ = corners if index % 2 == 0 else corners[[2, 3, 0, 1]]
@@ -144,7 +144,7 @@ def ut_bytes(found, *, version=0):
 
 
 def scifi_bytes(found, *, banks="first channels"):
-    """``scifi_geometry.bin``; upper mats count their fibres towards -x."""
+    """``scifi_geometry.bin``; upper mats number their fibres towards -x."""
     modules = [5] * 32 + [6] * 16
     out = struct.pack("<5I", 3, 4, 12, 4, 48) + struct.pack("<48I", *modules)
     out += struct.pack("<3I", 4, len(found["numbers"]), 240)
@@ -159,7 +159,7 @@ def scifi_bytes(found, *, banks="first channels"):
         up = low[1] > 0
         begin, last, end = (last_low, low, last_high) if up else (high, last_high, low)
         across = (last - begin) / np.linalg.norm(last - begin)
-        # The first channel's centre lies half a channel from where the mat begins.
+        # The first channel's centre lies half a channel from the mat's edge.
         mirror = begin - (-65.16 + 0.125) * across
         along = (end - begin) / (end[1] - begin[1])
         table[:, number] = [
@@ -176,7 +176,7 @@ def beam_bytes(*, new=False):
 
 
 def write(folder, found, **files):
-    """All four dumps into a folder; `files` replace the bytes of some."""
+    """Write all four dumps into a folder; `files` replaces the bytes of some."""
     folder.mkdir(parents=True, exist_ok=True)
     contents = {
         "velo_geometry.bin": lambda: velo_bytes(found),

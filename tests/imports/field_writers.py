@@ -1,4 +1,4 @@
-"""Field maps written in the formats of others, by code that shares nothing with the readers.
+"""Write field maps in the formats of other programs, with code that shares nothing with the readers.
 
 A map is the corner (3,) and spacing (3,) in mm and the field (nx, ny, nz, 3) in T, in float64.
 """
@@ -12,7 +12,7 @@ SIGNS = {1: (1, 1, 1), 2: (-1, 1, 1), 3: (1, 1, -1), 4: (-1, 1, -1)}
 
 
 def write_cdf(folder, corner, spacing, field):
-    """Four quadrants in Gauss and cm; a quadrant's file counts away from the axis."""
+    """Write four quadrants in gauss and cm; each quadrant's file counts away from the axis."""
     nx, ny, nz = (field.shape[0] + 1) // 2, (field.shape[1] + 1) // 2, field.shape[2]
     for number, (sx, sy) in {1: (1, 1), 2: (-1, 1), 3: (-1, -1), 4: (1, -1)}.items():
         lines = ["PARTICLE  made for a test", "something else"]
@@ -43,7 +43,7 @@ def write_allen(folder, corner, spacing, field):
 
 
 def rows_of(corner, spacing, field):
-    """(n, 6) in mm and T, z fastest."""
+    """Rows (n, 6) in mm and T; z varies fastest."""
     return np.array(
         [
             [*(corner + spacing * np.array([i, j, k])), *field[i, j, k]]
@@ -55,7 +55,7 @@ def rows_of(corner, spacing, field):
 
 
 def write_text(folder, corner, spacing, field):
-    """ACTS's: rows in no order, in cm and kG."""
+    """Write ACTS's format: rows in random order, in cm and kG."""
     rows = rows_of(corner, spacing, field) * [0.1, 0.1, 0.1, 10, 10, 10]
     rows = rows[np.random.default_rng(3).permutation(len(rows))]
     path = folder / "field.txt"

@@ -1,7 +1,7 @@
-"""Files of a geometry or an alignment that somebody damaged, took for others, or wrote in other units.
+"""Files of a geometry or an alignment that are damaged, mistaken for others, or in other units.
 
-`python tests/imports/geometry_mutilations.py` writes what each is told to docs/imports/geometry.md, which a
-test holds against what happens.
+`python tests/imports/geometry_mutilations.py` writes the message for each to docs/imports/geometry.md. A test
+compares that page with what happens.
 """
 
 import struct
@@ -50,7 +50,7 @@ def _swapped(content):
 
 
 def _places_scaled(velo, factor):
-    """Every length of the sensors' places in another unit."""
+    """Scale all lengths in the sensors' positions to another unit."""
     rows = np.frombuffer(velo, "<f4", 208 * 12, _VELO_ROWS).reshape(208, 12).copy()
     rows[:, 9:] *= factor
     return _floats(_scaled(velo, _VELO_Z, 52, factor), _VELO_ROWS, rows.ravel())
@@ -63,7 +63,7 @@ def _mirrored(velo):
 
 
 def dump_cases():
-    """Yield (what was done, name of the dump, its bytes)."""
+    """Yield (change, name of the dump, its bytes)."""
     found = dump_writers.detector()
     velo, ut, scifi = (
         dump_writers.velo_bytes(found),
@@ -143,7 +143,7 @@ CONDITIONS = (
 
 
 def geometry_cases():
-    """Yield (what was done, content of a geometry file)."""
+    """Yield (change, content of a geometry file)."""
     original = yaml.safe_load(BASE.read_text())
 
     def changed(change):
@@ -184,8 +184,8 @@ _PIECE = {"number": 3, "x": 0.0, "y": 0.0, "half_width": 48.0, "half_height": 48
 
 
 def outcomes():
-    """Yield rows of the table: door, what was done, verdict, message."""
-    # Any other error than ParkfError gets through, and fails the test.
+    """Yield rows of the table: entry point, change, verdict, message."""
+    # Errors other than ParkfError are not caught, and fail the test.
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         out = {"geometry": folder / "g.yaml", "alignment": folder / "a.yaml"}
@@ -226,7 +226,7 @@ def _told(act, folder):
 
 
 def page():
-    """Make the page."""
+    """Return the text of the page."""
     rows = (" | ".join(cell.replace("|", "\\|") for cell in row) for row in outcomes())
     return HEAD + "".join(f"| {row} |\n" for row in rows)
 

@@ -1,4 +1,4 @@
-"""Tracks of a gun in a field of plain formulas, with hits on every plane, and how others write them."""
+"""Tracks of a particle gun in an analytic field, with hits on every plane, in the formats of others."""
 
 import awkward as ak
 import numpy as np
@@ -12,7 +12,7 @@ PLANES = (*VELO, *UT_PLANES, *SCIFI_PLANES)
 
 
 def tracks(geometry, field, polarity=-1, count=250, seed=2):
-    """Particles (n,) and their hits (n, planes): where they cross, and what is measured there."""
+    """Particles (n,) and their hits (n, planes): where they cross each plane, and what is measured there."""
     random = np.random.default_rng(seed)
     p = np.exp(random.uniform(np.log(4e3), np.log(4e4), count))
     charge = random.choice([-1.0, 1.0], count)
@@ -40,7 +40,7 @@ def tracks(geometry, field, polarity=-1, count=250, seed=2):
         "pz": p / norm,
         "crossing": crossings,
         "sigma": sigma,
-        # Strips at y = 0; of VELO hits the point.
+        # The strips' x at y = 0; for VELO hits, the point itself.
         "x": crossings[:, :, 0] - slope * crossings[:, :, 1] + noise,
         "y": crossings[:, :, 1] + random.normal(size=noise.shape) * sigma,
         "z": crossings[:, :, 2] - lean * crossings[:, :, 1] * (np.arange(len(PLANES)) >= len(VELO)),
@@ -49,7 +49,7 @@ def tracks(geometry, field, polarity=-1, count=250, seed=2):
 
 
 def tree_of(sample):
-    """Branches of `Hits_detectors`, as lists."""
+    """Branches of the tree `Hits_detectors`, as lists."""
     count = len(sample["p"])
     velo, ut, scifi = slice(0, len(VELO)), slice(len(VELO), len(VELO) + 4), slice(len(VELO) + 4, None)
 

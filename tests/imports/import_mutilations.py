@@ -1,7 +1,7 @@
-"""Maps, tuples and hits that somebody damaged, took for others, or wrote in other units and signs.
+"""Maps, tuples and hits that are damaged, mistaken for others, or in other units and signs.
 
-`python tests/imports/import_mutilations.py` writes what each is told to docs/imports/fields_steps_hits.md,
-which a test holds against what happens.
+`python tests/imports/import_mutilations.py` writes the message for each to docs/imports/fields_steps_hits.md.
+A test compares that page with what happens.
 """
 
 import re
@@ -43,11 +43,11 @@ SLOPES = tuple(f"t{axis}{end}" for axis in "xy" for end in ENDS)
 
 
 class SeenError(Exception):
-    """Ends an import when physics has spoken."""
+    """End an import once the physics has been checked."""
 
 
 def _told(inspections):
-    """Verdict and message of what was found."""
+    """Verdict and message of the worst finding."""
     found = [finding for one in inspections for finding in one.findings]
     found.sort(key=lambda finding: finding.verdict != "wrong")
     if not found:
@@ -79,7 +79,7 @@ def _repeat(path):
 
 
 def _fields():
-    """Name, format, the map's change, the file's change and what is declared."""
+    """Format, name, change of the map, change of the file, and what the user declares."""
     same = lambda corner, spacing, field: (corner, spacing, field)  # noqa: E731
     keep = lambda path: None  # noqa: E731
 
@@ -182,7 +182,8 @@ def fields(folder):
         place.mkdir()
         part = change(made.origin.copy(), made.spacing.copy(), made.values.astype(np.float64))
         if kind in ("text", "csv", "cdf", "root"):
-            # Small files for what is wrong before physics is asked, where it does not need the whole.
+            # Files are small where the fault is found before the physics is checked or does not need the
+            # whole map.
             whole = "declared" in what or "octant" in what
             part = part if whole else (part[0], part[1], part[2][4:13, 3:10, 8:12])
             if kind == "cdf":
@@ -233,7 +234,7 @@ def _one(name, value):
 
 
 def _rows():
-    """Step, what was done, and the columns that changed."""
+    """Yield the step, what was done, and the changed columns."""
     yield "UTTF", "momenta in GeV", _times(["p_true"], 1e-3)
     yield "UTTF", "q/p in 1/GeV", _times(["qop"], 1e3)
     yield "UTTF", "polarity turned", _times(["polarity"], -1)
@@ -306,7 +307,7 @@ def _rows():
 
 
 def _files():
-    """What was done to the map's words, or to the file."""
+    """Yield what was done, and the change of the column map or of the file."""
     yield (
         "a column that is not there",
         lambda source, path: source["columns"].update(x0={"column": "X", "unit": "mm"}),
@@ -364,7 +365,7 @@ def steps(folder):
         return step_writers.column_map(folder, "{step}.parquet", (step,), change=plain)
 
     def attempted(step, rows, change=lambda source, path: None):
-        # Whoever writes the map reads it too: what it says is checked at once.
+        # The column map is read where it is written, so that its faults are found at once.
         return _attempt(lambda: told(written(step, rows, change)))
 
     for step, what, change in _rows():
@@ -400,7 +401,7 @@ def _spoilt(values, number=5, value=np.nan):
 
 
 def _trees():
-    """What was done to a tree of particles, and the branches that changed; None takes one out."""
+    """What was done to a tree of particles, and the changed branches; None removes a branch."""
     yield "momenta in GeV", lambda t: {name: 1e-3 * t[name] for name in ("p", "px", "py", "pz")}
     yield "charges turned", lambda t: {"pid": -t["pid"]}
     yield (
@@ -485,14 +486,14 @@ def hits(folder):
 
 
 def page():
-    """The table, of what happens now."""
+    """The page with a table of what happens now."""
     lines = []
     with tempfile.TemporaryDirectory() as name:
         for rows in (fields, steps, hits):
             place = Path(name) / rows.__name__
             place.mkdir()
             for door, what, verdict, message in rows(place):
-                # Folders are this machine's.
+                # Folders differ between machines.
                 clean = re.sub(r"/\S*/", "", message).replace("|", "\\|")
                 lines.append(f"| {door} | {what} | {verdict} | {clean} |")
     return HEAD + "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""A small sample of steps in a field of plain formulas: true origins, scattered targets, Runge-Kutta's."""
+"""A small sample of steps in an analytic field: true origins, scattered targets, Runge-Kutta's targets."""
 
 from itertools import pairwise
 
@@ -24,7 +24,7 @@ SCATTERING = {"V": 1.22, "VUT": 5.4, "UT": 1.2, "UTTF": 2.93, "TFT": 0.0, "T": 1
 
 
 def field_map():
-    """By of a bell over z, with the Bz that goes with it at first order; MagDown."""
+    """A map with a bell-shaped By over z and the first-order Bz that belongs to it; MagDown."""
     corner, spacing = np.array([-4000.0, -3600.0, -500.0]), np.array([400.0, 400.0, 100.0])
     counts = (21, 19, 101)
     _, y, z = np.meshgrid(
@@ -36,7 +36,7 @@ def field_map():
 
 
 def sample(step, rows_of_set, field, seed=1):
-    """Columns of STEP_DATA as arrays, set by set."""
+    """Columns of STEP_DATA as arrays, one set after the other."""
     random = np.random.default_rng(seed)
     parts = []
     for number, (z0, z1) in enumerate(HOPS[step]):
@@ -46,7 +46,7 @@ def sample(step, rows_of_set, field, seed=1):
         tx, ty = random.uniform(-0.2, 0.2, n), random.uniform(-0.2, 0.2, n)
         if step == "T":
             ty = np.abs(ty) * (1 - 2 * (number % 2))
-        # VELO modules stand along the beam.
+        # VELO modules are spread along the beam.
         along = random.uniform(0.0, 550.0, n) if step == "V" else np.zeros(n)
         start_z, end_z = z0 + along, z1 + along
         x, y = tx * start_z + random.normal(0, 1, n), ty * start_z

@@ -1,4 +1,4 @@
-"""Step datasets written as others have them, by code that shares nothing with the readers."""
+"""Write step datasets in the formats of others, with code that shares nothing with the readers."""
 
 import json
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import uproot
 
-# How this project's columns are found in the tuning trees.
+# Names of this project's columns in the tuning trees.
 TUNING = {
     "true_x_prev": "x0",
     "true_y_prev": "y0",
@@ -36,7 +36,7 @@ TREE_OF_SET = {
 
 
 def write_tuning(folder, samples, polarity, prefix="predictState", change=lambda tree: tree):
-    """One file for each event of a polarity; a third of each tree's rows do not count."""
+    """Write one file for each event of a polarity; a third of each tree's rows must be ignored."""
     events = np.unique(np.concatenate([rows["event"] for rows in samples.values()]))
     for event in events:
         with uproot.recreate(folder / f"ParameterizedKalmanTuning_4711_{event}.root") as file:
@@ -68,7 +68,8 @@ def _tree(file, name, branches):
     file.mktree(name, {branch: values.dtype for branch, values in branches.items()}).extend(branches)
 
 
-# Columns of another convention. For each of ours: its name there, its unit, the number that is one of ours.
+# Columns of another convention. For each of ours: its name there, its unit there, and the number there that
+# equals one of ours.
 FOREIGN = {
     "event": ("evt", None, 1),
     "particle": ("key", None, 1),
@@ -93,13 +94,13 @@ FOREIGN = {
 
 
 def foreign(rows):
-    """The columns in that convention."""
+    """The columns in the other convention."""
     ours = {name: rows[name].astype(float) for name in rows} | {"qop_here": rows["charge"] / rows["p_true"]}
     return {name: ours[own] * number for own, (name, _, number) in FOREIGN.items()}
 
 
 def column_map(folder, files, steps, truth_alone=False, tree=None, change=lambda source: source):
-    """The YAML (JSON is some) that says so."""
+    """Write the column map of that convention, as YAML that is also JSON."""
     columns = {}
     for own, (name, unit, number) in FOREIGN.items():
         if not (truth_alone and own.endswith("e") and own[:-1] in ("x", "y", "tx", "ty")):

@@ -1,4 +1,4 @@
-"""LHCb's conditions become displacements, parents move what is mounted on them, and both ways lead back."""
+"""LHCb's conditions become displacements; parents move the elements mounted on them; the way back works."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ MagnetRegion/Rich1: !alignment {position: [1*mm, 0, 0], rotation: [0, 0, 0]}
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
-    """Geometry file with pieces, and what the conditions above make of it."""
+    """Geometry file with pieces, and the result of importing the conditions above into it."""
     folder = tmp_path_factory.mktemp("conditions")
     dumps = dump_writers.write(folder / "dumps", dump_writers.detector())
     import_dumps([dumps], base=BASE, geometry=folder / "g.yaml", alignment=folder / "none.yaml")
@@ -50,7 +50,7 @@ def places(tmp_path_factory):
 
 
 def _moved(points, centre, position, angles):
-    """Turn about x, then y, then z of LHCb about a centre, and shift."""
+    """Turn points about a centre, about LHCb's axes x, then y, then z, and shift them."""
     return centre + Rotation.from_euler("xyz", angles).apply(points - centre) + position
 
 
@@ -77,7 +77,8 @@ def test_parents_move_what_is_mounted_on_them(places):
     for step in chain:
         expected = _moved(expected, *step)
     np.testing.assert_allclose(after.corners()[one], expected, atol=1e-9)
-    # Its neighbour on the module lacks the mat's own, a mat on the other half module and half.
+    # The mat's neighbour on the module lacks the mat's own motion. A mat on the other half module also lacks
+    # the motions of module and half module.
     neighbour = int(np.flatnonzero(before.numbers == number + 1)[0])
     expected = corners[neighbour]
     for step in chain[1:]:
@@ -88,7 +89,7 @@ def test_parents_move_what_is_mounted_on_them(places):
     for step in chain[3:]:
         expected = _moved(expected, *step)
     np.testing.assert_allclose(after.corners()[across], expected, atol=1e-9)
-    # The plane that tracks are carried to goes with its layer alone.
+    # The plane to which tracks are carried moves with its layer only.
     np.testing.assert_allclose(
         geometry.frames[plane].origin, layers[5] + np.array([0.3, 0.1, 2.0]), atol=1e-4
     )
@@ -122,7 +123,7 @@ def test_what_the_geometry_lacks_is_named(places):
     folder, _, _, told = places
     assert told.startswith("12 of 14 elements taken")
     assert f"2 that {folder / 'g.yaml'} does not have: FT/T2/LU/HL1/M7, MagnetRegion/Rich1" in told
-    # Without pieces, what moves pieces is lacking, too.
+    # A geometry without pieces also lacks the elements that move pieces.
     told = import_conditions([folder / "conditions.yaml"], folder / "b.yaml", geometry=BASE, tag="flat")
     assert told.startswith("8 of 14 elements taken")
     assert "UT/UTbX/Sector3, FT/T2/LU/HL1, FT/T2/LU/HL1/M2, FT/T2/LU/HL1/Q3/M2/Mat1" in told

@@ -1,4 +1,4 @@
-"""Maps come back from every format as they were, and a map that is wrong is told what it is."""
+"""Maps come back from every format as they were; wrong maps are refused with the reason."""
 
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def test_parts_are_unfolded_by_the_rules_of_their_formats(tmp_path, small):
     whole = read_field(field_writers.write_csv(tmp_path, *part), Declared(symmetry="quadrant"))
     np.testing.assert_allclose(whole.values, field.astype(np.float32), atol=1e-7)
     np.testing.assert_allclose(whole.origin, corner)
-    # ACTS: the field at (|x|, |y|, |z|).
+    # ACTS maps hold the field at (|x|, |y|, |z|).
     eighth = (np.zeros(3), spacing, field[2:, 2:])
     octant = read_field(field_writers.write_csv(tmp_path, *eighth), Declared(symmetry="octant"))
     assert octant.values.shape == (5, 5, 13, 3)

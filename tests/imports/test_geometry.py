@@ -1,4 +1,4 @@
-"""Dumps of a geometry come back as they were written, and LHCb's hits lie on LHCb's planes."""
+"""Dumps of a geometry are read back as they were written, and LHCb's hits lie on LHCb's planes."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 BASE = ROOT / "data/geometry/run3.yaml"
 DUMPS = ROOT / "../shared/data/lhcb_formats/allen_geometry"
 HITS = ROOT / "../shared/data/lhcb_fullsim/hits.parquet"
-ROUNDING = 2e-3  # mm; float32 has z of the SciFi to 0.0005
+ROUNDING = 2e-3  # mm; float32 has the SciFi's z to 0.0005 mm
 
 
 def _imported(folder: Path, to: Path):
@@ -28,20 +28,20 @@ def _imported(folder: Path, to: Path):
 
 
 def _corners(geometry, planes):
-    """Corners by number of the piece."""
+    """Corners of the pieces, by the piece's number."""
     pieces = [geometry.pieces[plane] for plane in planes]
     order = np.argsort(np.concatenate([p.numbers for p in pieces]))
     return np.concatenate([p.corners() for p in pieces])[order]
 
 
 def _farthest(found, expected):
-    """Largest distance from an expected corner (n, 4, 3) to the nearest that was found."""
+    """Largest distance from an expected corner (n, 4, 3) to the nearest found one."""
     return np.linalg.norm(expected[:, :, None] - found[:, None], axis=-1).min(axis=2).max()
 
 
 @pytest.fixture(scope="module")
 def displaced(tmp_path_factory):
-    """A detector with every element out of its place, as it was made, and as it was imported."""
+    """A detector with every element displaced, as it was made and as it was imported."""
     folder = tmp_path_factory.mktemp("displaced")
     made = dump_writers.displaced(dump_writers.detector(), seed=17)
     geometry, told = _imported(dump_writers.write(folder / "dumps", made), folder)
@@ -113,7 +113,7 @@ def test_files_that_are_missing_stay_as_they_were_and_are_named(tmp_path):
 
 
 def test_hits_lie_where_the_pieces_are_and_on_the_tracks(displaced):
-    """Straight tracks through displaced pieces: pulls of hits at their own z have width one."""
+    """Straight tracks through displaced pieces: hits at their own z have pulls of unit width."""
     _, geometry, _ = displaced
     random = np.random.default_rng(3)
     count = 4000
@@ -133,7 +133,7 @@ def test_hits_lie_where_the_pieces_are_and_on_the_tracks(displaced):
         hits = respond(states, geometry=geometry, seed=1)
         hits = {name: values[hits["particle"] >= 0] for name, values in hits.items()}
         track = hits["particle"]
-        # Where the track is at the height of the hit's line, in both directions.
+        # The y and z at which the track crosses the hit's line in the y-z view.
         y = ty[track] * hits["z"] / (1.0 - hits["dzdy"] * ty[track])
         height = hits["z"] + hits["dzdy"] * y
         drawn = hits["x"] + hits["dxdy"] * y - tx[track] * height

@@ -1,4 +1,4 @@
-"""No damaged or mistaken file of a geometry passes unnoticed, each is told what is wrong in one line."""
+"""No damaged or mistaken geometry file passes unnoticed; one line of message gives the fault of each."""
 
 import geometry_mutilations
 

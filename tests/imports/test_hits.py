@@ -1,4 +1,4 @@
-"""Hits come back from trees and CSV of others, and LHCb's downstream tracks are what is said of them."""
+"""Hits are read back from others' trees and CSV, and LHCb's downstream tracks have the documented figures."""
 
 from pathlib import Path
 
@@ -110,7 +110,7 @@ def test_downstream_tracks_of_lhcb(tmp_path, geometry, field):
     rows = CANDIDATES.open(paths["candidates"]).read().to_pandas()
     assert len(rows) == 3738
     assert set(rows.purity) == {0.0, 1.0}
-    # Those that no particle made are measured beside the others, without a verdict.
+    # Tracks that no particle made are measured separately, without a verdict.
     assert [one.table().splitlines()[-1] for one in seen] == [
         "verdict: doubtful",
         "not judged: no particle made these tracks",

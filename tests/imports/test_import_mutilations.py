@@ -1,4 +1,4 @@
-"""No damaged or mistaken map, tuple or file of hits passes unnoticed: each is told what is wrong."""
+"""No damaged or mistaken map, tuple or file of hits passes unnoticed; the message gives the fault of each."""
 
 import re
 
@@ -14,11 +14,11 @@ def test_the_table_of_mutilations_is_what_happens():
         assert verdict in ("refused", "doubtful"), what
         assert 20 < len(message) < 400, message
         assert "Traceback" not in message
-    # Figures are rounded otherwise on other processors: verdicts and words must be the same.
+    # Other processors round figures differently; verdicts and texts must be the same.
     assert words(page) == words(import_mutilations.TABLE.read_text())
 
 
 def words(page):
-    """Rows of the table without what is measured: evidence in brackets, and numbers."""
+    """Rows of the table without measured values: evidence in brackets, and numbers."""
     lines = (re.sub(r" \(.*\)", "", line) for line in page.splitlines())
     return [re.sub(r"[-+]?\d[\d.e+-]*", "#", line) for line in lines]

@@ -1,4 +1,4 @@
-"""Step datasets come back from every format as they were, and train to the same parameters."""
+"""Step datasets are read back from every format as they were, and train to the same parameters."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def _take(source, folder, field, **options):
 
 
 def _same(got, expected, relative, but=()):
-    """Compare rows in an order of their own; positions and slopes by the size of what is in a column."""
+    """Compare rows in any order; positions and slopes relative to the size of their column."""
     orders = [np.lexsort([rows["z1"], rows["qop"], rows["set"]]) for rows in (got, expected)]
     for name in expected:
         if name not in but:
@@ -55,7 +55,7 @@ def test_tuning_trees_come_back(tmp_path, field, samples, prefix, steps):
     ]
     for step, rows in wanted.items():
         down = {name: values[rows["polarity"] == -1] for name, values in rows.items()}
-        # The trees name no kind and no particle; of one event and particle is what has one q/p.
+        # The trees lack the kind and number of a particle. Rows with equal q/p form one event and particle.
         _same(got[step], down, 1e-12, but=("pdg_id", "particle"))
         pairs = np.unique(np.stack([got[step]["qop"], got[step]["particle"]]), axis=1)
         assert pairs.shape[1] == len(np.unique(down["qop"]))

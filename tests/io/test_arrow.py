@@ -29,10 +29,10 @@ def test_columns_are_those_that_arrow_makes(values, kind):
         expected = pa.array(values).cast(kind)
     made = column(values, kind)
     assert made.type == kind
-    # NaN does not equal itself, but its text does.
+    # NaN does not equal itself, but its text equals its text.
     assert str(made) == str(expected)
     np.testing.assert_array_equal(numbers(made), values)
-    # Some rows in the middle, in one piece and in two.
+    # Take some rows from the middle, in one chunk and in two.
     for part in (made[1:], pa.chunked_array([made[:1], made[1:]], kind)):
         np.testing.assert_array_equal(numbers(part), values[len(values) - len(part) :])
 
@@ -47,7 +47,7 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_tables_go_there_and_back_without_pandas(tmp_path):
-    """Loading pandas takes a third of the time that most jobs need to begin."""
+    """Importing pandas would take a third of the time that most jobs need to begin."""
     program = f"""
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Readers notice flipped bits, truncations and empty files, unless the content is still the same."""
+"""Readers detect flipped bits, truncations and empty files, unless the content is still the same."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from parkf.io.npz import load_arrays
 from parkf.io.tables import CANDIDATES, FITTED, HITS
 
 SEED = 16
-# Distance of the bits that are flipped. It has no small factors, so that every bit of a byte is flipped.
+# Distance between flipped bits. It has no small factors, so that flips occur at every bit of a byte.
 STRIDE = 157
 
 
@@ -28,7 +28,7 @@ def rows(table):
 
 
 def flipped(path):
-    """Flip one bit of the file after the other, and flip it back."""
+    """Flip one bit of the file after the other, and flip each back."""
     good = path.read_bytes()
     for bit in range(0, 8 * len(good), STRIDE):
         damaged = bytearray(good)
@@ -95,7 +95,7 @@ def test_every_bit_of_sealed_json_is_checked(tmp_path):
             read = read_json(path)
         except DamagedFileError:
             continue
-        # The flipped bit is in the name of the checksum itself.
+        # The flipped bit is in the checksum's name itself.
         assert {name: read.get(name) for name in good} == good, bit
 
 

@@ -60,7 +60,7 @@ def test_missing_and_broken_files_are_named(tmp_path):
 
 def test_fingerprint_is_sha256(tmp_path):
     (tmp_path / "abc").write_bytes(b"abc")
-    # FIPS 180-2, example B.1.
+    # Example B.1 of FIPS 180-2.
     assert sha256(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
@@ -68,7 +68,7 @@ def test_fingerprint_is_sha256(tmp_path):
     "full", [OSError(errno.ENOSPC, "No space left on device"), OSError("[Errno 28] No space left on device")]
 )
 def test_a_full_disk_is_named_with_the_file(tmp_path, full):
-    """Errors of a full disk do not name the file, and those of Arrow have no number either."""
+    """The system's error for a full disk does not name the file, and Arrow's has no error number either."""
     with pytest.raises(OSError, match=r"table\.parquet") as caught, replacing(tmp_path / "table.parquet"):
         raise full
     assert re.fullmatch(

@@ -1,4 +1,4 @@
-"""A change that may change the result of a command changes the fingerprint of the command; others do not."""
+"""A change that may change a command's result changes the command's fingerprint; others do not."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def test_the_installed_package_is_looked_at(before):
 
 @pytest.fixture
 def known(tmp_path):
-    """Make the cache of a folder with one source, as each process does."""
+    """Create the cache of a folder with one source, as each process does."""
     source = tmp_path / "source/module.py"
     source.parent.mkdir()
     source.write_text("X = 1")
@@ -66,7 +66,7 @@ def known(tmp_path):
 
 @pytest.fixture
 def settled(monkeypatch):
-    """Treat sources that have just been written as old; no test can set the time of their last change."""
+    """Treat new sources as old; no test can set the time of their last change."""
     monkeypatch.setattr("parkf.io.fingerprints.known._SETTLED_NS", 0)
 
 
@@ -78,7 +78,7 @@ def test_fingerprints_are_known_until_a_source_changes(known, tmp_path):
     first.save()
     second.save()
     assert known().codes == {"fit": 16 * "a", "close": 16 * "b"}
-    # A file that Python writes beside a source is no source.
+    # A file that Python writes beside a source is not a source.
     (tmp_path / "source/module.pyc").touch()
     assert known().codes != {}
     source = tmp_path / "source/module.py"
@@ -119,7 +119,7 @@ def test_a_damaged_cache_is_not_used(known, tmp_path, change):
 
 
 def test_sources_that_changed_just_now_are_not_cached(known, tmp_path):
-    """They may change again within the resolution of the times of files."""
+    """They may change again within the time resolution of the file system."""
     known().save()
     assert not (tmp_path / "cache").exists()
 
@@ -141,7 +141,7 @@ def test_the_cache_is_in_the_folder_of_the_user(monkeypatch, tmp_path):
 
 
 def test_a_constant_that_hits_are_drawn_with_changes_what_draws_from_it(source_copy, before):
-    """The rules `simulate_*` once used old hits again after a change of this constant."""
+    """The rules `simulate_*` once used old hits after a change of this constant."""
     path = source_copy.package / "simulation/random_numbers.py"
     text = path.read_text().replace("RESPONSE = 4", "RESPONSE = 44")
     assert text != path.read_text()
@@ -154,7 +154,7 @@ def test_a_constant_that_hits_are_drawn_with_changes_what_draws_from_it(source_c
 def test_a_command_is_not_made_of_what_it_does_not_use(source_copy, before):
     parts = {one.name.partition(":")[0] for one in source_copy.sources().parts_of("generate")}
     assert not [name for name in parts if name.startswith(("parkf.report", "parkf.training", "parkf.fit"))]
-    # A module that all stages read also has the tables of other stages.
+    # A module that all stages read also holds the tables of other stages.
     path = source_copy.package / "io/tables.py"
     text = path.read_text().replace('"closure-tracks",\n    1,', '"closure-tracks",\n    2,')
     assert text != path.read_text()
@@ -300,7 +300,7 @@ def test_files_that_a_module_names_count(source_copy, before):
     path = source_copy.package / "report/templates/style.css"
     after = source_copy.codes_with(path, path.read_text() + "p { color: red }\n", "report", "generate")
     assert (after["report"] == before["report"], after["generate"] == before["generate"]) == (False, True)
-    # The start of Pythia is a file that only the module of `generate` reads.
+    # The start of Pythia is a file that is read by the module of `generate` only.
     start = next((source_copy.package / "simulation/generate").glob("*.dat"))
     after = source_copy.codes_with(start, start.read_text() + "1", "generate", "simulate")
     assert (after["generate"] == before["generate"], after["simulate"] == before["simulate"]) == (False, True)
@@ -314,12 +314,12 @@ def test_files_that_a_module_names_count(source_copy, before):
     }
 
 
-# For each compiled module, a command that calls it.
+# A command that calls each compiled module.
 CALLS = {"_transport": "simulate", "_pattern": "candidates", "_full_fit": "fit-full", "_fitter": "fit"}
 
 
 def _compiled_from(compiler, module):
-    """Return the files of the project that a compiler reads for a module, except generated headers."""
+    """Return the project's files that a compiler reads for a module, except generated headers."""
     cmake = next(
         path for path in KERNEL.rglob("*.cmake") if f"nanobind_add_module({module} " in path.read_text()
     )
@@ -434,7 +434,7 @@ def test_conditions_count_by_their_content(tmp_path, other, same):
 
 
 def test_a_number_of_another_base_is_another_number(tmp_path):
-    """YAML reads 010 as eight; conditions read the digits."""
+    """YAML reads 010 as eight, but conditions keep its digits."""
     one, two = tmp_path / "a.yml", tmp_path / "b.yml"
     one.write_text(CONDITIONS.replace("2, 0.", "010, 0."))
     two.write_text(CONDITIONS.replace("2, 0.", "8, 0."))
@@ -481,7 +481,7 @@ def _shuffled(value, draw):
 
 
 def _alike(one, two):
-    """Whether two contents are equal, where a truth value is no number, and zeros of both signs differ."""
+    """Whether two contents are equal; truth values differ from numbers, and so do zeros of both signs."""
     if isinstance(one, dict) and isinstance(two, dict):
         return one.keys() == two.keys() and all(_alike(one[key], two[key]) for key in one)
     if isinstance(one, list) and isinstance(two, list):
@@ -510,7 +510,7 @@ def test_order_blanks_and_format_mean_nothing(folder, value, draw):
         default_flow_style=draw.choice([True, False, None]),
         sort_keys=False,
     )
-    # The writer of YAML writes some texts so that its reader reads them as numbers.
+    # YAML's writer writes some texts in such a form that its reader takes them for numbers.
     if _alike(yaml.safe_load(dumped), value):
         assert _meaning(folder, dumped, "yaml") == _meaning(folder, text)
         assert _meaning(folder, f"# A comment.\n{dumped}", "yaml") == _meaning(folder, text)

@@ -1,4 +1,4 @@
-"""The file of all chunks of a table has the bytes of a file that was written at once."""
+"""Joining all chunks of a table gives the same bytes as a file written at once."""
 
 from dataclasses import replace
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The reported time and memory of a command with threads or children, and of several commands in one log."""
+"""Reported time and memory of commands with threads or children, and of several commands in one log."""
 
 import subprocess
 import sys
@@ -40,12 +40,12 @@ def told(*arguments, ask="1"):
 
 def test_children_count():
     alone, shared = (read_usage(told(how)) for how in ("alone", "children"))
-    # Four times 0.4 s, and the time that each program needs to begin.
+    # Four times 0.4 s, plus the time that each program needs to begin.
     assert shared.cpu_s - alone.cpu_s > 1.0
     assert alone.wall_s > 0.2
     assert alone.ended - alone.began == pytest.approx(alone.wall_s, abs=0.01)
     assert alone.ended <= shared.began
-    # 200 MiB in each of two children at a time, none in the process itself.
+    # Each of two concurrent children uses 200 MiB; the process itself uses none.
     assert 200 < alone.peak_mb < 400
     assert 400 < shared.peak_mb < 700
 

@@ -1,7 +1,7 @@
 """ACTS (https://acts.readthedocs.io) on this project's field map: an independent propagator to compare with.
 
-Its field look-up is trilinear as ours, its stepper an adaptive fourth-order Runge-Kutta-Nystrom as ours; the
-code is another's. Lengths are mm on both sides, its momenta GeV.
+Like ours, its field look-up is trilinear and its stepper an adaptive fourth-order Runge-Kutta-Nystrom, but
+the code is independent. Lengths are in mm on both sides; ACTS has momenta in GeV.
 """
 
 from pathlib import Path
@@ -12,20 +12,20 @@ import numpy as np
 from parkf.detector.field import FieldMap
 
 _GEV = 1000.0
-_HALF_WIDTH = 2e4  # mm, of target planes: beyond any map
+_HALF_WIDTH = 2e4  # mm, of target planes; larger than any map
 
 
 def acts_field(field: FieldMap, folder: Path, *, lower: np.ndarray, upper: np.ndarray):
-    """Hand a part of a MagDown map over, by the text file that ACTS reads.
+    """Pass a part of a MagDown map to ACTS, through the text file that ACTS reads.
 
     Parameters
     ----------
     field : FieldMap
-        Interpolated linearly.
+        With linear interpolation.
     folder : Path
-        For the text file.
+        Where the text file is written.
     lower, upper : (3,) float
-        Corners of the part, mm, on nodes; reading takes 10 microseconds a node.
+        Corners of the part, mm, on nodes; reading takes 10 microseconds for each node.
     """
     first, last = (
         np.rint((np.asarray(c) - field.origin) / field.spacing).astype(int) for c in (lower, upper)
@@ -53,8 +53,8 @@ class Propagator:
     field
         From :func:`acts_field`.
     stops : (n,) float
-        Where tracks are halted on their way, mm, ascending; the last is where they end. No step goes further
-        than to the next.
+        Where tracks halt on their way, mm, ascending; they end at the last. No step goes beyond the next
+        stop.
     """
 
     def __init__(self, field, stops: np.ndarray) -> None:
@@ -62,7 +62,8 @@ class Propagator:
         self._run = acts.EigenVoidPropagator(acts.EigenStepper(field), navigator, acts.logging.FATAL)
         context = acts.GeometryContext.dangerouslyDefaultConstruct()
         self._options = acts.PropagatorPlainOptions(context, acts.MagneticFieldContext())
-        # A path that ends short of its target by the default 1e-4 mm at each stop bends that much less.
+        # With the default tolerance, a path ends up to 1e-4 mm short of each stop, and bends less by that
+        # length.
         self._options.surfaceTolerance = 1e-7
         bounds = acts.RectangleBounds(_HALF_WIDTH, _HALF_WIDTH)
         self._planes = [
@@ -70,7 +71,7 @@ class Propagator:
         ]
 
     def __call__(self, states: np.ndarray, z: float) -> np.ndarray:
-        """Carry states (n, 5) of ours at `z` through all stops; NaN where the path leaves the map."""
+        """Carry our states (n, 5) from `z` through all stops; NaN where the path leaves the map."""
         return np.array([self._one(state, z) for state in states])
 
     def _one(self, state: np.ndarray, z: float) -> np.ndarray:

@@ -1,5 +1,5 @@
-// Runs the propagation with derivatives under the sanitizers, in scalars and in lanes, at and beyond the edges of what
-// it expects, and checks its derivatives. Ends with 0 when all is well.
+// Runs the propagation with derivatives under the sanitizers, in scalars and in lanes, at the edges of the valid
+// input and beyond. Checks the derivatives. Ends with 0 when all is well.
 
 #include <cmath>
 #include <cstdio>
@@ -39,7 +39,8 @@ FieldGrid map(const std::vector<float>& nodes, int size, bool cubic, bool zero_o
   return grid;
 }
 
-/// The same particle, but for q/p, in scalars and in lanes, with its derivatives: arrived or not, every bit the same.
+/// Propagates particles that differ only in q/p and field, in scalars and in lanes, with derivatives: all bits must
+/// agree.
 int compare_lanes(const FieldGrid& grid, const Planes<double>& plane, const State<double>& start) {
   const double turns[4] = {1.0, -1.0, 2.0, 0.0};
   Four turn;
@@ -69,13 +70,13 @@ int compare_lanes(const FieldGrid& grid, const Planes<double>& plane, const Stat
            "states in lanes");
     expect(std::abs(alone.x - dual.x.real) < 1e-9 && std::abs(alone.ty - dual.ty.real) < 1e-12, "state");
     const Dual<5>* rows[4] = {&dual.x, &dual.y, &dual.tx, &dual.ty};
-    // What a change of one of these units is worth; slopes of the path matter over its length.
+    // Scales of x, y (mm), tx, ty (rad) and q/p (1/MeV) for the comparison; a slope acts over the length of the path.
     const double units[5] = {1.0, 1.0, 1e-3, 1e-3, 1e-7};
     for (std::size_t i = 0; i < 4; ++i) {
       for (std::size_t c = 0; c < 5; ++c) {
         expect(own.of[i][c] == derivatives.of[i][c].v[lane], "derivatives in lanes");
-        // The length of the last step depends on the start, too: as good as the step is. One across the map's edge is
-        // no smooth function of its length.
+        // The length of the last step also depends on the start, so the derivatives are as good as the step is.
+        // Across the map's edge, a step is not a smooth function of its length.
         const double limit = plane.z0 < grid_end ? 2e-5 : 1e-3;
         expect(std::abs(own.of[i][c] - rows[i]->slope[c]) * units[c] < limit * units[i], "derivatives");
       }
@@ -106,7 +107,7 @@ void derivatives_of_paths() {
   expect(arrived > 200, "most arrive");
 }
 
-/// Against what the ends of neighbouring starts differ by, in a field without cells to cross.
+/// Compares derivatives with differences between the ends of neighbouring starts, in a field without cells.
 void derivatives_against_differences() {
   std::vector<float> nodes;
   for (int node = 0; node < 27; ++node) {

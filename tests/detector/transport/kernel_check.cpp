@@ -1,4 +1,4 @@
-// Runs the transport headers under the sanitizers, at and beyond the edges of what they expect, and checks the
+// Runs the transport headers under the sanitizers, at the edges of the valid input and beyond, and checks the
 // generator against its published vectors. Ends with 0 when all is well.
 
 #include <cstdio>
@@ -62,7 +62,7 @@ FieldGrid small_grid(const std::vector<float>& nodes, bool cubic, bool zero_outs
   return grid;
 }
 
-/// Every corner, edge and outside of a map; tracks that leave it, and that cannot be.
+/// Every corner and edge of a map and points outside it; tracks that leave it, and impossible tracks.
 void edges_of_the_map() {
   const std::vector<float> nodes(3 * 125, 0.5F);
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -91,7 +91,7 @@ void edges_of_the_map() {
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-/// In lanes, states get where they get one by one, to the last bit: those that arrive, and those that are lost.
+/// Lanes carry states to the same bits as scalars do; the same states are lost.
 void lanes_agree_with_one() {
   std::vector<float> nodes;
   for (int i = 0; i < 3 * 125; ++i) nodes.push_back(0.1F * static_cast<float>(i % 17) - 0.8F);

@@ -1,8 +1,9 @@
-"""Runge-Kutta against ACTS's, through the same grid from one side of the magnet to the other.
+"""Runge-Kutta compared with ACTS's, on the same grid from one side of the magnet to the other.
 
-Both solve the same equation, so what differs is how well. A trilinear map has kinks where cells meet; an
-estimate of a step's error does not see a kink inside it. ACTS's steps span cells; the oftener it is halted,
-the nearer it comes to us: micrometres when it is free, nanometres when halted every few mm.
+Both solve the same equation, so they differ only in accuracy. A trilinear map has kinks where cells meet, and
+the error estimate of a step does not see a kink inside the step. ACTS's steps span cells. The more often it
+is halted, the nearer it comes to us: within micrometres when it runs free, within nanometres when it halts
+every few mm.
 """
 
 from itertools import pairwise
@@ -12,7 +13,7 @@ import pytest
 
 pytest.importorskip("acts", reason="ACTS is not installed: pip install 'parkf[acts]'")
 
-from acts_peer import Propagator, acts_field, look_up  # only where ACTS is
+from acts_peer import Propagator, acts_field, look_up  # only where ACTS is installed
 
 from parkf.detector.transport import propagate
 
@@ -29,7 +30,7 @@ def peer(field, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tracks(geometry):
-    """States before the magnet that point back to the beamline, and p in GeV."""
+    """States before the magnet that point back to the beamline, and their p in GeV."""
     rng = np.random.default_rng(5)
     p = np.exp(rng.uniform(np.log(EDGES[0]), np.log(EDGES[-1]), COUNT))
     tx, ty = rng.uniform(-0.2, 0.2, COUNT), rng.uniform(-0.2, 0.2, COUNT)
@@ -40,7 +41,7 @@ def tracks(geometry):
 
 @pytest.fixture(scope="module")
 def differences(field, peer, geometry):
-    """|ours - ACTS's| in (x, y, tx, ty) behind the magnet, mm and rad, and which tracks arrive with both."""
+    """|ours - ACTS's| in (x, y, tx, ty) behind the magnet, mm and rad, and which tracks both carry."""
     begin, end = geometry.z_in, geometry.z_out
 
     def compare(states, halts):
@@ -55,14 +56,14 @@ def differences(field, peer, geometry):
 
 def test_the_field_between_nodes_is_the_same(field, peer):
     points = np.random.default_rng(6).uniform(LOWER, UPPER, (500, 3))
-    # Nodes have nine digits in the text.
+    # The text file gives nodes with nine digits.
     assert look_up(peer, points) == pytest.approx(field.at(points), abs=1e-7)
 
 
 @pytest.mark.parametrize(
     ("halts", "x_68", "x_most", "slope_most"),
     [
-        # mm between halts, the first at a node; micrometres, micrometres and microradians by momentum.
+        # mm between halts, the first at a node. Limits by momentum: micrometres, micrometres, microradians.
         (None, (14, 8, 6, 4, 3.5, 2), (40, 20, 20, 13, 9, 7), (22, 9, 6, 4, 3, 2)),
         (100, (0.7, 0.5, 0.35, 0.2, 0.1, 0.05), (6, 2.5, 2.5, 1.6, 1.1, 0.5), (6, 1.5, 1, 0.5, 0.3, 0.15)),
     ],
@@ -85,5 +86,5 @@ def test_acts_comes_nearer_the_oftener_it_is_halted(differences, tracks):
     soft = states[p < 3.0][:80]
     wide = [1e3 * np.quantile(differences(soft, halts)[0][:, 0], 0.68) for halts in (None, 100, 20, 5)]
     assert all(later < earlier / 3 for earlier, later in pairwise(wide))
-    # Micrometres; our own steps are good to 0.01.
+    # Micrometres; our own steps are accurate to 0.01.
     assert wide[-1] < 0.02

@@ -1,4 +1,4 @@
-"""The detector scatters and slows as LHCb's does, step by step of the Kalman filter."""
+"""Scattering and energy loss are like those of LHCb's detector, for each step of the Kalman filter."""
 
 import numpy as np
 import pandas as pd
@@ -42,7 +42,7 @@ def states(field: FieldMap, geometry: Geometry, beam: pd.DataFrame) -> pd.DataFr
 
 
 def _steps(states: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Pairs of states at the ends of a step."""
+    """Pairs of states at both ends of a step."""
     velo = states[states.plane.isin(VELO_PLANES)]
     if name == "V":
         hit = velo.groupby("particle").cumcount()
@@ -61,7 +61,7 @@ def _steps(states: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _core(values: pd.Series) -> float:
-    """Width of a normal distribution with this one's content within two widths."""
+    """Width of the normal distribution that has the same content within two widths."""
     width = np.quantile(abs(values), 0.68)
     for _ in range(30):
         width = values[abs(values) < 2 * width].std() / 0.87963
@@ -88,7 +88,7 @@ def test_scattering_per_step(
     low: float,
     high: float,
 ) -> None:
-    """Core width of a slope against Runge-Kutta from the origin, times p, in MeV."""
+    """Core width of slope minus Runge-Kutta's slope from the origin, times p, in MeV."""
     steps = _steps(states, name)
     p = beam.p.to_numpy()[steps.particle]
     qop = beam.charge.to_numpy()[steps.particle] / steps.p0

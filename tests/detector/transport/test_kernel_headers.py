@@ -16,7 +16,7 @@ COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++
     ("source", "sanitizers"),
     [
         ("kernel_check.cpp", "address,undefined"),
-        # The address sanitizer takes minutes to compile lanes.
+        # With the address sanitizer, lanes take minutes to compile.
         ("jacobian_check.cpp", "undefined"),
     ],
 )

@@ -1,4 +1,4 @@
-"""One slab at a time: scattering and energy loss against formulas and distributions from elsewhere."""
+"""Scattering and energy loss in one slab, compared with independent formulas and distributions."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ EMPTY = FieldMap(np.full(3, -20000.0), np.full(3, 40000.0), np.zeros((2, 2, 2, 3
 
 
 def _bare(**parts: list[dict[str, object]]) -> Geometry:
-    """Nothing but these slabs and tubes."""
+    """A detector of these slabs and tubes only."""
     content = yaml.safe_load((ROOT / "data/geometry/run3.yaml").read_text())
     for part in ("velo", "ut", "scifi"):
         content[part]["thickness"] = 0.0
@@ -36,7 +36,7 @@ def _bare(**parts: list[dict[str, object]]) -> Geometry:
 
 
 def _one_slab(material: str, thickness: float, opening: float = 0.0) -> Geometry:
-    """Nothing but a slab at z = 2350 between the first two UT layers."""
+    """A detector with one slab only, at z = 2350 between the first two UT layers."""
     slab = {"name": "target", "z": 2350.0, "material": material, "thickness": thickness, "opening": opening}
     return _bare(slabs=[slab])
 
@@ -67,7 +67,7 @@ def _through(geometry: Geometry, beam: dict[str, np.ndarray]) -> dict[str, np.nd
 
 
 def _core(values: np.ndarray) -> float:
-    """Width of a normal distribution with this one's content within two widths."""
+    """Width of the normal distribution that has the same content within two widths."""
     width = np.quantile(abs(values), 0.68)
     for _ in range(30):
         width = values[abs(values) < 2 * width].std() / 0.87963
@@ -75,7 +75,7 @@ def _core(values: np.ndarray) -> float:
 
 
 def test_the_material_begins_at_the_edge_of_its_opening() -> None:
-    """Along the beam, a particle crosses the slab's plane where it began."""
+    """A particle along the beam crosses the slab at the x and y where it began."""
     beam = {name: column[:40] for name, column in _beam(5000.0).items()}
     beam["x"] = np.resize([34.0, 35.0, -35.0, 36.0], 40)
     behind = _through(_one_slab("silicon", 1.0, opening=35.0), beam)
@@ -95,7 +95,7 @@ TUBE = {
 
 
 def test_a_tube_scatters_once_and_where_its_wall_is() -> None:
-    """What left the origin at a slope of 0.1 meets the wall at z = 213, at an azimuth that varies."""
+    """Particles from the origin at a slope of 0.1 meet the wall at z = 213, at different azimuths."""
     p, phi = 5000.0, np.linspace(0.0, 2 * np.pi, COUNT, endpoint=False)
     beam = _beam(p, tx=0.1)
     across = np.stack([np.cos(phi), np.sin(phi)])
@@ -105,7 +105,7 @@ def test_a_tube_scatters_once_and_where_its_wall_is() -> None:
     slopes = np.stack([behind["tx"], behind["ty"]])
     there = np.stack([behind["x"], behind["y"]]) - slopes * (behind["z"] - 213.0)
     np.testing.assert_allclose(there, 21.3 * across, atol=1e-6)
-    # The angle of each in units of Highland's width, from directions alone.
+    # Each particle's angle in units of Highland's width, from directions alone.
     before, after = (np.stack([*s, np.ones(COUNT)]) for s in (0.1 * across, slopes))
     turned = np.linalg.norm(np.cross(before, after, axis=0), axis=0)
     angle = np.arctan2(turned, (before * after).sum(axis=0))
@@ -116,7 +116,7 @@ def test_a_tube_scatters_once_and_where_its_wall_is() -> None:
 
 @pytest.mark.parametrize("axis", ["x", "y"])
 def test_the_steepest_slope_is_still_followed(axis: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A particle is lost that the wall turns beyond it, and not one that it turns exactly there."""
+    """A particle is lost if the wall turns it beyond that slope, but not if exactly to it."""
     beam = {name: column[:20] for name, column in _beam(5000.0, tx=0.1).items()}
     beam["x"], beam["px"], beam["p" + axis] = np.zeros(20), np.zeros(20), beam["px"]
     turned = _through(_bare(tubes=[TUBE]), beam)["t" + axis]
@@ -142,7 +142,7 @@ def test_core_is_highlands(
     x = length / radiation_length
     beta = p / np.hypot(p, mass)
     highland = 13.6 / (beta * p) * np.sqrt(x) * (1 + 0.038 * np.log(x / beta**2))
-    # The tail reaches into two widths of the core: a few percent more than the core alone.
+    # The tail adds a few percent to the content within two widths of the core.
     for angle in (states["tx"], states["ty"]):
         assert 0.97 < _core(angle) / highland < 1.07
         assert abs(np.mean(angle)) < 5 * highland / np.sqrt(COUNT)
@@ -150,7 +150,7 @@ def test_core_is_highlands(
 
 
 def test_tail_is_not_normal_but_falls_steeply() -> None:
-    """Beyond four widths single scatters rule; by Rutherford's law, their number falls with the square."""
+    """Beyond four widths single scatters dominate; by Rutherford's law, their number falls as the square."""
     states = _through(_one_slab("silicon", 1.0), _beam(5000.0))
     angle = np.hypot(states["tx"], states["ty"]) / _core(states["tx"])
     beyond = [np.mean(angle > n) for n in (4.0, 8.0)]
@@ -160,7 +160,7 @@ def test_tail_is_not_normal_but_falls_steeply() -> None:
 
 def test_oblique_paths_are_longer() -> None:
     straight, oblique = (_through(_one_slab("silicon", 1.0), _beam(5000.0, tx=tx)) for tx in (0.0, 0.75))
-    # Path longer by sqrt(1 + tx^2); across the bend plane d(ty) = angle sqrt(1 + tx^2).
+    # The path is longer by sqrt(1 + tx^2); across the bend plane, d(ty) = angle sqrt(1 + tx^2).
     expected = 1.25 * np.sqrt(1.25)
     assert _core(oblique["ty"]) / _core(straight["ty"]) == pytest.approx(expected, rel=0.03)
 
@@ -171,21 +171,21 @@ def _loss(geometry: Geometry, p: float, mass: float) -> np.ndarray:
 
 
 def test_mean_loss_is_bethes() -> None:
-    """PDG tables: minimum ionisation of muons is 1.664 MeV cm2/g in silicon, 1.755 in carbon."""
+    """The PDG's minimum ionisation of muons is 1.664 MeV cm2/g in silicon and 1.755 in carbon."""
     for material, density, length, least in (("silicon", 2.329, 2.0, 1.664), ("carbon", 1.7, 2.0, 1.755)):
         mean = _loss(_one_slab(material, length), 350.0, 105.658).mean() / (0.1 * length * density)
         assert mean == pytest.approx(least, rel=0.01)
 
 
 def test_loss_saturates_as_the_density_effect_says() -> None:
-    """The most probable loss stops rising (Fermi's plateau)."""
+    """The most probable loss stops rising at high momentum (Fermi's plateau)."""
     middle = [np.median(_loss(_one_slab("silicon", 2.0), p, 105.658)) for p in (350.0, 10000.0, 100000.0)]
     assert 1.0 < middle[1] / middle[0] < 1.15
     assert middle[2] / middle[1] == pytest.approx(1.0, abs=0.01)
 
 
 def test_fluctuations_are_landaus() -> None:
-    """Distribution below its far tail, width and most probable value (PDG, eq. 34.12) of a thin layer."""
+    """A thin layer's loss below its far tail: width and most probable value (PDG, eq. 34.12)."""
     p, length = 5000.0, 1.0
     loss = _loss(_one_slab("silicon", length), p, PION)
     beta2 = p * p / (p * p + PION * PION)
@@ -208,7 +208,7 @@ def test_fluctuations_are_landaus() -> None:
 
 
 def test_slow_heavy_particles_lose_normally() -> None:
-    """Many collisions near the largest transfer: mean as Bethe's, spread as Bohr's."""
+    """With many collisions near the largest transfer, the mean is Bethe's and the spread is Bohr's."""
     p, mass, length = 700.0, 938.27, 10.0
     loss = _loss(_one_slab("silicon", length), p, mass)
     beta2 = p * p / (p * p + mass * mass)

@@ -1,4 +1,4 @@
-"""Particles through the whole detector: order, planes, repeatability, and refusal of what cannot be."""
+"""Particles through the whole detector: order, planes, repeatability, and refusal of impossible input."""
 
 from functools import partial
 
@@ -89,7 +89,7 @@ def test_nothing_scatters_between_magnet_and_first_layer(field: FieldMap, states
 
 
 def test_half_the_material_lies_before_the_state(states: pd.DataFrame) -> None:
-    """The last UT layer scatters once more behind its state: z_in sees half a layer."""
+    """The last UT layer scatters again behind its state: the state at z_in sees the other half layer."""
     keys = ["event", "particle"]
     last = states[(states.plane == UT_PLANES[3]) & states.active].set_index(keys)
     behind = states[states.plane == Z_IN].set_index(keys).loc[last.index]
@@ -110,7 +110,7 @@ def test_ends_leave_no_states_behind_them(
 def test_long_tracks_alone(
     field: FieldMap, geometry: Geometry, particles: pd.DataFrame, states: pd.DataFrame
 ) -> None:
-    """Who has three VELO hits and gets to the end leaves the same states as among all; others none."""
+    """`long_only` keeps the states of particles with three VELO hits that reach the end, and no others."""
     active = states[states.active]
     keys = [active.event, active.particle]
     velo = active.plane.isin(VELO_PLANES).groupby(keys).sum()
@@ -139,7 +139,7 @@ def _bytes(states: dict[str, np.ndarray]) -> bytes:
 
 
 def test_same_seed_same_bytes(field: FieldMap, geometry: Geometry, particles: pd.DataFrame) -> None:
-    """However the work is ordered or divided."""
+    """The bytes do not depend on the order or division of the work."""
     one = track_through(field, -1, geometry, particles, seed=5, threads=1)
     many = track_through(field, -1, geometry, particles.sample(frac=1.0, random_state=1), seed=5, threads=3)
     assert _bytes(one) == _bytes(many)

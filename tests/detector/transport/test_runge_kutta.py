@@ -13,7 +13,7 @@ KAPPA = 0.299792458  # MeV / (T mm)
 
 
 def _states(count: int, p: float | tuple[float, float], seed: int = 1) -> np.ndarray:
-    """States at z = 0 that point into the acceptance; both charges."""
+    """States of both charges at z = 0 that point into the acceptance."""
     rng = np.random.default_rng(seed)
     momentum = np.exp(rng.uniform(*np.log(p), count)) if isinstance(p, tuple) else np.full(count, p)
     return np.column_stack(
@@ -39,7 +39,7 @@ def _uniform(field: tuple[float, float, float]) -> FieldMap:
     charge=st.sampled_from([-1.0, 1.0]),
 )
 def test_uniform_field_gives_a_helix(tx: float, ty: float, p: float, charge: float) -> None:
-    """In By alone py stays, px grows by charge kappa |By| dz, and the path across the field is a circle."""
+    """In By alone, py is constant, px grows by charge kappa |By| dz, and the path across By is a circle."""
     by, length = -0.5, 3000.0
     ends = propagate(
         _uniform((0.0, by, 0.0)), -1, np.array([[0, 0, tx, ty, charge / p]]), 0.0, (length, 0.0, 0.0)
@@ -52,7 +52,7 @@ def test_uniform_field_gives_a_helix(tx: float, ty: float, p: float, charge: flo
     pz1 = np.sqrt(px * px + pz * pz - px1 * px1)
     assert qop == charge / p
     assert (tx1, ty1) == pytest.approx((px1 / pz1, py / pz1), abs=1e-9)
-    # Circle: dx = (pz - pz1) / (kappa q |B|); along the field the path is as long as the angle turned.
+    # Circle: dx = (pz - pz1) / (kappa q |B|). Along the field, the path is proportional to the angle turned.
     curvature = -charge * KAPPA * by
     assert x == pytest.approx((pz - pz1) / curvature, abs=1e-4)
     angle = np.arctan2(px1, pz1) - np.arctan2(px, pz)
@@ -62,7 +62,7 @@ def test_uniform_field_gives_a_helix(tx: float, ty: float, p: float, charge: flo
 def _fine_steps(
     field: FieldMap, polarity: int, states: np.ndarray, z: float, end: float, step: float
 ) -> np.ndarray:
-    """Classical Runge-Kutta in p(z) and x(z): Lorentz force on the momentum vector, independent of slopes."""
+    """Classical Runge-Kutta in p(z) and x(z): the Lorentz force acts on the momentum; no slopes are used."""
     charge = np.sign(states[:, 4])
     norm = np.sqrt(1 + states[:, 2] ** 2 + states[:, 3] ** 2)
     momentum = (
@@ -89,7 +89,7 @@ def _fine_steps(
 
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])
 def test_agrees_with_fine_steps(field: FieldMap, interpolation: str) -> None:
-    """At 5 GeV, over the whole detector and on the same map: less than 1 um, slopes alike, momentum kept."""
+    """At 5 GeV over the whole detector, on the same map: within 1 um, equal slopes, momentum conserved."""
     grid = FieldMap(field.origin, field.spacing, field.values, interpolation)  # type: ignore[arg-type]
     states = _states(200, 5000.0)
     reference = _fine_steps(grid, -1, states, 0.0, 9400.0, 4.0)
@@ -129,7 +129,7 @@ def test_polarity_and_charge_mirror(field: FieldMap) -> None:
 
 
 def test_kick_of_the_magnet(field: FieldMap) -> None:
-    """1.2 GeV, and a positive charge goes to +x in MagDown."""
+    """The kick is 1.2 GeV, and positive charges go to +x in MagDown."""
     states = _states(500, 20000.0)
     states[:, 4] = 1 / 20000.0
     states[:, 3] *= 0.5
@@ -149,7 +149,7 @@ def test_ends_on_the_leaning_plane(field: FieldMap) -> None:
 
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])
 def test_jacobian_equals_differences(field: FieldMap, interpolation: str) -> None:
-    """Against central differences, in which the trilinear map's kinks leave their traces."""
+    """Compared with central differences, in which the kinks of the trilinear map are visible."""
     grid = FieldMap(field.origin, field.spacing, field.values, interpolation)  # type: ignore[arg-type]
     states, plane = _states(40, (3000.0, 30000.0)), (7900.0, 0.0, 0.0036)
     found = propagate(grid, -1, states, 0.0, plane, tolerance=1e-6, jacobian=True)
@@ -162,7 +162,7 @@ def test_jacobian_equals_differences(field: FieldMap, interpolation: str) -> Non
             propagate(grid, -1, states + s, 0.0, plane, tolerance=1e-8).states for s in (shift, -shift)
         )
         expected[:, :, column] = (up - down) / (2 * step)
-    # Compare on the scale of 1 mm, 1e-3 and a tenth of 1/p in, 1 mm and 1e-3 out.
+    # Units for the comparison: in, 1 mm, 1e-3 and a tenth of 1/p; out, 1 mm and 1e-3.
     scale = np.outer([1.0, 1.0, 1e-3, 1e-3, 1e-5], 1 / np.array([1.0, 1.0, 1e-3, 1e-3, 1e-5]))
     assert abs((found.jacobian - expected) / scale).max() < (2e-3 if interpolation == "cubic" else 2e-2)
     plain = propagate(grid, -1, states, 0.0, plane, tolerance=1e-6)

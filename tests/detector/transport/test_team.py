@@ -1,4 +1,4 @@
-"""Blocks of work on threads that stay: every block once, whoever else calls, under the thread sanitizer."""
+"""Persistent threads work on each block once, even for concurrent callers; the thread sanitizer is clean."""
 
 import os
 import shutil

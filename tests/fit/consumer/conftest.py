@@ -15,7 +15,7 @@ from parkf.params.manifest import Constants
 from parkf.params.parameter_set import ParameterSet
 
 TESTS = Path(__file__).parents[2]
-# Bad sets and toy tracks are modules beside the tests of Python's reader and fit.
+# The modules for bad sets and toy tracks lie beside the tests of Python's reader and fit.
 sys.path[:0] = [str(TESTS / "params"), str(TESTS / "fit"), str(TESTS / "fit/consumer")]
 
 
@@ -28,7 +28,7 @@ def toy():
 
 @pytest.fixture(scope="session")
 def toy_set(toy) -> ParameterSet:
-    """The toy's set as one that can be saved."""
+    """The toy's parameters as a set that can be saved."""
     layout = FORMS[toy.parameters.manifest.forms].layout
     constant = toy.parameters.constant
     blocks = {b.name: constant[layout.block_slice(b.name)].reshape(b.shape) for b in layout.blocks}
@@ -38,7 +38,7 @@ def toy_set(toy) -> ParameterSet:
 
 @pytest.fixture(scope="session")
 def header(tmp_path_factory) -> Path:
-    """Folder with parkf.hpp; tests that compile are skipped where there is no compiler."""
+    """Folder with parkf.hpp; without a compiler, tests that compile are skipped."""
     if shutil.which("g++") is None:
         pytest.skip("g++ is not installed")
     folder = tmp_path_factory.mktemp("header")
@@ -48,7 +48,7 @@ def header(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def built_example(header, tmp_path_factory) -> Callable[[str], Path]:
-    """Give the C++ example for one of the kernel's builds; tests share it, for it compiles long."""
+    """Return the C++ example for a build of the kernel. Tests share it, because it compiles slowly."""
     import example
 
     return cache(lambda build: example.build(tmp_path_factory.mktemp("example"), header, build))
@@ -56,7 +56,7 @@ def built_example(header, tmp_path_factory) -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def parameters() -> ParameterSet:
-    """A set of random numbers: whole, but of no detector."""
+    """A complete set of random numbers that describe no detector."""
     random = np.random.default_rng(7)
     forms = FORMS["production"]
     blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in forms.layout.blocks}

@@ -9,14 +9,14 @@ ARCHITECTURES = {"plain": "", "v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-6
 
 
 def run(*command, cwd=None):
-    """Run a command that must succeed; give what it says."""
+    """Run a command that must succeed; return its output."""
     done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def build(folder, header, build):
-    """Compile it with CMake for one of the kernel's builds; give the program."""
+    """Compile the example with CMake for one of the kernel's builds; return the program."""
     run(
         *("cmake", "-S", EXAMPLES / "cpp", "-B", folder / "build"),
         *(f"-DPARKF_HEADER_DIR={header}", f"-DPARKF_ARCH={ARCHITECTURES[build]}", "-DCMAKE_CXX_COMPILER=g++"),
@@ -26,7 +26,7 @@ def build(folder, header, build):
 
 
 def fit(program, parameters, candidates, fitted):
-    """Fit a Parquet file of candidates to another one; give what the program says."""
+    """Fit the candidates of a Parquet file and write another; return the program's output."""
     folder, tracks = fitted.parent, EXAMPLES / "cpp/tracks.py"
     run(sys.executable, tracks, "write", candidates, "tracks.bin", cwd=folder)
     said = run(program, parameters, "tracks.bin", "fitted.bin", 2, cwd=folder)

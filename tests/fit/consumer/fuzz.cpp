@@ -1,11 +1,11 @@
-// What the C++ reader makes of manifests that nobody would write: it may refuse them, and nothing else.
+// Feeds the C++ reader manifests that nobody would write: the reader may refuse them, but must not fail otherwise.
 //
 //     parkf params header parkf.hpp && tar xf corpus.tar.xz --one-top-level=corpus
 //     clang++ -std=c++17 -g -O2 -Wno-psabi -fsanitize=fuzzer,address,undefined -I. fuzz.cpp -o fuzz
 //     PARKF_FUZZ_SET=<scratch folder with the blobs of a whole set>
 //         ./fuzz corpus -max_total_time=600 -max_len=8192 -malloc_limit_mb=64
 //
-// With -DPARKF_REPLAY, and any compiler, it says what the reader makes of the files that it is called with.
+// With -DPARKF_REPLAY and any compiler, it prints the reader's verdict on the files in its arguments.
 
 #include <cstdlib>
 #include <iostream>
@@ -25,7 +25,7 @@ std::filesystem::path folder() {
 
 }  // namespace
 
-/// Why the reader refuses a manifest; empty when it does not.
+/// The reason why the reader refuses a manifest; empty when it does not refuse.
 std::string refusal(const char* data, std::size_t size) {
   static const std::filesystem::path set = folder();
   std::ofstream(set / "manifest.json", std::ios::binary).write(data, static_cast<std::streamsize>(size));

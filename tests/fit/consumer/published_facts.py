@@ -1,7 +1,10 @@
-"""What becomes of published sets with one source: ``published_facts.py <params> <candidates> <folder>``.
+"""Results from published sets with one version of the source.
 
-Fits, exports, what they are written back as, and how two of them differ, as JSON; the C++ header; and a set
-of today's improved forms, made of a published one with 0 for what that does not have.
+Usage: ``published_facts.py <params> <candidates> <folder>``.
+
+As JSON it writes their fits, their exports, the sets as they are written back, and the differences between
+two of them. It also writes the C++ header, and a set of today's improved forms. That set is made from a
+published one, with 0 for the terms that the published one lacks.
 """
 
 import hashlib
@@ -25,7 +28,7 @@ from parkf.params.registry import Registry
 from parkf.proof.comparing.effect import changes
 
 LIKE = "2026-run3-like-2-r005"
-# With a set of the same layout, and of another one.
+# Compare with a set of the same layout, and with one of another layout.
 COMPARED = ("2026-run3-like-2-r004", "2026-run3-like-2-r001")
 
 

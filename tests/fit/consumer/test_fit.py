@@ -1,4 +1,4 @@
-"""The examples: built as their users build them, and the same numbers as parkf's own fit to the last bit."""
+"""The C++ examples, built as users build them, give the same bits as parkf's own fit."""
 
 import shutil
 import subprocess

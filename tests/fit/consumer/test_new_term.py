@@ -1,4 +1,4 @@
-"""A term is added as the how-to says: one file changes, and published sets are what they were."""
+"""Adding a term as the how-to describes changes one file and leaves published sets as they were."""
 
 import json
 import re
@@ -20,7 +20,7 @@ INSTALLED = Path(_fitter.__file__).parent
 HOW_TO = (ROOT / "docs/how-to/formula.md").read_text()
 LIKE = "2026-run3-like-2-r005"
 FACTS = Path(__file__).with_name("published_facts.py")
-# An editable installation finds its modules before any path does.
+# An editable installation finds its own modules before those on any path.
 ELSEWHERE = (
     "import runpy, sys;"
     "sys.meta_path[:] = [f for f in sys.meta_path if 'Redirect' not in type(f).__name__];"
@@ -29,7 +29,7 @@ ELSEWHERE = (
 
 
 def python(source, start, *arguments):
-    """Run Python with the package's source from elsewhere."""
+    """Run Python with the package's source from another folder."""
     command = [sys.executable, "-c", ELSEWHERE + start, source, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -40,7 +40,7 @@ def codegen(source, *folder):
 
 
 def edit(path, *, numbered):
-    """Change a file as the how-to says: the layout's number, or all but that."""
+    """Edit a file by the how-to: only the layout's number, or everything but that number."""
     (block,) = re.findall(r"```diff.*?\n(.*?)```", HOW_TO, re.DOTALL)
     lines = [line.removeprefix("    ") for line in block.rstrip().splitlines()]
     text = path.read_text()
@@ -54,7 +54,7 @@ def edit(path, *, numbered):
 
 @pytest.fixture(scope="module")
 def changed(tmp_path_factory):
-    """A copy of the source with the how-to's term, and what its kernel is made of."""
+    """A copy of the source with the how-to's term, and the sources of its kernel."""
     source = tmp_path_factory.mktemp("changed")
     package = source / "parkf"
     shutil.copytree(ROOT / "src/parkf", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
@@ -75,7 +75,7 @@ def changed(tmp_path_factory):
 
 
 def test_the_kernel_of_published_layouts_is_the_same_source(changed):
-    """For processors and GPUs; all else of a fit knows no formula."""
+    """The kernels for processors and GPUs are compared; no other part of a fit contains formulas."""
     made = changed / "parkf/kernel"
     names = {path.parent.name for path in made.glob("*/steps_generated.hpp")}
     assert names == {"improved", "improved_2", "production"}
@@ -102,7 +102,7 @@ def test_published_sets_load_fit_export_and_compare_as_before(changed, tmp_path)
     assert json.loads((before / "today/manifest.json").read_text())["layout_version"] == 2
     assert json.loads((after / "today/manifest.json").read_text())["layout_version"] == 3
 
-    # A kernel compiled from the formulas that were kept, as a user of the C++ header does.
+    # Compile a kernel from the formulas that were kept, as a user of the C++ header does.
     if shutil.which("g++") is None:
         pytest.skip("g++ is not installed")
     flags = ["-std=c++17", "-O0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
@@ -119,7 +119,7 @@ def test_published_sets_load_fit_export_and_compare_as_before(changed, tmp_path)
         expected = (before / f"{version}.fit").read_bytes()
         assert (after / f"{version}.fit").read_bytes() == expected
         assert fitted(PARAMS / version) == expected
-    # A term that is there and is 0 makes nothing but other roundings.
+    # A term that is 0 may change roundings, and nothing else.
     one, other = rows_of(fitted(after / "today")), rows_of((before / f"{LIKE}.fit").read_bytes())
     for name in ("x", "y", "tx", "ty", "qop"):
         moved = np.abs(one[name] - other[name]) / np.sqrt(other[name + name])

@@ -1,4 +1,4 @@
-"""The C++ reader takes what Python's takes, and refuses the same sets for the same reasons."""
+"""The C++ reader accepts the same sets as Python's, and refuses the others for the same reasons."""
 
 import re
 import subprocess
@@ -41,7 +41,7 @@ def compiled(folder: Path, header: Path, source: Path, *options: str) -> Path:
 
 @pytest.fixture(scope="module")
 def cpp_load(header, tmp_path_factory):
-    """Load sets with the C++ reader, under the sanitizers; give a line for each."""
+    """Load sets with the C++ reader under the sanitizers; return a line for each set."""
     folder = tmp_path_factory.mktemp("reader")
     (folder / "main.cpp").write_text(PROGRAM)
     program = compiled(folder, header, folder / "main.cpp")
@@ -65,7 +65,7 @@ def test_every_bad_set_is_refused_for_the_same_reason(tmp_path, parameters, cpp_
         python = python_message(path)
         assert message.startswith(f"{path}/{reason}"), path.name
         if "not a JSON file" not in message:
-            # What to do about it may be said in other words; place, got and expected are the same.
+            # The advice may be worded differently; location, found and expected value must be the same.
             assert re.split(" of forms|; ", message)[0] == re.split(" of forms|; ", python)[0]
 
 
@@ -82,7 +82,7 @@ def test_whole_sets_are_read(tmp_path, parameters, cpp_load):
 
 
 def as_format_2(manifest):
-    """What a manifest of format 2 lacks."""
+    """Remove from a manifest the entries that format 2 lacks."""
     manifest["format_version"] = 2
     del manifest["configuration"], manifest["checksum"]
 
@@ -94,18 +94,18 @@ def test_other_formulas_are_refused(tmp_path, parameters, cpp_load):
 
 
 def reason(message: str) -> str:
-    """Place and expectation; C++ shows a value as it is written, Python as it was read (1e9 and 1e+09)."""
+    """Location and expectation. C++ prints a value as written, Python as it was read (1e9 and 1e+09)."""
     return re.sub("got .*, expected", "got …, expected", re.split(" of forms|; ", message)[0])
 
 
 def test_what_the_fuzzer_kept(tmp_path, header, parameters):
-    """Both readers think the same of the inputs by which libFuzzer (fuzz.cpp) reached new code."""
+    """Both readers judge alike the inputs with which libFuzzer (fuzz.cpp) reached new code."""
     fuzz = Path(__file__).with_name("fuzz.cpp")
     program = compiled(tmp_path, header, fuzz, "-DPARKF_REPLAY")
     (tmp_path / "corpus").mkdir()
     with tarfile.open(fuzz.with_name("corpus.tar.xz")) as corpus:
         files = {m.name: corpus.extractfile(m).read() for m in corpus.getmembers()}
-    # What was whole then shall be whole now.
+    # Inputs that were valid then must be valid now.
     today = f'"formulas":"{parameters.manifest.formulas}"'.encode()
     for name, content in files.items():
         (tmp_path / "corpus" / name).write_bytes(re.sub(rb'"formulas": ?"[0-9a-f]{64}"', today, content))
@@ -124,7 +124,7 @@ def test_what_the_fuzzer_kept(tmp_path, header, parameters):
         except ParkfError as error:
             python = str(error).removeprefix(str(tmp_path / "set")).replace("\n", " ")
         if "formulas: got" in message:
-            continue  # Python looks at them when it fits.
+            continue  # Python checks these when it fits.
         if "not a JSON file" in message:
             assert "not a JSON file" in python, path.name
         else:

@@ -1,4 +1,4 @@
-"""The sample file in examples/: the C++ example and `parkf fit` say the same of it, to the last bit."""
+"""The C++ example and `parkf fit` give the same bits for the sample file in examples/."""
 
 import shutil
 from pathlib import Path
@@ -20,7 +20,7 @@ SHIPPED = Registry(Path(__file__).parents[3] / "params")
 
 @pytest.fixture(params=["a new set", "the newest published set"])
 def published(request, toy_set, tmp_path):
-    """A registry, and the version to fit with."""
+    """A registry, and the version of the set to fit with."""
     if request.param == "a new set":
         sets = Registry(tmp_path / "params")
         toy_set.save(tmp_path / "set")
