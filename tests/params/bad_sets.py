@@ -64,7 +64,7 @@ def _replace(old: str, new: str) -> Spoil:
 
 
 def _silently(old: bytes, new: bytes) -> Spoil:
-    """Change the manifest's text once, as a disk does it."""
+    """Change the manifest's text once, as a disk fault would, without its checksum."""
 
     def spoil(folder: Path) -> None:
         path = folder / "manifest.json"

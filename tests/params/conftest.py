@@ -17,7 +17,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "fit
 
 
 def random_set(forms: Forms) -> ParameterSet:
-    """Make a set of random numbers: whole, but of no detector."""
+    """Make a whole set of random numbers, which describes no real detector."""
     random = np.random.default_rng(7)
     blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in forms.layout.blocks}
     table = random.normal(size=TABLE_SHAPE).astype(np.float32)
@@ -32,7 +32,7 @@ def parameters() -> ParameterSet:
 
 @pytest.fixture
 def better() -> ParameterSet:
-    """The same of the improved forms."""
+    """The same for the improved forms."""
     return random_set(FORMS["improved"])
 
 

@@ -1,4 +1,4 @@
-"""Fits, table and geometry become a set that explains itself; what does not belong together is refused."""
+"""Fits, table and geometry become a set that describes itself; parts that do not fit together are refused."""
 
 from pathlib import Path
 
@@ -200,7 +200,7 @@ def test_a_set_holds_the_noise_of_a_fit(inputs, tmp_path):
     widths = [p.kind == "noise" and "correlation" not in p.text for p in STEPS["UT"].parameters]
     np.testing.assert_allclose(wide.block("UT"), plain.block("UT") * np.where(widths, 1.1, 1.0), rtol=1e-6)
     assert wide.block("BEAM")[:, 0] == pytest.approx(plain.block("BEAM")[:, 0] * 1.44)
-    # A number and its error grow together, wherever the error is read from.
+    # A number and its error grow by the same factor, in every file that holds the error.
     wide.save(tmp_path / "set")
     rows = list(explain(tmp_path / "set", fits=inputs / "fits"))
     told = [row[6] for row in rows if row[0] == "UT"]

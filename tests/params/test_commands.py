@@ -1,4 +1,4 @@
-"""`parkf params` as its users call it: what it prints, what it exits with, and a set's way through it all."""
+"""`parkf params` as its users call it: its output, its exit codes, and the life of a set."""
 
 import json
 import shutil
@@ -226,7 +226,7 @@ def test_the_manifest_records_gates_with_figures(run, params):
         "reason": "Asked for.",
     }
     assert len(gates) == 2
-    # What was measured at publication counts from then on.
+    # From then on the figures measured at publication count.
     assert params("validate", YEAR)[0] == 0
 
 
@@ -241,7 +241,7 @@ def test_figures_of_another_set_are_no_reason_to_publish(run, params, tmp_path):
 
 
 def test_export_parquet(run, params, tmp_path):
-    """One row a number, in the order of the blobs."""
+    """There is one row for each number, in the order of the blobs."""
     assert params("export", run / "set", tmp_path / "set.parquet", "--format", "parquet")[0] == 0
     with NUMBERS.open(tmp_path / "set.parquet") as file:
         rows = file.read().to_pandas()

@@ -1,4 +1,4 @@
-"""Two sets side by side: what was changed by hand is found, with its pull."""
+"""Two sets side by side: the comparison finds the numbers changed by hand, with their pulls."""
 
 import dataclasses
 
@@ -37,7 +37,7 @@ def test_pulls_are_differences_over_both_errors(parameters):
         ("VUT", 2, 3.0, 2.0),
         ("VUT", 3, 4.0, 5.0),
     ]
-    # 0.5 over √(0.3² + 0.4²); no error, no pull; one fit's error counts alone; an error of nothing is none.
+    # 0.5 / √(0.3² + 0.4²). Without errors there is no pull. One error alone counts. Zero is no error.
     assert [one.pull for one in found.differences] == [pytest.approx(1.0), None, pytest.approx(-2.0), None]
 
 

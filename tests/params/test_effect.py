@@ -1,4 +1,4 @@
-"""What the difference of two sets does to tracks: differences put in by hand come out, where they belong."""
+"""The effect of two sets' difference on tracks: known differences appear in the right step and component."""
 
 import dataclasses
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_the_same_set_changes_nothing_anywhere(published):
     ],
 )  # fmt: skip
 def test_a_number_changes_its_own_step_alone(published, block, row, column, step):
-    """Every step is predicted from the first set's state: what one number does stays where it is."""
+    """Every step starts from the first set's state, so a number affects only its own step."""
     found = touched(published, with_numbers(published, **{block: {(row, column): 0.01}}))
     assert {name for name, _ in found} == {step}
 

@@ -1,4 +1,4 @@
-"""What a set holds of the noise that its steps were fitted with."""
+"""The noise of the steps' fits, as a set stores it."""
 
 from pathlib import Path
 

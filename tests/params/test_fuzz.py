@@ -1,4 +1,4 @@
-"""Whatever lies in the files: a reader gives a whole set, or says what is wrong."""
+"""Whatever the files contain, a reader returns a whole set or reports the fault."""
 
 import json
 

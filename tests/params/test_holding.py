@@ -97,7 +97,7 @@ def test_a_gap_is_named(publish, params):
 
 
 def test_sets_of_two_registries_brought_together_may_be_unclear(publish, params, sets):
-    """Both superseded the first one, and know nothing of each other."""
+    """Both superseded the first set, and neither names the other."""
     publish(1)
     publish(2, first_run=10)
     publish(3, last_run=12)

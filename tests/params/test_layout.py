@@ -1,4 +1,4 @@
-"""The layout of parkf.md: 466 and 240,000 numbers, each one named once."""
+"""The layout of parkf.md has 466 and 240,000 numbers, and each has one name."""
 
 from collections import Counter
 

@@ -59,5 +59,5 @@ def test_a_bound_is_in_or_out_as_the_schema_says():
     assert first_problem(least, 2) is None
     assert first_problem(least, 1.5) == "got 1.5, expected at least 2"
     assert first_problem({"enum": ["run3"]}, "Löwe") == 'got "Löwe", expected "run3"'
-    # Yes is no number, and 1 is no yes.
+    # A boolean is not a number, and 1 is not a boolean.
     assert first_problem({"enum": [1]}, True) is not None

@@ -1,4 +1,4 @@
-"""Parameter sets survive a round trip, and what is not whole is refused by name."""
+"""Parameter sets survive a round trip; an incomplete set is refused, and the message names the fault."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The sets in the project's registry: each is whole, good, and comes along with an installation."""
+"""Each set in the project's registry is whole, meets its gates, and is part of an installation."""
 
 from pathlib import Path
 

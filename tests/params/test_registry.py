@@ -1,4 +1,4 @@
-"""The registry holds whole sets or none, whoever dies or comes in between, and never changes one."""
+"""The registry holds only whole sets, even if publishers die or interfere, and never changes a set."""
 
 import json
 import multiprocessing
@@ -167,7 +167,7 @@ def test_killed_at_random_moments(made, sets):
         sets.load(version)
     print(f"50 publishers killed; afterwards the registry was: {outcomes}")
     assert min(outcomes.values()) > 3, outcomes
-    # The next one clears away what they left.
+    # The next publisher clears away what they left.
     sets.publish(made(99), year=2026, gates=GATES)
     assert {p.name for p in sets.folder.iterdir()} == {".lock", "layouts", *sets.versions()}
 
@@ -218,7 +218,7 @@ def test_without_a_lock_the_second_is_told_to_try_again(made, sets, monkeypatch)
     def meanwhile(folder):
         if folder.name.startswith(".publishing-"):
             monkeypatch.setattr(module, "load", whole)
-            # Its staging is not cleared away by the one that comes in between.
+            # The publisher that comes in between does not clear its staging folder away.
             monkeypatch.setattr(module.shutil, "rmtree", lambda *_, **__: None)
             sets.publish(made(2), year=2026, gates=GATES)
         return whole(folder)

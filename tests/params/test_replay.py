@@ -1,4 +1,4 @@
-"""A training can be repeated where inputs and formulas are the same; else it is said what is not."""
+"""A training can be repeated if inputs and formulas are the same; if not, the message names what differs."""
 
 import json
 import subprocess
@@ -82,7 +82,7 @@ def test_a_set_from_before_the_noise_scale_is_made_without(trained, tmp_path, mo
 
 
 def test_another_start_is_named(trained, tmp_path):
-    """A fit that started from elsewhere has other last bits."""
+    """A fit with another starting point differs in the last bits."""
     entries = trained.manifest.configuration | {"training.start_from": '"params/2026-run3-like-2-r003"'}
     start = ROOT / "params/2026-run3-like-2-r003/manifest.json"
     inputs = trained.manifest.inputs | {f"start {name}": sha256(start) for name in STEP_NAMES}

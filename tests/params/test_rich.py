@@ -8,7 +8,7 @@ from parkf.params.parameter_set import load, with_blobs
 from parkf.params.rich import RichConstants, rich_blocks
 from parkf.training.explanation import explain
 
-# Each number another one.
+# All numbers differ.
 BLOCKS = {
     name: (100 * i + np.arange(1, np.prod(block.shape) + 1)).reshape(block.shape) / 8
     for i, (name, block) in enumerate(rich_blocks().items())

@@ -1,4 +1,4 @@
-"""Which set holds: interval logic against counting run by run."""
+"""The interval logic finds the same valid set as a count run by run."""
 
 from itertools import pairwise
 
@@ -151,7 +151,7 @@ def test_runs_and_times_do_not_mix():
         Series({"r1": run, "r2": time}, {})
     with pytest.raises(ParkfError, match="limited in runs; ask with a run, got time 1970-01-01T00:00:05Z"):
         Series({"r1": run}, {}).at(Moment("time", 5))
-    # A set without limits goes with either.
+    # A set without limits goes with limits in runs and with limits in times.
     always = Series({"r1": run, "r2": Interval(None, None, None)}, {"r1": None, "r2": "r1"})
     assert always.at(Moment("run", 5)).holding == ("r2",)
 

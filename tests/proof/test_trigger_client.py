@@ -1,4 +1,4 @@
-"""A set in the trigger's arithmetic: through its files, on candidates, against bars."""
+"""A set goes through the trigger's files and arithmetic; the figures on candidates are compared with bars."""
 
 from dataclasses import replace
 

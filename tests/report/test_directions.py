@@ -20,7 +20,7 @@ def test_the_worst_cells_are_those_of_the_most_significant_bias():
     assert len(rows) == WORST
     assert [row[5] for row in rows[:2]] == ["-0.200 ± 0.010", "+0.100 ± 0.010"]
     assert rows[0][:4] == ["2–2.5", "-22.5 to 22.5", "−", "3–5"]
-    # Large, but known to no better than itself.
+    # This bias is large, but its error is as large as itself.
     assert not any("+1.000" in row[5] for row in rows)
 
 

@@ -122,7 +122,7 @@ def test_captions_are_the_texts_of_the_figure(tmp_path):
     (tmp_path / "page-a.svg").write_text(figure.picture.standalone(""))
     (tmp_path / "page-b.svg").write_text("<svg/>")
     words = Captions(tmp_path)
-    # Bars would be a substitution there, stars and underscores markup.
+    # In reStructuredText a vertical bar begins a substitution, and stars and underscores are markup.
     assert words["page-a"] == r"**\|δx\| & p\_true.** See \*this\*. Good: < 1."
     assert words["page-b"] == ""
 

@@ -38,7 +38,7 @@ def run(tmp_path):
     constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
     table = random.normal(size=TABLE_SHAPE).astype(np.float32)
     made = imported(layout, blocks, table, constants, inputs={}, source="test")
-    # Every number is known to a tenth.
+    # The error of every number is 0.1.
     numbers = made.manifest.model_dump(mode="json")["layout"]
     for block in numbers:
         for one in block["sets"]:

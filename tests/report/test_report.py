@@ -32,7 +32,7 @@ def test_stages_are_read_and_summed(tmp_path):
 def test_jobs_are_placed_in_time(tmp_path):
     line = 'parkf usage: {"wall_s": 2.0, "cpu_s": 1.0, "peak_mb": 9, "began": %s, "ended": %s}\n'
     (tmp_path / "fit").mkdir()
-    # A job of two commands lasts from the first's begin to the second's end.
+    # A job of two commands lasts from the start of the first to the end of the second.
     (tmp_path / "fit/2-of-2.log").write_text(line % (105.5, 107.5) + line % (108.0, 110.0))
     (tmp_path / "fit/1-of-2.log").write_text(line % (104.0, 106.0))
     (tmp_path / "field.log").write_text(line % (100.0, 102.0))

@@ -1,4 +1,4 @@
-"""The pulls of a step's page against the numbers of a published set."""
+"""The pulls on a step's page agree with the numbers of a published set."""
 
 from dataclasses import replace
 from pathlib import Path

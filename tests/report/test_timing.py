@@ -86,7 +86,7 @@ def test_a_rule_stands_below_what_it_waits_for():
     # A rule that needs nothing stands above the rule that needs it, and does not overlap another.
     assert place["late"][1] == place["assemble"][1]
     assert abs(place["late"][0] - place["assemble"][0]) > 100
-    # simulate → report and field → train, → assemble follow from others.
+    # The arrows simulate → report, field → train and field → assemble follow from others.
     assert picture.body.count('class="wire"') == 5
     assert picture.body.count("needed") == 4
     assert "simulate × 8" in picture.body

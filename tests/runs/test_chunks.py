@@ -29,7 +29,7 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 2 * 2)
     assert (jobs["simulate_training"], jobs["draw"], jobs["rows"]) == (2, 2, 2)
     assert (jobs["simulate_validation"], jobs["misalign"], jobs["simulate_signal"]) == (3, 3, 4)
-    # Those of the training train the ghost score, and are fitted by nothing else.
+    # Candidates of the training sample train the ghost score; no other job fits them.
     assert jobs["candidates"] == 2 + 3 + 3 + 4
     assert jobs["fit_full"] == 3 + 3 + 4
     fits = [jobs[f"{purpose}_fit"] for purpose in ("validation", "misaligned", "jpsi", "d0")]

@@ -1,4 +1,4 @@
-"""An event of a run as it is drawn: whose hits they are, and where paths of fit and truth run."""
+"""A drawn event of a run: the particles of its hits, and the paths of the fit and of the truth."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def event(run):
 
 
 def at(path, z):
-    """Place (x, y) of a path at each z, mm."""
+    """Position (x, y) of a path at each z, mm."""
     return np.column_stack([np.interp(z, PLANES, path[:, axis], left=np.nan) for axis in (0, 1)])
 
 

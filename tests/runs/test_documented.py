@@ -1,4 +1,4 @@
-"""What the tutorial and the how-tos tell to type works, in the order in which it is shown there."""
+"""The commands in the tutorial and the how-tos work, in the order in which the pages show them."""
 
 import re
 import shlex
@@ -66,7 +66,7 @@ def _run(line, folder):
         done = CliRunner().invoke(app, shlex.split(line)[1:])
         assert done.exit_code == 0, (line, done.output, done.exception)
     elif line.startswith("make "):
-        # Which job it would start is for other tests; that the configuration can run is for this one.
+        # Other tests check which jobs start. This one checks that the configuration can run.
         shell(f"{line} --dry-run VENV=.venv", folder)
         for name in re.findall(r"RUN=(\S+)", line):
             path = folder / f"workflow/config/{name}.yaml"

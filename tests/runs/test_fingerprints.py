@@ -1,6 +1,6 @@
 """Functions that the jobs of a run have called, and files that they have opened, are part of fingerprints.
 
-The jobs are traced while they run: which functions they call owes nothing to how fingerprints are derived.
+The jobs are traced while they run: the functions found do not depend on how fingerprints are derived.
 """
 
 import json
@@ -40,7 +40,7 @@ def traced(finished):
             found, todo = set(), [one for one in calls if commands.get(one) == name]
             while todo:
                 one = todo.pop()
-                # Code that an import runs is reached by the names that are used of it, or decides nothing.
+                # Code that runs at import is reached through the names used of it, or decides nothing.
                 if one not in found and not one.endswith(IMPORT):
                     found.add(one)
                     if HOOKS not in one:

@@ -1,4 +1,4 @@
-"""The report of a run in a browser: nothing is missing, everybody can read it, and what is clicked works."""
+"""The report of a run in a browser: it is complete and accessible, and everything that is clicked works."""
 
 import importlib.util
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-# One page of each kind: what axe looks at takes a second each.
+# One page of each kind, because axe needs a second for each page.
 LOOKED_AT = ("index", "compare", "UTTF", "event", "timing")
 PHONE, SCREEN, PAPER = (390, 844), (1280, 900), (703, 1030)  # 703: A4 less its margins, at 96 pixels an inch
 
@@ -31,7 +31,7 @@ def browser():
 
 @pytest.fixture
 def tab(browser):
-    """A tab that remembers what went wrong in it."""
+    """A tab that records its errors."""
     context = browser.new_context(viewport={"width": SCREEN[0], "height": SCREEN[1]})
     page = context.new_page()
     page.problems = []
@@ -53,7 +53,7 @@ def axe_source():
 
 
 def serious(tab):
-    """What axe, which has been loaded, finds on a page beyond trifles."""
+    """The faults that axe finds on a page, without trifles. axe must be loaded."""
     found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] != "minor"]
 
@@ -140,14 +140,14 @@ def test_series_switch_off_and_figures_are_drawn_again(report, tab):
     shown = "(plot) => plot.data.filter((one) => one.visible !== 'legendonly').map((one) => one.name)"
     assert "full fit" not in plot.evaluate(shown), "what the page hides is hidden there, too"
     assert "ParKF (smoother)" in plot.evaluate(shown)
-    # The axis in p is logarithmic; without it, places are GeV.
+    # The axis in p is logarithmic; on a linear axis, positions are in GeV.
     axis = "(plot) => [plot.layout.xaxis.type, ...plot._fullLayout.xaxis.range]"
     kind, low, high = plot.evaluate(axis)
     assert (kind, low < 1 < high < 3) == ("log", True)
     tab.get_by_label("logarithmic x").first.uncheck()
     kind, low, high = plot.evaluate(axis)
     assert (kind, high > 50) == ("linear", True)
-    # A part that is dragged over is all that is shown then.
+    # Dragging over a part of the axis shows this part alone.
     box = plot.locator(".draglayer .nsewdrag").bounding_box()
     middle = box["y"] + box["height"] / 2
     tab.mouse.move(box["x"] + 0.25 * box["width"], middle)

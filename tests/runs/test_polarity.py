@@ -16,7 +16,7 @@ def _covariance(minimum):
 
 @pytest.mark.parametrize("step", ["V", "VUT", "UT"])
 def test_magup_and_magdown_give_the_same_p_within_errors(finished, step):
-    """By χ² of each fit, since its parameters are correlated: two that go together differ together."""
+    """The χ² of each fit is compared, because correlated parameters differ together."""
     batches = list(read_batches(finished.folder / f"results/smoke/datasets/{step}.parquet"))
     up, down = (
         train_rows([select(rows, rows["polarity"] == pol) for rows in batches], FORMS["improved"].steps[step])
@@ -32,6 +32,6 @@ def test_magup_and_magdown_give_the_same_p_within_errors(finished, step):
             value = difference @ np.linalg.solve(covariance, difference)
             probabilities.append(chi2.sf(value, known.sum()))
             print(f"step {step}, {one.label}, {a.target} ({a.kind}): χ² {value:.1f} of {known.sum()}")
-    # Some dozen fits, of rows that they share in part.
+    # These are some dozen fits, whose rows overlap in part.
     assert min(probabilities) > 1e-4
     assert np.median(probabilities) > 0.02

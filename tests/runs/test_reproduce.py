@@ -19,7 +19,7 @@ FILES = ("constant.f32", "global.f32", "ghosts.f32", "manifest.json")
 
 
 def params(project, *arguments):
-    """Call `parkf params …` in the project; return the exit code and the output, that of Snakemake last."""
+    """Call `parkf params …` in the project; return the exit code and the output, Snakemake's last."""
     done = subprocess.run(
         [sys.executable, "-m", "parkf.cli.main", "params", *map(str, arguments)],
         cwd=project.folder,

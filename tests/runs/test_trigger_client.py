@@ -23,7 +23,7 @@ def test_a_published_set_is_measured_as_the_trigger_uses_it(finished):
     assert done.returncode in (0, 1), done.stderr
     content = json.loads(done.stdout)
     assert content["client"] == "trigger"
-    # Few tracks: what the scheme is known for.
+    # There are few tracks, so the bounds around the scheme's known figures are wide.
     assert content["tracks"] > 300
     assert 1.4 < content["pull"] < 2.5
     assert 0.003 < content["core"] < 0.0055

@@ -1,4 +1,4 @@
-"""A sample in chunks gives the bytes of the whole, from particles to candidates."""
+"""A sample made in chunks has the same bytes as one made at once, from particles to candidates."""
 
 from parkf.io.files import sha256
 from parkf.io.tables import PARTICLES, gather

@@ -1,4 +1,4 @@
-"""What a crowd adds to hits, and secondaries from pipe and SciFi."""
+"""The hits that a crowd adds, and secondaries from the beam pipe and the SciFi."""
 
 import numpy as np
 import pandas as pd
@@ -58,7 +58,7 @@ def test_no_two_clusters_of_a_fibre_mat_are_close(both):
     fibres = crowded[crowded.plane.isin(SCIFI_PLANES)].drop_duplicates(["event", "plane", "x", "y"])
     fibres = fibres.sort_values(["event", "plane", "y", "x"])
     apart = fibres.groupby(["event", "plane", "y"]).x.diff().dropna()
-    # Means of clusters of three and more may come closer than their ends.
+    # The means of clusters merged from three or more hits may be closer together than their ends.
     assert (apart < 0.5 * crowd.SCIFI.merged).mean() < 0.005
 
 

@@ -87,7 +87,7 @@ def test_noise_comes_at_its_rate_and_where_hits_are(matched, geometry):
 
 
 def test_noise_lies_opposite_the_hits_that_it_follows(states, geometry):
-    """No noise where its model is: it would help the search find what left the hit."""
+    """Noise is not close to the hit that it follows, where it would help the search find the track."""
     one_corner = (states["x"] > 100) & (states["y"] > 100)
     hits = respond({name: values[one_corner] for name, values in states.items()}, geometry=geometry, seed=5)
     noise = (hits["particle"] == NOISE) & np.isin(hits["plane"], SCIFI_PLANES)

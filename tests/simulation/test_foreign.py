@@ -1,4 +1,4 @@
-"""Hits of another simulation: a small made-up one, and LHCb's where it lies beside the project."""
+"""Hits of a small made-up simulation, and of LHCb's if its files lie beside the project."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.proof.validation.core import fit_core
 from parkf.simulation.pattern import find_candidates
 
-# m/cτ in MeV/mm, and the share of decays to μν and ππ⁰ (PDG).
+# m/cτ in MeV/mm, and the fraction of decays to μν and ππ⁰ (PDG).
 LIVES = {211: (139.57 / 7804.5, 1.0), 321: (493.68 / 3711.0, 0.843)}
 
 LHCB = Path(__file__).parents[2] / "../shared/data/lhcb_fullsim"
@@ -132,7 +132,7 @@ def decay_of(foreign, *products, mother=211):
 
 
 def test_hits_behind_a_decay_are_the_mothers(foreign):
-    """A pion makes hits up to the UT and becomes a muon; one SciFi hit is of both."""
+    """A pion leaves hits up to the UT and decays to a muon. One SciFi hit belongs to both."""
     decay_of(foreign, muon())
     foreign.rows.loc[len(foreign.rows)] = {**foreign.rows[foreign.rows.key == 10].iloc[0], "key": 9}
     foreign.write()
@@ -159,8 +159,8 @@ def test_a_chain_of_decays_is_one_particle(foreign):
     [
         (321, [muon()], True),
         (321, [pion()], True),
-        (321, [pion(), pion(pid=11, charge=-1.0)], True),  # a photon of the neutral pion's converts
-        (321, [pion(), pion(ovtx_z=6000.0, pid=2212)], True),  # what another vertex has
+        (321, [pion(), pion(pid=11, charge=-1.0)], True),  # a photon from the neutral pion converts
+        (321, [pion(), pion(ovtx_z=6000.0, pid=2212)], True),  # a particle from another vertex
         (321, [pion(), pion(pid=-211, charge=-1.0)], False),
         (321, [pion(pid=-211, charge=-1.0)], False),
         (321, [pion(pid=-11)], False),
@@ -194,7 +194,7 @@ def test_without_keys_of_mothers_nothing_counts_as_anothers(foreign):
 
 @pytest.fixture(scope="module")
 def lhcb(tmp_path_factory, geometry, field):
-    """Candidates by truth in LHCb's simulation, with its own flags and momenta."""
+    """Candidates by truth in LHCb's simulation, with LHCb's flags and momenta."""
     if not LHCB.is_dir():
         pytest.skip(f"LHCb's full simulation is not at {LHCB}")
     folder = tmp_path_factory.mktemp("lhcb")
@@ -214,7 +214,7 @@ def test_long_tracks_are_those_of_lhcb(lhcb):
     # What decays has its products' hits here, which LHCb's flags and numbers of layers leave aside.
     found, decayed = found[np.isinf(found.z_end)], found[np.isfinite(found.z_end)]
     ours, others = (set(zip(of.event, of.particle, strict=True)) for of in (found, decayed))
-    # LHCb counts sensors and hits a little differently: one track more, one less.
+    # LHCb counts sensors and hits a little differently, which adds one track and removes one.
     assert len(ours ^ (set(zip(long.event, long.key, strict=True)) - others)) <= 2
     assert (len(long), len(decayed)) == (738, 18)
     assert (found.velo_n == found.n_VELO_layers).all()

@@ -1,4 +1,4 @@
-"""Segments found from hits alone, against what particles are known to have left."""
+"""Segments found from hits alone are compared with the true hits of the particles."""
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ def test_particles_are_found_and_little_else(hits, geometry, magnet, first, end,
     assert owned.duplicated().mean() < 0.02
     frame = pd.DataFrame({name: hits[name] for name in ("event", "plane", "particle")})
     frame = frame[(frame.plane >= first) & (frame.plane < end) & (frame.particle >= 0)]
-    # Two hits of a pair of modules are one to the search.
+    # The search counts two hits in a pair of modules as one.
     place = frame.plane // 2 if first == 0 else frame.plane
     layers = place.groupby([frame.event, frame.particle]).nunique()
     wanted = layers[layers >= fewest].index
@@ -95,7 +95,7 @@ def test_three_hits_are_a_segment_where_a_line_goes_through_them(geometry, off, 
         "z": z,
         "dxdy": np.zeros(3),
     }
-    # σ is 12.5 µm: 0.05 mm have 10.7, and twice that is too much.
+    # σ is 12.5 µm: 0.05 mm gives χ² = 10.7; twice the distance is too much.
     assert len(search_velo(hits, geometry).event) == found
 
 

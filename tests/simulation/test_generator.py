@@ -73,7 +73,7 @@ def test_vertices_follow_the_beam_spot(collisions, geometry):
 
 @pytest.fixture(scope="module")
 def sides():
-    """What 600 collisions send forward, and what they send backward, turned; before any field or material."""
+    """Forward particles of 600 collisions, and backward ones turned round, before field and material."""
     pythia = initialised(SOFT_COLLISIONS)
     pythia.rndm.init(7)
     both = accepted(stable_particles(pythia, collisions_of(pythia, 600)))
@@ -92,7 +92,7 @@ def test_both_sides_of_a_collision_look_alike(sides):
     for (one, _), (other, correlated) in zip(*map(figures, sides), strict=True):
         error = np.hypot(one.std() / np.sqrt(len(one)), other.std() / np.sqrt(len(other)))
         assert abs(one.mean() - other.mean()) < 4 * correlated * error
-    # Each collision has its own numbers on both sides: they are not one side twice.
+    # The two sides of a collision have different numbers: neither is a copy of the other.
     assert not np.isin(np.abs(sides[0]["px"]), np.abs(sides[1]["px"])).any()
 
 
@@ -107,7 +107,7 @@ def test_what_flies_backward_is_turned_about_the_vertical_axis():
         assert np.array_equal(one[name], -other[name])
     for name in ("y", "py", "mass", "pdg_id", "charge", "mother"):
         assert np.array_equal(one[name], other[name])
-    # Proper decays: turned ones end behind where they begin, too.
+    # Decays stay physical: turned particles also end downstream of their origin.
     ended = both["z_end"][~final] - both["z"][~final]
     assert (ended > 0).all()
     assert 0.3 < (both["collision"][~final] >= 20).mean() < 0.7
@@ -127,7 +127,7 @@ def test_some_tracks_end(collisions):
     hadrons = particles[(particles.pdg_id.abs() > 100) & (particles.z < 200)]
     # Before the magnet 16% interact, and a few per cent of the kaons decay.
     assert 0.12 < (hadrons.z_end < 2800).mean() < 0.25
-    # Behind the UT nothing but pions and kaons end, 2 to 5% of them, by their decay.
+    # Behind the UT only pions and kaons end, when they decay: 2 to 5% of them.
     late = hadrons[(hadrons.z_end > 2800) & np.isfinite(hadrons.z_end)]
     assert set(late.pdg_id.abs()) == {211, 321}
     assert 9000 < late.z_end.max() < 9500

@@ -47,7 +47,7 @@ def _random():
 
 @pytest.mark.parametrize(("kind", "charged"), [(PION, 1.0), (KAON, TO_MUON + TO_PION)])
 def test_as_many_decay_as_lifetimes_say(kind, charged):
-    before = _particles(kind, 10_000.0)  # so that no product is too soft to count
+    before = _particles(kind, 10_000.0)  # With this momentum no product is too soft to count.
     mothers, products = decay_behind_ut(before, _random())
     decayed = np.isfinite(mothers["z_end"]) & np.isinf(before["z_end"])
     alive = np.isinf(before["z_end"]).sum()
@@ -61,7 +61,7 @@ def test_as_many_decay_as_lifetimes_say(kind, charged):
 
 
 def test_products_have_the_momenta_of_two_body_decays():
-    """Momentum across the mother's direction; charge, kind and mean energy along it."""
+    """The transverse momentum, charge, kind and mean energy of the products are right."""
     for kind, largest in ((PION, 29.79), (KAON, 235.53)):
         particles = _particles(kind, 10_000.0, charge=-1)
         _, products = decay_behind_ut(particles, _random())

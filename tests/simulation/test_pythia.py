@@ -1,4 +1,4 @@
-"""Pythia with cross sections from a file does what Pythia does that has calculated them."""
+"""Pythia gives the same events with cross sections from a file as with those that it calculates."""
 
 import re
 
@@ -11,7 +11,7 @@ from parkf.simulation.generate import pythia
 
 @pytest.fixture(scope="module")
 def calculated(tmp_path_factory):
-    # A blank and a letter beyond ASCII, as a checkout's path may have.
+    # A checkout's path may contain a blank and a letter that is not ASCII.
     path = tmp_path_factory.mktemp("with a blank é") / "cross sections.dat"
     pythia.write_cross_sections(path, pythia.SOFT_COLLISIONS)
     return path
@@ -34,7 +34,7 @@ def test_collisions_with_cross_sections_from_the_file_are_those_calculated():
     def made(generator):
         events = []
         for seed in range(1, 21):
-            # Anew for each: once a random choice has fallen out otherwise, all that follow are others.
+            # Set the seed for each event: after one different random choice all later ones differ.
             generator.rndm.init(seed)
             generator.next()
             events.append([(one.id(), one.e()) for one in generator.event])

@@ -17,7 +17,7 @@ def test_pairs_have_the_mass_of_their_mother(tmp_path, geometry, signal, kinds):
     pairs = generate_signal(path, signal=signal, beam=geometry.beam, number=600, seed=3, workers=2)
     rows = PARTICLES.open(path).read().to_pandas()
     assert len(rows) == 2 * pairs
-    # Dense in a chunk, so that a number does not depend on other chunks.
+    # Numbers have no gaps in a chunk, so they do not depend on other chunks.
     for first in (0, COLLISIONS_PER_CHUNK):
         events = rows.event[(rows.event >= first) & (rows.event < first + COLLISIONS_PER_CHUNK)]
         assert np.array_equal(events, first + np.arange(len(events)) // 2)

@@ -79,7 +79,7 @@ def test_true_states_are_of_particles_worth_training_on(collisions):
     tracks = states[states.active].groupby(["event", "particle"]).plane
     assert (tracks.agg(lambda plane: (plane < VELO_PLANES.stop).sum()) >= FEWEST_VELO_MODULES).all()
     assert (tracks.max() == SCIFI_PLANES[-1]).all()
-    # As many as the experiment sees, and all of those that the hits call long.
+    # As many tracks as the experiment sees, and all tracks that are long by their hits.
     assert 40 < tracks.ngroups / collisions.events < 75
 
 

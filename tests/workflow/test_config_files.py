@@ -1,4 +1,4 @@
-"""A configuration says what differs; what it extends says the rest, and who says what is known."""
+"""A configuration has only what differs; its base has the rest, and each value's origin is known."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ DEFAULT = (ROOT / "workflow/config/default.yaml").read_text()
 
 @pytest.fixture
 def write(tmp_path):
-    """Write configurations beside a copy of the default; gives the path of the last one."""
+    """Write configurations beside a copy of the default; return the path of the last one."""
     (tmp_path / "default.yaml").write_text(DEFAULT)
 
     def make(**texts):
@@ -74,7 +74,7 @@ def test_order_and_comments_change_nothing(write):
         ),
         ({"a": "run: a\nextends: [default]\n"}, r"a\.yaml:2: extends: got a list of 1, expected the name"),
         ({"b": "- 5\n", "a": "extends: b\nrun: a\n"}, r"b\.yaml: got a list of 1, expected the keys"),
-        # A value is told with the file and line that it is really from.
+        # A value is reported with the file and line that set it.
         (
             {"b": "extends: default\nrun: b\nseed: -1\n", "a": "extends: b\nrun: a\n"},
             r"b\.yaml:3: seed: got -1",
@@ -85,7 +85,7 @@ def test_order_and_comments_change_nothing(write):
             r"a\.yaml:4: training\.max_rwos: unknown key .*'max_rows'\?$",
         ),
         ({"a": "extend: default\nrun: a\n"}, r"a\.yaml:1: extend: unknown key .* mean 'extends'\?"),
-        # Its name is no other's.
+        # A configuration does not inherit the name of its base.
         ({"a": "extends: default\nseed: 5\n"}, r"a\.yaml: run: missing; expected text"),
         (
             {"a": "extends: default\nrun: a\nforms: improved\n"},
@@ -105,7 +105,7 @@ def test_what_is_wrong_is_named_where_it_is(write, texts, message):
 
 def test_the_command_line_lies_on_top(write):
     path = write(mine="extends: default\nrun: mine\nseed: 7\n")
-    # What Snakemake has of the file, and of --config seed=8.
+    # The values that Snakemake reads from the file and from --config seed=8.
     given = {"extends": "default", "run": "mine", "seed": 8}
     whole, layers = extended(given, [path])
     assert (whole["seed"], whole["forms"]) == (8, "production")

@@ -26,7 +26,7 @@ every_step = pytest.mark.parametrize(("forms", "step"), STEPS, ids=lambda v: get
 every_forms = pytest.mark.parametrize("forms", FORMS)
 
 LOWER = np.tril_indices(4)
-# Places of the planes that the kernel's steps take, in the order of `Step.kernel_inputs`.
+# z of the planes that the kernel's steps need, in the order of `Step.kernel_inputs`.
 PLANES = {
     "TFT": {"lean1": 0.0036, "plane1": 7830.0, "z0": 7826.0},
     "T": {"lean0": 0.0036, "lean1": 0.0041, "plane0": 8036.0, "plane1": 8508.0},
@@ -73,7 +73,7 @@ def test_state_and_noise_are_those_of_the_formulas(forms, step, polarity):
     z0, z1 = z_of(step, STATE)
     keys = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1")
     rows = {key: np.array([v]) for key, v in zip(keys, (*STATE, polarity, z0, z1), strict=True)}
-    # Where the hop through the magnet began: run by itself, it begins where it ends.
+    # The hop through the magnet has begun at some state. For a step that runs alone this is its own.
     rows |= {key: np.array([v]) for key, v in zip(BEFORE_COLUMNS, STATE, strict=False)}
     functions = numpy_step(step)
     parameters = p[: len(step.parameters)]
@@ -133,7 +133,7 @@ def run_here(lines, function, f, **arguments):
 
 
 class Lower(dict):
-    """Of a covariance, as the kernel holds it: what is above the diagonal does not exist."""
+    """The lower triangle of a covariance, as the kernel stores it."""
 
     def __init__(self, matrix):
         super().__init__(((i, j), matrix[i, j]) for i in range(4) for j in range(i + 1))
@@ -143,13 +143,13 @@ class Lower(dict):
 
 
 def check_products(lines, matrix, covariance, suffix="", part=range(4)):
-    """The generated functions' F C Fᵀ, F v, and F v + ∂/∂(q/p) against those of whole matrices."""
+    """The generated F C Fᵀ, F v and F v + ∂/∂(q/p) agree with products of full matrices."""
     f = SimpleNamespace(
         **{f"{a}_{b}": matrix[i, j] for i, a in enumerate(NAMES) for j, b in enumerate(NAMES)}
     )
     c, square = Lower(covariance), matrix[:4, :4]
     for i, j in [place for place in c if suffix and sum(place) % 2]:
-        del c[i, j]  # The faster function leaves alone what couples x and y.
+        del c[i, j]  # The faster function does not change the elements that couple x and y.
     run_here(lines, "transport_decoupled" if suffix else "transport", f, c=c)
     expected = square @ covariance @ square.T
     for place, element in c.items():
@@ -163,7 +163,7 @@ def check_products(lines, matrix, covariance, suffix="", part=range(4)):
 
 
 def a_pattern(random, *, decoupled):
-    """Zeros, ones and numbers at random: as symbols, and with values."""
+    """Random zeros, ones and numbers, as symbols and as values."""
     kind = random.choice(["zero", "one", "number"], (5, 5), p=[0.6, 0.1, 0.3])
     if decoupled:
         # As the VELO's: a slope does not depend on its position, either.
@@ -179,12 +179,12 @@ def a_pattern(random, *, decoupled):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_any_sparse_jacobian_multiplies_as_the_dense_one(seed):
-    """Rows that can be carried on one by one, in whichever order, and those that need each other."""
+    """Some rows can be transported one by one in any order; others need each other."""
     random = np.random.default_rng(seed)
     root = random.normal(size=(4, 4))
     symbols, values = a_pattern(random, decoupled=False)
     check_products(SparseJacobian("Any", symbols).functions(), values, root @ root.T)
-    # What x, tx and y, ty have to do with each other: nothing, and so it stays.
+    # x, tx and y, ty are uncorrelated, and stay so.
     symbols, values = a_pattern(random, decoupled=True)
     root[np.add.outer(range(4), range(4)) % 2 == 1] = 0
     lines = SparseJacobian("Apart", symbols).functions()

@@ -1,4 +1,4 @@
-"""Layouts that are published: what is written down of them is read back as the formulas that they are."""
+"""The formulas of published layouts are read back from their files unchanged."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ KEPT = {1: "production", 2: "improved"}
 
 @pytest.mark.parametrize(("version", "name"), KEPT.items())
 def test_what_is_kept_are_the_formulas_of_published_sets(version, name):
-    """Their fingerprint, and the same formulas and layout as those that they were written from."""
+    """The fingerprint, formulas and layout equal those that the file was written from."""
     kept = thawed(LAYOUTS / f"{version}.json")
     manifests = (json.loads(path.read_text()) for path in LAYOUTS.parent.glob("*/manifest.json"))
     of_sets = {one["formulas"] for one in manifests if one["layout_version"] == version}
@@ -59,7 +59,7 @@ def layouts(tmp_path):
 
 
 def rewritten(path, old, new):
-    """Change a file, and its checksum with it."""
+    """Change a file and its checksum."""
     content = json.dumps(read_json(path))
     assert old in content
     write_sealed(path, json.loads(content.replace(old, new)))

@@ -1,4 +1,4 @@
-"""Formulas with published numbers: tracks go where Runge-Kutta takes them, and scatter as material does."""
+"""With published numbers the formulas move tracks as Runge-Kutta does, and scatter them as material does."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def published(forms):
 
 
 class Walk:
-    """True tracks through the detector without scattering, and at each hop what a set says of it."""
+    """True tracks through the detector without scattering, and a set's prediction for each hop."""
 
     def __init__(self, forms, field, polarity):
         print(f"seed {SEED}")
@@ -76,7 +76,7 @@ class Walk:
         mask = np.ones(len(self._p), bool) if only is None else only
         step = self._steps[name]
         p = self._set.block(name)[number // step.joined].astype(float)
-        # Energy that was lost on the way is lost in the field, too.
+        # Energy loss on the way also changes the bend in the field.
         loss = sum(value for value, one in zip(p, step.parameters, strict=True) if one.kind == "loss")
         ends = self._propagated(plane, loss, mask)
         x, y, tx, ty, _ = self._states[mask].T
@@ -164,7 +164,7 @@ def test_scattering_is_that_of_the_material(walks, forms):
             angle = np.median(noise[f"t{plane}"] / np.abs(rows["qop"]))
             thickness = np.square(angle / 13.6)
             assert 0.002 < thickness < 0.2, (label, plane, thickness)
-            # A kick anywhere on the way, or all along it.
+            # The kick is at one place on the way, or is spread along it.
             lever = np.median(noise[plane] / noise[f"t{plane}"] / np.abs(rows["z1"] - rows["z0"]))
             assert 0.05 < lever < 1.0, (label, plane, lever)
             backward = label.endswith(("back", "backward"))

@@ -13,7 +13,7 @@ from parkf.model.steps.corrections import OPENING
 from parkf.model.steps.magnet import WEIGHTS, a, b
 from parkf.model.steps.symbols import COMPONENTS, Local, h, k, pol, state_derivative, tx, ty, x, y, z0, z1
 
-# Steps that sets of forms share are tested once.
+# Steps that several sets of forms share are tested once.
 ALL = {f"{step.name}, {name}": step for name, forms in FORMS.items() for step in forms.steps.values()}
 UNIQUE = {step.formula_hash(): (label, step) for label, step in reversed(ALL.items())}
 STEPS = dict(UNIQUE.values())
@@ -38,7 +38,7 @@ def random_rows(n=50, seed=1):
         "z0": random.uniform(100, 700, n),
     }
     rows |= {"z1": rows["z0"] + random.uniform(-90, 200, n)}
-    # Some began around the beam pipe.
+    # Some tracks began around the beam pipe.
     begins = {"x_in": random.normal(0, 60, n), "y_in": random.normal(0, 60, n)}
     return rows | begins | {"tx_in": random.normal(0, 0.12, n), "ty_in": random.normal(0, 0.12, n)}
 
@@ -60,7 +60,7 @@ def test_layout_is_the_triggers():
 @every_step
 def test_infinite_momentum_goes_straight(step):
     """k → 0 must leave the straight line, or the residual would not vanish beside the scattering."""
-    # UTTF starts and ends at z_out: it has no path of its own.
+    # UTTF starts and ends at z_out, so its path has no length.
     dz = 0 if step.name == "UTTF" else z1 - z0
     straight = {"x": x + tx * dz, "y": y + ty * dz, "tx": tx, "ty": ty}
     for name in COMPONENTS:
@@ -168,7 +168,7 @@ def test_formula_hash_follows_the_formula():
 def test_every_formula_has_a_rendering(step):
     lines = step.latex()
     assert len(lines) == len(step.parts) + 4 + len(step.noise)
-    # As a report prints them: nobody reads a line of a thousand signs.
+    # A report prints these formulas, and nobody reads a line of a thousand characters.
     assert all(len(line) < 1000 for line in lines.values())
     assert all("=" in line for line in lines.values())
 
@@ -178,7 +178,7 @@ def test_improved_forms_have_a_layout_of_their_own():
     assert improved.layout_version == 2
     assert improved.hash() != production.hash()
     assert improved.layout.block("T").shape[0] == 11
-    # What the trigger's kernel has in constant memory may grow, but not by much.
+    # The trigger kernel's constant memory may grow, but not by much.
     assert improved.layout.constant_count < 600
 
 
@@ -243,7 +243,7 @@ def test_scattering_grows_with_path_and_bend():
 
 @pytest.mark.parametrize("name", ["V", "BEAM"])
 def test_noise_is_wide_both_ways(name):
-    """Widths of a step backward are as positive as forward: σ has no sign."""
+    """The widths of a backward step are positive, like those of a forward step."""
     step, rows = FORMS["improved"].steps[name], random_rows(400)
     assert (rows["z1"] < rows["z0"]).any()
     widths = numpy_step(step).noise(random_parameters(step), rows)
@@ -263,7 +263,7 @@ def one_track(momentum, **changed):
 
 
 def in_units(step, p):
-    """The numbers by their texts, in mm, MeV and their like."""
+    """Numbers in mm, MeV and similar units, by their texts."""
     powers = (float(re.match(r"(1e-?\d+)?", q.unit)[0] or 1) for q in step.parameters)
     return {q.text: value * power for q, value, power in zip(step.parameters, p, powers, strict=True)}
 
@@ -284,7 +284,7 @@ def test_numbers_of_the_noise_are_what_their_texts_and_units_say(step):
             100 * turn * number.get("lever of the scattering for the position", 0.0),
         ]
         (width,) = filter(None, widths)
-        # What loses energy before it scatters, or by Landau's law, differs by a per mille at 100 GeV.
+        # Tracks that lose energy before they scatter, or by Landau's law, differ by a per mille at 100 GeV.
         np.testing.assert_allclose(noise[f"t{c}"] * momentum, turn, rtol=2e-3)
         np.testing.assert_allclose(noise[c] * momentum, width, rtol=2e-3)
 
@@ -341,7 +341,7 @@ def test_soft_tracks_scatter_by_the_spread_of_their_loss():
 @pytest.mark.parametrize("forms", FORMS)
 @pytest.mark.parametrize("charge", [-1, 1])
 def test_corrections_behind_the_magnet_are_as_large_as_their_units_say(forms, charge):
-    """One of each, at 5 GeV: as many powers of q/p as there are MeV in its unit."""
+    """Each number alone, at 5 GeV: its unit has as many powers of MeV as its term has of q/p."""
     step = FORMS[forms].steps["UTTF"]
     rows = one_track(charge * 5e3)
     for i, parameter in enumerate(step.parameters):

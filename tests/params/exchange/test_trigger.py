@@ -119,7 +119,7 @@ def test_the_files_are_the_trigger_s(parameters, files):
         "UTLayer": (1, 4),
     }
     assert content["TParams"][3][4] == pytest.approx(parameters.block("T")[3, 4], abs=1e-6)
-    # The kick goes the other way.
+    # The kick has the opposite sign.
     assert content["VUTParams"][0][5] == pytest.approx(-parameters.block("VUT")[0, 5])
     lines = (files / "params_UTT_v0.tab").read_text().splitlines()
     assert lines[0] == "2665 7826 1500 -29.5 -35 310 -140 0.3 0.25 2500 0.005"

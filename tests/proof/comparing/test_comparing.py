@@ -1,4 +1,4 @@
-"""Runs and sets beside each other: causes in words, and figures in errors and as ratios."""
+"""Comparisons of runs and sets: causes as text, and differences of figures in errors and as ratios."""
 
 import json
 import shutil
@@ -151,7 +151,7 @@ def test_inputs_are_found_after_the_file_has_changed(project, run, compared):
     assert [d.text for d in compared(first, second).inputs[0]] == ["SciFi layer 1 +0.1 mm in x"]
     with pytest.raises(ParkfError, match="has changed since the set was made"):
         keep_documents(first, manifest, {"alignment": project / "alignment.yaml"})
-    # The registry keeps them, too.
+    # The registry keeps these figures, too.
     publish_documents(first, manifest, project / "params")
     shutil.rmtree(first / "inputs")
     assert [d.text for d in compared(first, second).inputs[0]] == ["SciFi layer 1 +0.1 mm in x"]
@@ -171,7 +171,7 @@ def test_figures_stand_in_errors_and_as_ratios(run, compared):
     core = rows["core of δp/p, 5–10 GeV [%]"]
     assert core.in_errors(1) == pytest.approx(4e-4 / (1e-4 * 2**0.5))
     assert core.ratio(1) == pytest.approx(1.1)
-    # A bias goes through zero: its ratio says nothing.
+    # A bias may pass through zero, so its ratio has no meaning.
     assert rows["bias of δp/p, 5–10 GeV [%]"].ratio(1) is None
     assert rows["ghosts [%]"].measured[0].value == pytest.approx(20.0)
 

@@ -10,7 +10,7 @@ from parkf.params.parameter_set import ParameterSet
 
 @pytest.fixture(scope="session")
 def parameters() -> ParameterSet:
-    """A set of random numbers: whole, but of no detector."""
+    """A whole set of random numbers, which describes no real detector."""
     random = np.random.default_rng(7)
     layout = FORMS["production"].layout
     blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in layout.blocks}

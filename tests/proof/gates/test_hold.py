@@ -1,4 +1,4 @@
-"""Gates pass and fail as their bounds say; what was not measured fails, what is of another set is refused."""
+"""Gates follow their bounds. A figure that was not measured fails; a figure of another set is refused."""
 
 import json
 from dataclasses import replace
@@ -134,11 +134,11 @@ def test_fewer_figures_than_asked_for_miss_their_gate(run):
 @pytest.mark.parametrize(
     ("bounds", "met", "worst", "bar"),
     [
-        ([0.0041, 0.0051], True, 0.005, "≤ 0.0051 there"),  # two per cent of room beside two and a half
+        ([0.0041, 0.0051], True, 0.005, "≤ 0.0051 there"),  # a margin of 2 %, beside one of 2.5 %
         ([0.0041, 0.0050], True, 0.005, "≤ 0.005 there"),
         ([0.0039, 0.0060], False, 0.004, "≤ 0.0039 there"),
         ([0.0039, 0.0049], False, 0.004, "≤ 0.0039 there"),
-        ([0.0050], False, None, "≤ 0.005 … 0.005"),  # one bound of two figures
+        ([0.0050], False, None, "≤ 0.005 … 0.005"),  # one bound on two figures
     ],
 )
 def test_each_figure_has_its_own_bound(run, bounds, met, worst, bar):

@@ -1,4 +1,4 @@
-"""How far gates are from their bars, and what lights steps get of that."""
+"""The distances of figures from their gates' bars, and the traffic lights of the steps."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def gate(value, *, least=None, most=None, what="a", met=None):
 @pytest.mark.parametrize(
     ("one", "left", "shade"),
     [
-        # Of an interval the half is the bar: 0.03 of 0.05 are left.
+        # The room in an interval is a fraction of its half width: 0.03 of 0.05 is left.
         (gate(1.02, least=0.95, most=1.05), 0.6, "green"),
         (gate(1.046, least=0.95, most=1.05), 0.08, "amber"),
         (gate(0.94, least=0.95, most=1.05), -0.2, "red"),
@@ -25,7 +25,7 @@ def gate(value, *, least=None, most=None, what="a", met=None):
         (gate(2.0, most=1.0), -1.0, "red"),
         (gate(0.95, least=0.9), 0.0556, "amber"),
         (gate(None, most=1.0), None, "red"),
-        # Too few figures miss a gate whose figure is well.
+        # A gate with too few figures fails, even if its figure is good.
         (gate(0.5, most=1.0, met=False), 0.5, "red"),
     ],
 )

@@ -43,7 +43,7 @@ def make_sample(n=20_000, ghosts=4_000, resolution=0.005, bias=0.001, scale=1.0)
 
 
 def with_momenta(sample, *momenta):
-    """The sample with these true momenta (MeV), in turn, and relative errors as they are."""
+    """The sample with these true momenta (MeV) in turn; the relative errors stay as they are."""
     rows = sample.rows
     p = np.resize(np.array(momenta), len(rows))
     for name in ("qop", "true_qop"):

@@ -80,7 +80,7 @@ def test_slices_of_p_are_in_gev():
     sample = make_sample(n=6000, ghosts=600, bias=0.0)
     for one in breakdown(sample, cut=2.0)["p"]:
         here = sample.rows.p_true[:6000].between(1000 * one["low"], 1000 * one["high"]).sum()
-        # Half a per cent of resolution moves few over an edge.
+        # A resolution of half a per cent moves few tracks over the edge of a slice.
         assert one["n"] == pytest.approx(here, abs=10)
 
 
@@ -89,8 +89,8 @@ def test_losses_by_momentum():
     rows = sample.rows
     rows.loc[:199, "p_true"] = 1700.0
     rows.loc[:49, "status"] = 64
-    rows.loc[100:109, "pdg_id"] = 11  # electrons count for nothing
-    rows.loc[4000:, "status"] = 64  # neither do ghosts
+    rows.loc[100:109, "pdg_id"] = 11  # electrons do not count
+    rows.loc[4000:, "status"] = 64  # ghosts do not count either
     found = {one["p_min"]: one for one in losses(sample)}
     assert found[1.5]["n"] == 190
     assert found[1.5]["lost"] == pytest.approx(50 / 190)

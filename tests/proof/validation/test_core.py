@@ -43,7 +43,7 @@ def test_a_background_on_one_side_does_not_draw_the_core_away(seed, count, low, 
 def test_the_range_follows_a_mean_that_moves_while_the_width_stays():
     rng = np.random.default_rng(466273)
     core = fit_core(np.concatenate([rng.normal(0, 1, 1000), rng.uniform(0, 10, 1000)]))
-    # The background fills the core's one side.
+    # The background fills one side of the core.
     assert 0 < core.mean < 0.5
     assert 1.0 < core.width < 1.5
 
@@ -61,7 +61,7 @@ def test_refuses_what_it_cannot_fit(values):
 
 
 def test_the_likelihood_is_largest_at_what_was_found():
-    """Against a plain numerical search, and errors against its curvature."""
+    """The result agrees with a plain numerical search, and the errors with its curvature."""
     rng = np.random.default_rng(14)
     values = np.concatenate([rng.normal(1.0, 0.3, 900), rng.normal(1.2, 1.5, 100)])
     core = fit_core(values)

@@ -9,7 +9,7 @@ from parkf.proof.validation.figures import compare_precision, core_ratio
 
 
 def _fits(seed, own, count=2000, common=0.004):
-    """Two fits, whose residuals have a part in common and one of width `own` that each has for itself."""
+    """Two fits. Their residuals share a part, and each fit adds an independent part of width `own`."""
     random = np.random.default_rng(seed)
     p_true, shared = random.uniform(3000, 5000, count), random.normal(0, common, count)
     event = random.integers(0, 300, count)

@@ -1,4 +1,4 @@
-"""The figures that compare simulations: on particles whose hits are known by construction, and on LHCb's."""
+"""Figures that compare simulations, on particles whose hits are known by construction, and on LHCb's."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -115,7 +115,7 @@ def test_residuals_are_as_wide_as_the_hits_err(of_pions, detector):
 def test_the_bending_is_the_fields(of_pions):
     # ∫By dz to the SciFi's middle is 4.07 T m near the axis.
     assert value(of_pions, "kick") == pytest.approx(0.29979 * 4.07, rel=0.005)
-    # 10 to 20 MeV are lost on the way, of 10 GeV and more.
+    # Particles of 10 GeV and more lose 10 to 20 MeV on the way.
     assert 1.0 < value(of_pions, "bending") < 1.003
     assert error(of_pions, "bending") < 5e-4
 
@@ -131,7 +131,7 @@ def test_scattering_before_the_ut_is_that_of_the_material(of_pions, detector):
     # From typical last hits of the VELO to the UT's middle.
     lever = (2485.0 - np.array([slab.z for slab in slabs])) / (2485.0 - 600.0)
     turn, offset = np.hypot.reduce(angle), np.hypot.reduce(angle * lever)
-    # What scatters in the VELO itself and in the first UT layers adds to it.
+    # Scattering in the VELO itself and in the first UT layers adds to this.
     assert turn < value(of_pions, "ut_turn") < 1.4 * turn
     assert offset < value(of_pions, "ut_offset") < 1.4 * offset
 

@@ -13,7 +13,7 @@ from parkf.proof.validation.local_fits import fit_locally
 
 ROOT = Path(__file__).parents[3]
 TESLA = 0.5
-LAST_VELO = 770.0  # mm; from there on tracks are bent
+LAST_VELO = 770.0  # mm; the field begins here
 
 
 def candidates_on_path(lines, qop, field, geometry):
@@ -53,7 +53,7 @@ def test_a_vertical_field_kicks_by_its_integral_whatever_the_direction():
         polarity=1,
     )
     station = geometry.planes()[list(SCIFI_PLANES)[4:8]]
-    # The planes lean, and the tracks' y is that of a line but for a path that is a little longer.
+    # The planes lean, and in y the tracks are straight lines but for the slightly longer path.
     middle = station[:, 0].mean() / (1 - station[:, 2].mean() * ty)
     np.testing.assert_allclose(found.kick, 0.299792458 * TESLA * (middle - LAST_VELO), rtol=5e-4)
     np.testing.assert_allclose(found.bending, 1.0, rtol=1e-5)

@@ -59,7 +59,7 @@ def test_perfect_tracks_give_the_mass():
 
 
 def test_width_follows_the_momentum_resolution():
-    """δm/m = ½ √2 δp/p for two equal errors."""
+    """For two equal errors δm/m = ½ √2 δp/p."""
     peak = measure_peak(decays(20_000, 0.005), EVERY)
     assert peak["width"] == pytest.approx(JPSI * 0.005 / np.sqrt(2), rel=0.03)
     assert peak["mean"] == pytest.approx(JPSI, abs=5 * peak["mean_error"])
@@ -127,7 +127,7 @@ def test_errors_of_a_peak_that_one_gaussian_would_describe():
     for peak in peaks:
         assert peak["mean_error"] == pytest.approx(15.0 / 400**0.5, rel=0.15)
         assert peak["width_error"] == pytest.approx(15.0 / 800**0.5, rel=0.15)
-    # Of twelve, a spread is known to 21 %.
+    # The spread of twelve numbers is known to 21 %.
     assert np.std([peak["mean"] for peak in peaks], ddof=1) == pytest.approx(15.0 / 400**0.5, rel=0.6)
     assert np.std([peak["width"] for peak in peaks], ddof=1) == pytest.approx(15.0 / 800**0.5, rel=0.6)
 

@@ -1,4 +1,4 @@
-"""Hits against the planes of a geometry that has no pieces."""
+"""Distances of hits from the planes of a geometry that has no pieces."""
 
 from pathlib import Path
 

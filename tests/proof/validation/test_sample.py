@@ -1,4 +1,4 @@
-"""Fits beside their truth: joined event by event, from one file or several, and thinned beyond a number."""
+"""Fits and truth are joined event by event, from one file or several, and thinned beyond a number."""
 
 import numpy as np
 import pandas as pd
@@ -130,7 +130,7 @@ def test_without_fates_nothing_is_known_of_them(frames, tmp_path):
 
 
 def test_a_particle_without_a_fate_leaves_the_others_theirs(frames, tmp_path):
-    """The last one of all, behind which the table has nothing."""
+    """The last one of all, which has no rows behind it in the table."""
     last = len(frames["fates"]) - 6 + 4
     found = frames["candidates"].assign(particle=4)
     cut = frames | {"candidates": found, "fates": frames["fates"].iloc[:last]}

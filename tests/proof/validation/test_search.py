@@ -32,7 +32,7 @@ def _hits(count):
         for name, used in (("velo", 5), ("ut", 4), ("scifi", 12))
         for slot in range(used)
     ]
-    # A SciFi hit that is the first particle's, and the second's.
+    # This SciFi hit belongs to the first particle and to the second.
     rows.append({"event": 0, "plane": 58, "particle": 1, "x": 0.0})
     return pd.DataFrame(rows).assign(**dict.fromkeys(("y", "z", "dxdy", "dzdy", "sigma"), 0.0))
 
@@ -81,8 +81,8 @@ def files(tmp_path):
     _write(CANDIDATES, paths.matched, _candidates([(each, 1.0, {}) for each in range(5)]))
     found = [
         (0, 1.0, {}),
-        (1, 0.9, {"ut": 102.0, "scifi": 0.0}),  # another layer's UT hit is still its own; a shared SciFi hit
-        (1, 0.8, {"ut": 207.0}),  # a clone, with a UT hit of nobody
+        (1, 0.9, {"ut": 102.0, "scifi": 0.0}),  # its UT hit of another layer; a shared SciFi hit
+        (1, 0.8, {"ut": 207.0}),  # a clone with a UT hit of no particle
         (2, 0.5, {}),  # a ghost
     ]
     _write(CANDIDATES, paths.found, _candidates(found))
@@ -131,7 +131,7 @@ def test_the_cut_keeps_so_many_genuine_tracks(files):
     cut = figures["cut"]["value"]
     assert (chi2[sample.is_genuine] <= cut).mean() == pytest.approx(WORKING_POINT, abs=1 / 4000)
     assert figures["kept"]["value"] == pytest.approx((chi2[sample.is_ghost] <= cut).mean())
-    # At least the binomial error, were the cut exact.
+    # If the cut were exact, the error would be binomial; the cut's own error adds to it.
     kept = figures["kept"]["value"]
     assert 0 < kept < 1
     assert 0.7 * np.sqrt(kept * (1 - kept) / 800) < figures["kept"]["error"] < 0.1
@@ -139,7 +139,7 @@ def test_the_cut_keeps_so_many_genuine_tracks(files):
 
 
 def test_errors_are_of_drawing_events_again(files):
-    """Of two events: both, or one of them twice."""
+    """A drawing of two events has both, or one of them twice."""
     sample = make_sample(n=4000, ghosts=800)
     rows = sample.rows
     rows["event"] = rows.index % 2
@@ -151,7 +151,7 @@ def test_errors_are_of_drawing_events_again(files):
     ]
     expected = np.sqrt(np.cov(cuts, aweights=[0.25, 0.5, 0.25], ddof=0))
     error = characterise_search(files, sample)["figures"]["cut"]["error"]
-    # As well as 200 drawings tell it.
+    # The limit is the precision of 200 drawings.
     assert error == pytest.approx(expected, rel=0.2)
 
 

@@ -35,7 +35,7 @@ def test_tracks_without_ut_and_failed_fits_are_told():
 
 
 def test_zero_is_where_both_are_as_likely_however_many_there_are():
-    """Pieces that say nothing, and ten genuine tracks for each ghost."""
+    """The pieces do not separate, and there are ten genuine tracks for each ghost."""
     sample = make_sample(n=4000, ghosts=400)
     for name, ndof in (("velo", 16), ("ut", 3), ("scifi", 11)):
         sample.rows[f"chi2_{name}"] = np.random.default_rng(ndof).chisquare(ndof, 4400)
@@ -43,7 +43,7 @@ def test_zero_is_where_both_are_as_likely_however_many_there_are():
 
 
 def test_a_track_is_judged_by_what_others_taught():
-    """Pieces that say nothing: learnt from themselves, forty tracks would look as if they did."""
+    """The pieces do not separate. Forty tracks judged by their own training would seem to be separated."""
     shares = []
     for seed in range(20):
         sample = make_sample(n=20, ghosts=20)

@@ -1,4 +1,4 @@
-"""The tail of the q/p pull shared out among its causes, on tracks whose causes are known."""
+"""The tail of the q/p pull is divided among its causes, on tracks whose causes are known."""
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,7 @@ def test_each_cause_gets_its_share():
     assert entry["beyond"] == pytest.approx(tail.mean())
     assert sum(entry[name] for name in CAUSES) == pytest.approx(1)
     for name, moved in zip(CAUSES, far, strict=False):
-        # Half of the tail that two causes put there is either's.
+        # Each of two causes gets half of the tail that they make together.
         assert entry[name] == pytest.approx((tail & (moved != 0)).sum() / tail.sum(), abs=0.03), name
         assert 0 < entry[f"{name}_error"] < 0.03
     assert entry["rest"] == pytest.approx(0.0027 * N / tail.sum(), abs=0.02)

@@ -55,7 +55,7 @@ def test_histograms_are_shares_of_all_entries():
     found = measured(sample)["histograms"]
     pull = found["pulls"]["tx"]
     assert (pull["edges"][0], pull["edges"][-1], len(pull["content"])) == (-5.0, 5.0, 60)
-    # Of pulls twice as wide as they should be, 1.24 % lie beyond 5.
+    # If pulls are twice as wide as they should be, 1.24 % lie beyond 5.
     assert sum(pull["content"]) == pytest.approx(erf(2.5 / np.sqrt(2)), abs=0.004)
     assert sum(pull["content"][:30]) == pytest.approx(0.5 * erf(2.5 / np.sqrt(2)), abs=0.02)
     for kind, rows in (("genuine", sample.genuine), ("ghost", sample.ghosts)):

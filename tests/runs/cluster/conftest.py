@@ -22,7 +22,7 @@ KILLS = (
 
 
 class Node:
-    """The node, up. A machine can be one node at a time: other processes of the tests wait."""
+    """The running node. A machine can be only one node at a time, so other test processes wait."""
 
     def __init__(self, *options):
         self._lock = (Path(tempfile.gettempdir()) / "slurm-node.lock").open("w")
@@ -45,7 +45,7 @@ class Node:
         shutil.rmtree(self._folder)
 
     def _script(self, verb, *options):
-        # Its daemons keep what they are handed: a pipe would never end.
+        # The daemons keep the files that they inherit, so a pipe would never close.
         with tempfile.TemporaryFile("w+") as errors:
             done = subprocess.run(
                 [SCRIPT, verb, self._folder, *options], stdout=errors, stderr=errors, check=False, timeout=300
@@ -55,12 +55,12 @@ class Node:
 
 
 def command(*arguments):
-    """Run one of Slurm's commands; gives what it prints."""
+    """Run one of Slurm's commands; return its output."""
     return subprocess.run(arguments, check=True, capture_output=True, text=True, timeout=30).stdout
 
 
 class Workflow:
-    """Snakemake at work, in the background; what it says goes to a file."""
+    """Snakemake running in the background; its output goes to a file."""
 
     def __init__(self, folder, *arguments):
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ class Workflow:
         return self._process.wait(seconds)
 
     def stop(self):
-        """End it, if it has not ended: what it submitted is cancelled."""
+        """End Snakemake if it still runs; this cancels the jobs that it submitted."""
         self._process.terminate()
         self._process.wait(60)
 

@@ -18,12 +18,12 @@ from ..conftest import ROOT
 README = ROOT / "workflow/profiles/README.md"
 
 
-# What `make` and the commands find beside inputs and rules, which a project has of its own.
+# Files that `make` and the commands need; a project has its own inputs and rules.
 _BESIDE = ("Makefile", "Snakefile", "src", "benchmarks", "params", "pyproject.toml", "CMakeLists.txt")
 
 
 def checkout(project):
-    """Let a project's folder pass for a checkout; gives the folder."""
+    """Make a project's folder look like a checkout; return the folder."""
     for name in _BESIDE:
         (project.folder / name).symlink_to(ROOT / name)
     return project.folder
@@ -52,7 +52,7 @@ def snakemake(line, folder):
 
 
 def shell(line, folder):
-    """Run a line in `folder` with this environment's programs; gives what it prints."""
+    """Run a line in `folder` with this environment's programs; return its output."""
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "-euc", line],

@@ -1,4 +1,4 @@
-"""The same with a database that keeps the accounts of jobs: sacct answers, too."""
+"""Slurm runs with a database that keeps the accounts of jobs, so that sacct answers, too."""
 
 import pytest
 

@@ -19,7 +19,7 @@ def test_commands_run(project):
     assert len(lines) > 5
     for line in lines:
         if line.startswith("make "):
-            # What make would call, as a dry run: the tests beside this one really submit.
+            # The command that make would call, as a dry run; neighbouring tests really submit.
             line = shlex.join(["snakemake", *snakemake(line, folder), "--dry-run"])
         shell(line, folder)
     ours = (folder / "workflow/profiles/ours/profile.yaml").read_text()

@@ -1,4 +1,4 @@
-"""A real Slurm runs the chain, and ends jobs for every reason that it knows."""
+"""A real Slurm runs the chain, and ends jobs for each of its reasons."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ from .documented import checkout, snakemake
 
 pytestmark = pytest.mark.slurm
 SET = ("constant.f32", "global.f32")
-# What Slurm says of a job that waits for a drained node.
+# Slurm's reasons for a job that waits for a drained node.
 NOT_THERE = "Job waiting .* waits: (Nodes required for job are DOWN, DRAINED|ReqNodeNotAvail)"
 
 
@@ -83,7 +83,7 @@ def test_jobs_that_copy_their_files_to_the_node_give_the_same_bytes(node, projec
     assert workflow.wait() == 0, workflow.said[-5000:]
     assert (folder / wanted).read_bytes() == (finished.folder / wanted).read_bytes()
     assert "(retrieve from storage)" in workflow.said
-    # Copies are gone with the jobs that needed them.
+    # Copies are removed when the jobs that needed them end.
     assert not [path for path in scratch.rglob("*") if path.is_file()]
 
 

@@ -19,11 +19,11 @@ class Block:
 
     @property
     def is_program(self):
-        """Whether this is Python from begin to end, and no excerpt."""
+        """Whether the block is a complete piece of Python, not an excerpt."""
         return self.language == "python" and "..." not in self.text.split("\n")
 
     def lines(self):
-        """Lines as a shell takes them: a heredoc is one, and so is what a backslash continues."""
+        """Lines as a shell reads them: a heredoc is one line, and so are lines joined by a backslash."""
         waiting, end = [], None
         for line in self.text.replace("\\\n", " ").splitlines():
             waiting.append(line)
@@ -43,5 +43,5 @@ def blocks(page):
 
 
 def without_comment(line):
-    """A command line without what is said of it."""
+    """A command line without its comment."""
     return re.sub(r"\s+#.*", "", line).strip()

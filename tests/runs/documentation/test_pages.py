@@ -1,4 +1,4 @@
-"""The pages in docs/ and the READMEs: what they say of commands is what the commands take."""
+"""The pages in docs/ and the READMEs name only arguments that the commands accept."""
 
 import importlib.util
 import json
@@ -17,7 +17,7 @@ from .blocks import DOCS, ROOT, blocks, without_comment
 
 READMES = (ROOT / "README.md", *sorted(ROOT.glob("*/README.md")), ROOT / "CONTRIBUTING.md")
 PAGES = (*sorted(DOCS.rglob("*.md")), *READMES)
-# Stand for what a reader puts there.
+# Placeholders that a reader replaces.
 _NAMES = re.compile(r"<[a-z ]+>|…")
 
 
