@@ -12,7 +12,7 @@ import nox
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
 PYTHONS = ["3.11", "3.12", "3.13"]
-# What the jobs of a run call beside `parkf`.
+# Programs that the jobs of a run call beside `parkf`.
 PROGRAMS = ("bash", "basename", "cat", "cp", "dirname", "env", "ln", "mkdir", "mv", "rm", "sh", "touch")
 
 
@@ -30,7 +30,7 @@ def lowest(session: nox.Session) -> None:
     bounds = [one.replace(">=", "==") for one in project["dependencies"]]
     tools = [one for one in project["optional-dependencies"]["dev"] if not one.startswith("parkf[")]
     session.install(*bounds, *tools)
-    # Beside the build of the checkout's own environment.
+    # A separate folder keeps the build of the checkout's own environment.
     session.install("--no-build-isolation", "--no-deps", "-Cbuild-dir=build/lowest", "--editable", ".")
     session.run("pytest", *session.posargs)
 
@@ -77,7 +77,7 @@ def wheel(session: nox.Session) -> None:
     session.run("python", "-m", "pip", "uninstall", "--quiet", "--yes", "build")
     session.install("--require-hashes", "--requirement", "requirements.lock")
     session.install("--no-deps", str(file))
-    # What rules call, and no compiler.
+    # This folder has the programs that rules call, but no compiler.
     programs = made / "bin"
     programs.mkdir()
     for name in PROGRAMS:

@@ -1,14 +1,18 @@
 """ACTS's Kalman fitter beside ours: time a track on one core. Needs `pip install 'parkf[acts]'`.
 
 Run: python -m benchmarks.acts
-ACTS fits tracks of 3 to 50 GeV in 26 upright planes where ours are, through the same field map: 10 of the
-VELO measure two coordinates, 4 of the UT and 12 of the SciFi one, across their strips. Every plane is 1 mm
-of silicon; tracks scatter in it, and lose no energy. Timed is ACTS's example algorithm for fits: filter,
-smoothing, and the way to the beam line, by Runge-Kutta with covariances, with a navigator that looks for
-the next plane; not the making of measurements and of first states. These are the truth, smeared by so
-little in momentum that linearising at them is right: with 2 % for 0.2 % the pull of q/p widens to 1.08.
+ACTS fits tracks of 3 to 50 GeV in 26 upright planes. The planes are at the same z as ours, and the field
+map is the same. The 10 VELO planes measure two coordinates. The 4 UT and 12 SciFi planes measure one,
+across their strips. Every plane is 1 mm of silicon, in which tracks scatter but lose no energy.
+
+The time is that of ACTS's example algorithm for fits. This algorithm filters, smooths and extrapolates to
+the beam line, by Runge-Kutta with covariances, and its navigator looks for the next plane. The time does
+not include making measurements and first states. A first state is the true one with smeared parameters.
+Its momentum is smeared by only 0.2 %, so that the fit may linearise there: with 2 % the pull of q/p widens
+to 1.08.
+
 Our fits are the parameterised fit and the full fit, for tracks with as many hits. The full fit goes through
-all material three times. All times are the thread's own, on one core.
+all material three times. All times are CPU times of the thread, on one core.
 """
 
 import sys
@@ -34,17 +38,17 @@ from acts_peer import acts_field  # noqa: E402
 COUNT = 2000
 MAGDOWN = -1
 SILICON, RADIATION_LENGTH = 1.0, 93.7  # mm
-# Half sizes of all planes in mm; ACTS takes the two for radii as well and wants the second larger.
+# Half sizes of all planes in mm. ACTS also uses the two numbers as radii, so the second must be larger.
 BOUNDS = (3100.0, 3110.0)
 MAP = np.array([[-3200.0, -2500.0, -200.0], [3200.0, 2500.0, 9600.0]])
-# Of the first state: position, angles, momentum, time.
+# Errors with which the first state is smeared: position, angles, momentum.
 SMEARING = {"sigmaLoc0": 0.05, "sigmaLoc1": 0.05, "sigmaPhi": 1e-3, "sigmaTheta": 3e-4, "sigmaPtRel": 0.002}
 NO_MOMENTUM_DEPENDENCE = dict.fromkeys(("sigmaLoc0PtA", "sigmaLoc0PtB", "sigmaLoc1PtA", "sigmaLoc1PtB"), 0.0)
 QUIET = {"level": acts.logging.ERROR}
 
 
 class Planes:
-    """26 planes: z and width of a measurement [mm], angle of the measured axis to x, coordinates measured."""
+    """26 planes: z [mm], measurement error [mm], angle of the measured axis to x, number of coordinates."""
 
     def __init__(self) -> None:
         geometry = load_geometry(ROOT / "data/geometry/run3.yaml")
@@ -99,7 +103,7 @@ def _scattered(slopes: np.ndarray, inverse_p: np.ndarray, rng: np.random.Generat
 
 
 def telescope(planes: Planes) -> acts.examples.TelescopeDetector:
-    """ACTS's detector of these planes."""
+    """Build ACTS's detector from the planes."""
     return acts.examples.TelescopeDetector(
         positions=planes.z.tolist(), stereos=planes.angle.tolist(), bounds=BOUNDS, thickness=SILICON
     )
@@ -144,14 +148,14 @@ class Source(acts.examples.IAlgorithm):
         self._content["particles"].insert(particle)
 
     def execute(self, context: acts.examples.AlgorithmContext) -> acts.examples.ProcessCode:
-        """Hand everything over."""
+        """Write everything to the event store."""
         for name, handle in self._handles.items():
             handle(context, self._content[name])
         return acts.examples.ProcessCode.SUCCESS
 
 
 class Clock(acts.examples.IAlgorithm):
-    """Notes the thread's time at its place in the sequence."""
+    """Records the thread's time at one position in the sequence of algorithms."""
 
     def __init__(self) -> None:
         super().__init__("Clock", acts.logging.ERROR)
@@ -171,7 +175,7 @@ class Result(acts.examples.IAlgorithm):
         self._handle.initialize("tracks")
 
     def execute(self, context: acts.examples.AlgorithmContext) -> acts.examples.ProcessCode:
-        """Copy what is there."""
+        """Copy the fitted tracks from the event store."""
         tracks = self._handle(context.eventStore)
         self.parameters, self.covariance = tracks.parameters.copy(), tracks.covariance.copy()
         self.measurements = tracks.nMeasurements.copy()
@@ -179,7 +183,7 @@ class Result(acts.examples.IAlgorithm):
 
 
 def fit_with_acts(tracks: Tracks, planes: Planes, field: acts.MagneticFieldProvider) -> tuple[float, Result]:
-    """Seconds of the fit on its thread, and what it found."""
+    """Fit with ACTS; return the CPU time of its thread in seconds, and the fitted tracks."""
     detector = telescope(planes)
     fitter = acts.examples.makeKalmanFitterFunction(
         detector.trackingGeometry(),

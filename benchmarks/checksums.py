@@ -1,9 +1,10 @@
-"""What checksums cost a run: its tables and JSON files written and read by turns, with and without them.
+"""What checksums cost a run: its tables and JSON files are written and read with and without them.
 
     python -m benchmarks.checksums results/default --json benchmarks/results/checksums.json
 
-Each is written once, and read as often as jobs of the run did. Compared is the processor time of that,
-beside all of the run's. Archives of arrays are left out: their format has checksums of its own.
+Each file is written once, and read as often as the jobs of the run read it. The difference in processor time
+is compared with the processor time of the whole run. Archives of arrays are left out, because their format
+contains checksums already.
 """
 
 import argparse
@@ -34,9 +35,9 @@ _KINDS = {
 
 
 def reads(run: Path) -> Counter[str]:
-    """Jobs of a run that read each of its files, as Snakemake's records say."""
+    """Jobs of a run that read each of its files, according to Snakemake's records."""
     records = run.parents[1] / ".snakemake/metadata"
-    # A job has a record for each file that it made, and one log.
+    # A job has one record for each file that it made, but only one log.
     jobs: dict[str, list[str]] = {}
     for path in sorted(records.iterdir()) if records.is_dir() else ():
         record = json.loads(path.read_text())
@@ -46,7 +47,7 @@ def reads(run: Path) -> Counter[str]:
 
 
 def table_of(path: Path) -> tables.Table | None:
-    """Which table a file is, with the columns that it has."""
+    """Type of the table in a file, with the columns that the file has."""
     schema = pq.read_schema(path)
     known = _KINDS.get((schema.metadata or {}).get(b"parkf.table", b"").decode())
     names = {name for name, _ in known.columns} if known else set()
@@ -54,7 +55,7 @@ def table_of(path: Path) -> tables.Table | None:
 
 
 def written_and_read(checked: bool, table: tables.Table, rows: pa.Table, path: Path) -> tuple[float, float]:
-    """Processor seconds of writing a table's file, and of reading it once."""
+    """Processor seconds for writing a table's file, and for reading it once."""
     with ExitStack() as without:
         if not checked:
             writer = pq.ParquetWriter
@@ -75,7 +76,7 @@ def written_and_read(checked: bool, table: tables.Table, rows: pa.Table, path: P
 
 
 def json_written_and_read(checked: bool, content: dict, path: Path) -> tuple[float, float]:
-    """Return the same figures for a JSON file."""
+    """Processor seconds for writing a JSON file, and for reading it once."""
     begin = process_time()
     (write_sealed if checked else write_json)(path, content)
     written = process_time()
@@ -97,7 +98,7 @@ def measure(run: Path, turns: int) -> dict:
         def by_turns(path: Path, timed: Callable[[bool], tuple[float, float]]) -> None:
             count = counts.get(str(run.relative_to(run.parents[1]) / path.relative_to(run)), 0)
             for turn in range(turns):
-                # Who begins changes, too.
+                # The order changes from turn to turn.
                 for checked in (True, False) if turn % 2 else (False, True):
                     write, read = timed(checked)
                     seconds[checked][turn] += write + count * read

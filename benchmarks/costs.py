@@ -1,10 +1,10 @@
-"""What a job of each rule costs, from runs of different sizes: the stages of `workflow/costs.yaml`.
+"""Finds the costs of each rule's jobs from runs of different sizes, for the stages of `workflow/costs.yaml`.
 
 Run: python -m benchmarks.costs FOLDER CONFIG [FOLDER CONFIG ...]
 
-Each run has finished in its folder, in one chunk a sample, with its configuration. Every log ends with what
-its job took; the plan of the run says which rule it was of and how many units it had. The costs of a stage
-are a line that is fitted to its jobs; the line for memory lies above all jobs.
+Each run has finished in its folder, with its configuration and one chunk per sample. Every log ends with the
+time and memory of its job. The plan of the run says to which rule the job belongs and how many units it has.
+The costs of a stage are a straight line that is fitted to its jobs. The line for memory lies above all jobs.
 """
 
 import sys
@@ -24,7 +24,7 @@ Jobs = dict[str, list[tuple[int, Usage]]]
 
 
 def collect(folder: Path, config: Path, known: Costs, jobs: Jobs) -> None:
-    """Add a run's jobs to those of their stages: units, and what each took."""
+    """Add a run's jobs to their stages: the units of each, and its time and memory."""
     for job in plan(laid(read_layers(config)), {}).jobs:
         log = folder / str(job.log[0]) if job.log else None
         if log is None or job.resources.get("units") is None or not log.is_file():
@@ -37,7 +37,7 @@ def collect(folder: Path, config: Path, known: Costs, jobs: Jobs) -> None:
 
 
 def line(units: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-    """Least squares of values at units, none of both parts below 0: at no unit, and a unit."""
+    """Fit a line to values by least squares: the value at no unit and that per unit, neither below 0."""
     if np.ptp(units) == 0:
         return float(values.max()), 0.0
     slope, start = np.polyfit(units, values, 1)
@@ -49,7 +49,7 @@ def line(units: np.ndarray, values: np.ndarray) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print the stages, ready to be put into the file."""
+    """Print the stages in the form of the file."""
     jobs: Jobs = defaultdict(list)
     costs = load_costs(ROOT / COSTS_FILE)
     pairs = list(map(Path, sys.argv[1:]))

@@ -1,5 +1,5 @@
 #pragma once
-// A float that counts what is done with it: the kernel run with it says how many operations a fit takes.
+// A float that counts the operations on it. The kernel runs with it to count the operations of a fit.
 
 #include "numbers/number.hpp"
 

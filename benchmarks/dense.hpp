@@ -1,6 +1,6 @@
 #pragma once
 // The baseline: production's scheme as trigger code writes it, one track at a time with dense 5×5 matrices.
-// Step functions and magnet table are those of the kernel; all algebra is written out here.
+// Step functions and magnet table are the kernel's. All matrix algebra is written out here.
 
 #include "fit/magnet.hpp"
 #include "fit/tile.hpp"
@@ -75,7 +75,7 @@ struct Track {
   Matrix<S> c, total;
   S z, chi2;
 
-  /// Forward, what has been passed is kept for the way back.
+  /// The forward filter stores the steps that it has passed for the way back.
   void carry(const Matrix<S>& f, const Noise<S>& q) {
     total = f * total;
     carry_back(f, q);
@@ -102,7 +102,7 @@ struct Track {
       }
     }
   }
-  /// A coordinate hx·x + hy·y.
+  /// Update with a measured coordinate hx·x + hy·y.
   void update(S value, S variance, S hx, S hy) {
     S ch[5], gain[5];
     for (int i = 0; i < 5; ++i) ch[i] = c.a[i][0] * hx + c.a[i][1] * hy;

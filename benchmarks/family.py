@@ -1,12 +1,14 @@
-"""What a family of alignments takes beside one run, both from nothing.
+"""The time of a family of alignments, compared with one run; both begin without any results.
 
 Run: python -m benchmarks.family [--json FILE] [--members 8] [--base CONFIG] [--apart]
 
-Each member has an alignment of its own, drawn at random with the width below. The first is trained and
-measured in full, the others beside it as `workflow/config/families/alignments.yaml` says; with --apart all
-are in full. The base's run and the family follow each other in one folder, on all cores; nothing else should
-run meanwhile. The file holds ``one`` and ``family``, both ``{wall_s, cpu_s}``, ``members``, ``ratio``, the
-family's time over that of one run, and ``cpu_ratio``, which hardly knows what else runs on the machine.
+Each member has another alignment, drawn at random with the width below. The first member is trained and
+measured in full, and the others beside it as `workflow/config/families/alignments.yaml` says. With --apart
+all members are trained in full. The base's run and then the family run in one folder, on all cores. Nothing
+else should run meanwhile.
+
+The file holds ``one`` and ``family``, both ``{wall_s, cpu_s}``; ``members``; ``ratio``, the family's time
+over the time of one run; and ``cpu_ratio``, which depends little on other programs on the machine.
 """
 
 import argparse
@@ -31,7 +33,7 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 WIDTH = 0.05
 SEED = 14
 FIRST = "results/family.a0"
-# Of the members beside the first.
+# Settings of all members but the first.
 BESIDE = {
     "training": {"neighbour": FIRST},
     "misalignment": {"scifi_module": 0, "scifi_mat": 0},
@@ -40,7 +42,7 @@ BESIDE = {
 
 
 def alignment(number: int) -> dict[str, Any]:
-    """Draw an alignment: each SciFi layer moves in x, and each half of the VELO."""
+    """Draw an alignment: each SciFi layer and each half of the VELO moves in x."""
     random = np.random.Generator(np.random.Philox(key=[SEED, number]))
     layers = {layer: {"x": float(round(random.normal(0, WIDTH), 4))} for layer in range(12)}
     halves = {side: {"x": float(round(random.normal(0, WIDTH), 4))} for side in ("left", "right")}
@@ -81,7 +83,7 @@ def timed(folder: Path, snakefile: str, config: Path) -> dict[str, float]:
 
 
 def prepare(folder: Path, base: str, members: int, *, apart: bool) -> None:
-    """Write the configurations and alignments of both."""
+    """Write the configurations and alignments of the one run and of the family."""
     (folder / "data").symlink_to(ROOT / "data")
     (folder / "workflow").symlink_to(ROOT / "workflow")
     conditions: dict[str, dict[str, Any]] = {}
@@ -108,7 +110,7 @@ def main() -> None:
         prepare(folder, asked.base, asked.members, apart=asked.apart)
         one = timed(folder, "Snakefile", ROOT / asked.base)
         print(f"one run: {one['wall_s']:.0f} s, {one['cpu_s']:.0f} s of the processors", flush=True)
-        # Its members would take from it what they have in common.
+        # Otherwise the members would reuse results that they have in common with this run.
         shutil.rmtree(folder / "results")
         family = timed(folder, "workflow/family.smk", folder / "family.yaml")
     ratio, cpu_ratio = (family[name] / one[name] for name in ("wall_s", "cpu_s"))

@@ -1,14 +1,18 @@
 """The fit against the machine's limits and against a dense scalar fit, schemes side by side.
 
 Run: python -m benchmarks.fitter [--forms production|improved] [--json FILE]
-Tracks have 10 VELO, 4 UT and 12 SciFi hits, from toys that follow the step functions. Times are medians of
-seven runs that had the cores to themselves, by a probe before and after; where there were not seven in six
-seconds, of those least disturbed (`disturbance`: how long the probe took, of its shortest). Two threads are
-compared with one that has either core in turn, as a core shared with others is worth less, and with one that
-the system puts where it likes.
-Baselines: production's scheme with dense 5x5 matrices, one track at a time, -O3 for this machine (dense.hpp);
-batched NumPy (the tests' independent fit, float64); the floor is the counted operations over the measured
-rate of multiply-adds. Where CuPy finds a GPU, the same is done there.
+Tracks have 10 VELO, 4 UT and 12 SciFi hits, from toys that follow the step functions.
+
+A time is the median of seven runs that had the cores to themselves. A probe before and after each run checks
+this. If there were not seven such runs in six seconds, the median is over the least disturbed ones
+(`disturbance` is the time of the probe, divided by its shortest time). Two threads are compared with one
+thread that runs on either core in turn, because other programs may slow one core. They are also compared
+with one thread on whichever core the system chooses.
+
+There are three baselines. The first is production's scheme with dense 5x5 matrices, one track at a time,
+compiled with -O3 for this machine (dense.hpp). The second is batched NumPy (the tests' independent fit,
+float64). The third is the floor: the number of counted operations over the measured rate of multiply-adds.
+Where CuPy finds a GPU, the fit is timed there as well.
 """
 
 import argparse
@@ -40,11 +44,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "fit"))
 from kalman_reference import ReferenceFit
 from kalman_toy import Toy, generate
 
-# The trigger's arithmetic is for production's forms.
+# The trigger's arithmetic exists only for production's forms.
 SCHEMES = {"improved": ("smoother",), "production": ("smoother", "trigger")}
 VELO_HITS = 10
-# A core's figures are those of the first, where arithmetic is measured: large enough that the call itself,
-# 11 µs, does not count, and small enough for the third-level cache. Threads share the last, beyond any cache.
+# Numbers of tracks. The figures of one core are for the first, which measures arithmetic: the 11 µs of the
+# call itself do not matter, and the tracks fit into the third-level cache. Several threads fit the last,
+# which is larger than any cache.
 SIZES = (4096, 32768, 262144)
 
 
@@ -68,7 +73,7 @@ def toy_of_ten(count: int, forms: FormsName) -> Toy:
 
 
 def repeated(toy: Toy, count: int, precision: str) -> Candidates:
-    """`count` candidates, the toy's over and over."""
+    """Repeat the toy's candidates until there are `count`."""
     times = -(-count // len(toy.arrays["qop"]))
     arrays = {name: np.concatenate([a] * times)[:count] for name, a in toy.arrays.items()}
     return from_arrays(arrays, precision)
@@ -77,8 +82,8 @@ def repeated(toy: Toy, count: int, precision: str) -> Candidates:
 def run_of_fits(
     toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = ""
 ) -> tuple[int, Callable[[], None]]:
-    """How many tracks a run fits on one core, from rows in memory to arrays of results, and the run."""
-    # So many that what ran before, and has the caches, is forgotten.
+    """Return how many tracks a run fits on one core, and the run, from rows in memory to result arrays."""
+    # Fit so often that what earlier programs left in the caches no longer matters.
     turns = max(1, 262144 // tracks.count)
 
     def run() -> None:
@@ -92,17 +97,17 @@ def run_of_fits(
 def tracks_per_second(
     machine: Machine, toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = ""
 ) -> float:
-    """Of one core."""
+    """Rate of fits on one core."""
     count, run = run_of_fits(toy, tracks, smoother=smoother, build=build)
     return count / machine.seconds(run)
 
 
 def extras(machine: Machine, toy: Toy, tracks: Candidates) -> dict[str, float]:
-    """Rates of a core with what may be asked for besides.
+    """Rates of one core with each optional part of the fit.
 
-    Bad hits taken out, states at the RICH planes, the robust fit, ghost scores; by turns with the plain fit,
-    for ratios that hold on cores that others use. The toys have no wrong hits and no hard scatters: of a
-    run's candidates more are fitted again.
+    The parts are the removal of bad hits, states at the RICH planes, the robust fit and ghost scores. Their
+    runs alternate with those of the plain fit, so that ratios hold even if other programs use the core. The
+    toys have no wrong hits and no hard scatters; in a real run more candidates are fitted a second time.
     """
     p = toy.parameters
     networks = np.random.default_rng(1).normal(size=NUMBERS).astype(np.float32)
@@ -145,7 +150,7 @@ def numpy_rate(toy: Toy) -> float:
 def measure(machine: Machine, toy: Toy, precision: str) -> dict[str, Any]:
     p, sigma = toy.parameters, toy.parameters.manifest.constants.velo_sigma
     item = np.dtype(precision).itemsize
-    # As many bytes in either precision.
+    # The large sample has the same number of bytes in both precisions.
     tracks, large = (repeated(toy, size, precision) for size in (SIZES[0], SIZES[-1] * 4 // item))
     single = repeated(toy, SIZES[0], "float32")
     schemes = SCHEMES[p.manifest.forms]
@@ -203,7 +208,7 @@ def measure_gpu(device: str, toy: Toy, cpu_results: dict[str, Any]) -> dict[str,
 
 
 def resolutions(forms: FormsName) -> None:
-    """Pull widths of the schemes, and how far float32 is from float64."""
+    """Print the pull widths of the schemes, and the differences between float32 and float64."""
     print("Pull widths of x, y, tx, ty, q/p (resolutions relative to the last scheme's), 20,000 tracks")
     for momentum in (3000.0, 10000.0, 50000.0):
         toy = generate(20000, momentum, seed=1, forms=forms)

@@ -1,8 +1,8 @@
-"""What the forms cost: numbers, and operations of one step of one track.
+"""The cost of each form: its parameters, and its operations for one step of one track.
 
 Run: python benchmarks/forms.py
-Counted from the generated C++: additions, multiplications and comparisons, + divisions and roots.
-Baseline: production's forms.
+The operations are counted in the generated C++: additions, multiplications and comparisons, + divisions and
+roots. The baseline is production's forms.
 """
 
 import re
@@ -18,7 +18,7 @@ def body(step: Step, function: str) -> str:
 
 
 def operations(text: str) -> tuple[int, int]:
-    """Cheap operations, and divisions and roots."""
+    """Count cheap operations, and divisions and roots."""
     lines = [line.split("= ", 1)[1] for line in text.splitlines() if "= " in line]
     code = re.sub(r"S\(-?[\d.e-]+\)|\w+\(\d+, \d+\)", "c", " ".join(lines))
     dear = len(re.findall(r" / |/|root\(", code))

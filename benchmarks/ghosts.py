@@ -2,17 +2,18 @@
 
 Run: python -m benchmarks.ghosts [RUN] [--json FILE]
 
-RUN is that of fullsim.yaml, whose candidates are of segments found in hits. Cuts keep 91 % of the genuine
-tracks of each sample. Ghosts are put into classes by the particle with most of their SciFi hits. In both
-samples hits of what a pion or kaon becomes behind the UT count as the pion's or kaon's, as in LHCb's own
-programs: its track is no ghost. It is no genuine one either, since it has two momenta.
+RUN is the run of fullsim.yaml. Its candidates are made of segments that were found in hits. In each sample
+the cuts keep 91 % of the genuine tracks. A ghost's class is the kind of particle that left most of its SciFi
+hits. If a pion or kaon decays behind the UT, the hits of its daughter count as its own in both samples, as in
+LHCb's programs. Its track is therefore no ghost, but no genuine track either, since it has two momenta.
 
-- `as_many`: samples of as many embedded crossings as LHCb's has, drawn with repetition: how much their
-  figures scatter, and how often they are at least LHCb's.
-- `same_cut`: what the embedded sample's cuts keep of LHCb's genuine tracks and ghosts.
-- `retrained`: the run's scores trained again from other random starts, which is no choice among them.
-- `own`: what a logistic regression keeps that learns from LHCb's own candidates, four fifths at a time. It
-  says what these features can do there, as far as so few candidates tell, and is no score of any set.
+- `as_many`: samples with as many embedded crossings as LHCb's sample has, drawn with repetition. They show
+  how much the figures scatter, and how often they reach LHCb's.
+- `same_cut`: the fractions of LHCb's genuine tracks and ghosts that the embedded sample's cuts keep.
+- `retrained`: the run's scores, trained again from other random starts. None of them is selected.
+- `own`: the ghosts that a logistic regression keeps. It learns from LHCb's own candidates, four fifths at a
+  time. It shows how well these features can separate ghosts there, as far as so few candidates can show it.
+  No parameter set contains it.
 """
 
 import argparse
@@ -48,13 +49,13 @@ FOLDS, REPETITIONS, STRENGTHS = 5, 6, (1e-3, 1e-2, 1e-1)
 
 @dataclass(frozen=True)
 class Seen:
-    """Genuine tracks and ghosts of a sample whose fit is good.
+    """Those genuine tracks and ghosts of a sample for which the fit succeeded.
 
     Attributes
     ----------
     rows : DataFrame
-        `event`, `genuine`, `kind` of ghosts, and a column for each discriminant; the larger, the more
-        genuine.
+        `event`, `genuine`, `kind` of ghosts, and a column for each discriminant. Genuine tracks tend to
+        have larger discriminants.
     features : (n, 17) float32
         Inputs of the scores.
     """
@@ -64,7 +65,7 @@ class Seen:
 
 
 def odds(numbers: NDArray[np.float32], features: NDArray[Any]) -> F64:
-    """Log odds of features (n, m), by the numbers of their network."""
+    """Log odds that the network with these numbers computes from features (n, m)."""
     m = features.shape[1]
     rows = numbers[: HIDDEN * (m + 1)].reshape(HIDDEN, m + 1).astype(np.float64)
     units = np.maximum(features @ rows[:, :m].T + rows[:, m], 0)
@@ -112,7 +113,7 @@ def read(run: Path, name: str, candidates: str, parameters: ParameterSet) -> See
 
 
 def _kinds(found: pd.DataFrame, hits: Path, particles: pd.DataFrame) -> NDArray[Any]:
-    """Class of the particle that left most SciFi hits of each candidate, (n,)."""
+    """For each candidate, the class of the particle that left most of its SciFi hits, (n,)."""
     scifi = hits_of(HITS.open(hits).read(["event", "plane", "particle", "x", "z"]).to_pandas(), "scifi")
     x, z = (np.stack(found[f"scifi_{name}"].to_list()) for name in "xz")
     row, slot = np.nonzero(np.isfinite(x))
@@ -132,7 +133,7 @@ def kept(values: F64, genuine: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def shares(seen: Seen) -> dict[str, Any]:
-    """Ghosts kept by each discriminant, of all kinds and of each, with binomial errors (%)."""
+    """Fractions of ghosts that each discriminant keeps (%), for each kind and all, with binomial errors."""
     genuine, ghost = seen.rows.genuine.to_numpy(), ~seen.rows.genuine.to_numpy()
     result: dict[str, Any] = {"genuine": int(genuine.sum()), "ghosts": int(ghost.sum())}
     for name in ("chi2", *NAMES):
@@ -149,7 +150,7 @@ def _share(of: NDArray[np.bool_]) -> dict[str, float]:
 
 
 def as_many(embedded: Seen, lhcb: Seen, crossings: int) -> dict[str, Any]:
-    """Scatter of the ghosts kept in so many embedded crossings (%), and how often they reach LHCb's."""
+    """Mean and spread of ghosts kept (%) in samples of embedded crossings; how often they reach LHCb's."""
     random = np.random.default_rng(91)
     events, which = np.unique(embedded.rows.event, return_inverse=True)
     genuine = embedded.rows.genuine.to_numpy()
@@ -176,7 +177,7 @@ def as_many(embedded: Seen, lhcb: Seen, crossings: int) -> dict[str, Any]:
 
 
 def same_cut(embedded: Seen, lhcb: Seen) -> dict[str, dict[str, float]]:
-    """Shares (%) of LHCb's tracks above the embedded sample's cuts."""
+    """Fractions (%) of LHCb's tracks that pass the embedded sample's cuts."""
     result = {}
     genuine = lhcb.rows.genuine.to_numpy()
     for name in ("chi2", *NAMES):
@@ -193,7 +194,7 @@ def same_cut(embedded: Seen, lhcb: Seen) -> dict[str, dict[str, float]]:
 
 
 def retrained(training: Seen, samples: Mapping[str, Seen]) -> dict[str, Any]:
-    """Mean and spread (%) of the ghosts kept by scores of other random starts."""
+    """Mean and spread of the ghosts kept (%) by scores that were trained from other random starts."""
     genuine = training.rows.genuine.to_numpy()
     result: dict[str, Any] = {}
     for name, inputs in INPUTS.items():
@@ -214,7 +215,7 @@ def retrained(training: Seen, samples: Mapping[str, Seen]) -> dict[str, Any]:
 
 
 def own(lhcb: Seen) -> dict[str, float]:
-    """Ghosts kept (%) by logistic regressions, cross-validated: the best of three regularisations."""
+    """Ghosts kept (%) by cross-validated logistic regressions, for the best of three regularisations."""
     genuine = lhcb.rows.genuine.to_numpy()
     result = {}
     for name, inputs in INPUTS.items():
@@ -236,7 +237,7 @@ def own(lhcb: Seen) -> dict[str, float]:
 
 
 def _logistic(terms: F64, genuine: NDArray[np.bool_], strength: float) -> F64:
-    """Coefficients by Newton's method; both classes have the same weight."""
+    """Coefficients of a logistic regression, by Newton's method; both classes have the same weight."""
     weight = np.where(genuine, 0.5 / genuine.sum(), 0.5 / (~genuine).sum())
     at = np.zeros(terms.shape[1])
     for _ in range(40):

@@ -1,4 +1,4 @@
-"""What the GPU at hand does with the fit, beside its own limits; `device` is None where there is none."""
+"""Speed of the fit on the GPU of this machine, beside the GPU's limits; `device` is None without a GPU."""
 
 from collections.abc import Callable
 from statistics import median
@@ -41,9 +41,9 @@ def device() -> str | None:
 
 
 def measure(parameters: ParameterSet, tracks: Candidates, flops: float) -> dict[str, Any]:
-    """Rates with tracks on the GPU and with copies of host arrays there and back; registers and occupancy.
+    """Rates with tracks on the GPU, and with copies of host arrays there and back; registers and occupancy.
 
-    `tracks` are fitted over and over; `flops` a track takes the fit.
+    The same `tracks` are fitted repeatedly. The fit takes `flops` operations per track.
     """
     import cupy
 
@@ -106,7 +106,7 @@ def _peak(cupy: Any, real: np.dtype) -> float:
 
 
 def _copy(cupy: Any) -> float:
-    """Bytes read and written a second."""
+    """Bytes that a copy reads and writes per second."""
     source = cupy.ones(1 << 28, dtype=np.float32)
     target = cupy.empty_like(source)
     return float(2 * source.nbytes / _seconds(cupy, lambda: cupy.copyto(target, source)))

@@ -1,4 +1,4 @@
-// What the machine and the plainest code can do, and the operations that a fit takes. Loaded by fitter.py.
+// Limits of the machine, the dense baseline, and the operations that a fit takes. Loaded by machine.py.
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +25,7 @@ constexpr int register_bytes = 16;
 
 constexpr std::make_integer_sequence<int, 12> chains{};
 
-// Keeps a value in a vector register, without a word on what happens to it.
+// Keeps a value in a vector register and hides from the compiler what happens to it.
 #if defined(__x86_64__)
 #define IN_REGISTER(value) asm volatile("" : "+v"(value))
 #else
@@ -50,14 +50,14 @@ double operations(long turns) {
   return 2.0 * chains.size() * register_bytes / sizeof(S) * static_cast<double>(turns);
 }
 
-/// Independent additions, as many as a core can begin: a neighbour on the same core takes a part of its turns.
+/// Independent additions, as many as a core can begin. Another program on the same core slows them down.
 void additions() {
   long a = 0, b = 0, c = 0, d = 0, e = 0, f = 0;
   const auto add = [](auto&... sums) { (..., (++sums, [&] { asm volatile("" : "+r"(sums)); }())); };
   for (int turn = 0; turn < 100'000; ++turn) add(a, b, c, d, e, f), add(a, b, c, d, e, f);
 }
 
-/// Seconds that the same work takes on so many threads that begin together, the slowest of them.
+/// Seconds of the slowest of several threads that begin the same work together.
 template <class Work>
 double seconds(int threads, const Work& work) {
   std::vector<double> taken(threads);

@@ -1,4 +1,4 @@
-"""The machine's limits and the dense baseline, from machine.cpp compiled for this very machine."""
+"""The machine's limits and the dense baseline, from machine.cpp, which is compiled for this machine."""
 
 import ctypes
 import os
@@ -20,11 +20,12 @@ from parkf.fit.source import KERNEL_FOLDER
 from parkf.io.option_types import FormsName
 
 REPEATS = 7
-# A core shared with a neighbour takes a third longer for the probe, or twice as long.
+# On a core that another program uses as well, the probe takes a third longer or twice as long.
 _UNDISTURBED = 1.05
 _PATIENCE_S = 6.0
 OPERATIONS = ("additions", "multiplications", "divisions", "roots")
-# Without vectors, which the baseline would lose by: compilers find them in its matrices, and shuffle.
+# The baseline is compiled without vector instructions, because they slow it down: compilers use them for the
+# small matrices and then spend time on shuffling numbers.
 _FLAGS = (
     *("-std=c++17", "-O3", "-march=native", "-fno-tree-vectorize", "-fno-tree-slp-vectorize"),
     *("-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"),
@@ -34,14 +35,14 @@ _C_TYPE = {np.dtype("float32"): ctypes.c_float, np.dtype("float64"): ctypes.c_do
 
 @dataclass(frozen=True)
 class Measured:
-    """Median of the repeats least disturbed; the probe took at most so many times its shortest."""
+    """Median of the least disturbed repeats, and the longest time of their probe over its shortest time."""
 
     value: float
     disturbance: float
 
 
 class Machine:
-    """What is compiled from machine.cpp."""
+    """The functions of machine.cpp, compiled."""
 
     def __init__(self, forms: FormsName) -> None:
         compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
@@ -60,25 +61,27 @@ class Machine:
         self._shortest = min(self._library.probe(1) for _ in range(100))
 
     def timings(self, runs: Sequence[Callable[[], object]], *, cores: int = 1) -> list[Measured]:
-        """Seconds of runs by turns, until each had the cores to itself REPEATS times or patience ends.
+        """Seconds of runs that alternate until each had the cores to itself REPEATS times, or patience ends.
 
-        Whether it had them says not its own time but that of a probe, before and after. The clock is that of
-        the thread on one core, which stands still while others have it, and that on the wall on more.
+        A probe before and after a run, not the run's own time, decides whether the run had the cores to
+        itself. On one core the clock is the thread's, which stops while other programs use the core. On more
+        cores it is the wall clock.
         """
         clock = time.thread_time if cores == 1 else time.perf_counter
         repeats = _repeated(lambda: [self._timed(run, clock, cores) for run in runs])
         return [_median(_least_disturbed(of_run)) for of_run in repeats]
 
     def seconds(self, run: Callable[[], object], *, cores: int = 1) -> float:
-        """Of a run, as undisturbed as it gets."""
+        """Seconds of a run, as undisturbed as possible."""
         return self.timings([run], cores=cores)[0].value
 
     def two_thread_speedup(self, run: Callable[[int], object]) -> tuple[Measured, float]:
-        """How many times faster two threads do `run` than one: that has either core in turn, that is free.
+        """Speedups of two threads over one that runs on either core in turn, and over one on any core.
 
-        Cores may be of different worth, one shared with a neighbour is slower, and a free thread is mostly on
-        the better one. Of the first, where there were not REPEATS undisturbed rounds when patience ends, the
-        median is that of all; the second is the ratio of the medians of all repeats.
+        Cores may differ: one that another program uses is slower, and a free thread mostly runs on the
+        faster one. The first speedup is a median over undisturbed rounds, or over all rounds if there were
+        fewer than REPEATS undisturbed ones when patience ends. The second is the ratio of the medians of all
+        repeats.
         """
         run(2)  # threads that stay must not be bound to a core
 
@@ -112,7 +115,7 @@ class Machine:
         return taken / self._shortest
 
     def multiply_adds(self, precision: str, threads: int = 1) -> float:
-        """Do nothing but multiply-adds for a while, and give how many floating-point operations that were."""
+        """Do nothing but multiply-adds for a while; return the number of floating-point operations."""
         name = "multiply_adds_" + {"float32": "float", "float64": "double"}[precision]
         return float(getattr(self._library, name)(4_000_000, threads))
 
@@ -121,7 +124,7 @@ class Machine:
         return 2 * self.two_thread_speedup(lambda threads: self.multiply_adds(precision, threads))[0].value
 
     def copy_bandwidth(self) -> float:
-        """Bytes read and written a second by a copy that no cache holds."""
+        """Bytes that a copy larger than any cache reads and writes per second."""
         source = np.ones(1 << 27, dtype=np.uint8)
         target = np.zeros_like(source)
         size = ctypes.c_long(source.nbytes)
@@ -142,7 +145,7 @@ class Machine:
     def dense(
         self, tracks: Candidates, constant: np.ndarray, table: np.ndarray, velo_sigma: float
     ) -> np.ndarray:
-        """Fit by the dense baseline: (n, 11), the last column χ²."""
+        """Fit with the dense baseline; return (n, 11), of which the last column is χ²."""
         real = _C_TYPE[tracks.qop.dtype]
         results = np.empty((tracks.count, 11), dtype=tracks.qop.dtype)
         numbers = constant.astype(tracks.qop.dtype)
@@ -160,7 +163,7 @@ class Machine:
         *,
         smoother: bool,
     ) -> dict[str, float]:
-        """Operations a track of the kernel, counted by running it with a number that counts."""
+        """Operations of the kernel per track, counted by a number type that counts what is done with it."""
         done = (ctypes.c_long * len(OPERATIONS))()
         arguments = self._arguments(tracks, constant, table)
         self._library.count_operations(*arguments, ctypes.c_float(velo_sigma**2), int(smoother), done)
@@ -168,7 +171,7 @@ class Machine:
 
 
 def _repeated(take: Callable[[], list[Measured]]) -> list[list[Measured]]:
-    """Repeats of each figure that `take` gives, at least REPEATS undisturbed ones if patience allows."""
+    """Repeats of each figure that `take` returns, at least REPEATS undisturbed ones if patience allows."""
     repeats: list[list[Measured]] = []
     end = time.perf_counter() + _PATIENCE_S
     while len(repeats) < REPEATS or (
@@ -196,7 +199,7 @@ def _two_cores() -> list[int]:
 
 @contextmanager
 def _bound_to(core: int | None) -> Iterator[None]:
-    """Have this thread run on one core, if any, where the system knows how."""
+    """Bind this thread to a core, if one is named and the system can do so."""
     if core is None or not hasattr(os, "sched_setaffinity"):
         yield
         return

@@ -1,12 +1,15 @@
-"""What becomes of a run's candidates when outliers are removed, or tracks are treated robustly.
+"""How a run's candidates change when outliers are removed, or tracks are treated robustly.
 
 Run: python -m benchmarks.outliers [RUN] [--json FILE]
 
-Genuine tracks above 2 GeV and ghosts of the validation, in single precision on one core. `core` is the width
-of the core of δp/p, `width95` half of the width that holds 95 % of |δp/p|, `beyond5` the fraction beyond five
-core widths, `ghosts` the fraction of ghosts below the χ²/ndof that keeps 91 % of genuine tracks, and
-`ghosts_before` the same with the χ² of all hits. `speed` is relative to the plain fit of the same scheme, the
-median of seven turns.
+The sample is the validation's ghosts and genuine tracks above 2 GeV, fitted in single precision on one core.
+
+- `core`: width of the core of δp/p.
+- `width95`: half of the width that holds 95 % of |δp/p|.
+- `beyond5`: fraction of tracks beyond five core widths.
+- `ghosts`: fraction of ghosts below the χ²/ndof that keeps 91 % of genuine tracks.
+- `ghosts_before`: the same with the χ² of all hits.
+- `speed`: relative to the plain fit of the same scheme; the median of seven repeats.
 """
 
 import argparse
@@ -32,7 +35,7 @@ Way = Callable[[Truth], tuple[Fitted, np.ndarray]]
 
 
 def ways(parameters: ParameterSet) -> dict[str, Way]:
-    """Ways to fit a sample, by name: each returns the fits and which candidates were treated."""
+    """Ways to fit a sample, by name; each returns the fits and a mask of the candidates that it treated."""
     plain = {scheme: partial(fit, parameters, scheme=scheme, threads=1) for scheme in ("smoother", "trigger")}
 
     def all_hits(scheme: str, one: Truth) -> tuple[Fitted, np.ndarray]:
@@ -101,7 +104,7 @@ def seconds(way: Way, sample: list[Truth]) -> float:
 
 
 def measure(run: Path) -> dict[str, dict[str, float]]:
-    """Figures and speeds of all ways by turns."""
+    """Figures and speeds of all ways to fit, which run alternately."""
     parameters, sample = load(run / "set"), with_truth(run, "validation")
     found = ways(parameters)
     plain = {name: [way(one)[0] for one in sample] for name, way in found.items() if "," not in name}

@@ -1,9 +1,9 @@
-"""Whether the errors of the parameters mean something: fits of two independent halves of each dataset.
+"""Tests the errors of the parameters with fits of two independent halves of each dataset.
 
 Run: python -m benchmarks.parameter_errors [production|improved]
 
-Prints, for each step, the width of (p of one half − p of the other) over the error of the difference: one
-when the errors are right; and the same with the errors from the curvature alone.
+For each step this prints the width of (p of one half − p of the other) over the error of the difference. The
+width is one if the errors are right. A second width uses the errors from the curvature alone.
 """
 
 import sys
@@ -21,7 +21,7 @@ DATASETS = Path(__file__).parents[1] / "results/default/datasets"
 
 
 def pulls(one: SetResult, other: SetResult, errors: str) -> list[float]:
-    """Differences of the fitted parameters over their errors, nuisances left out."""
+    """Differences of the fitted parameters over their errors, without nuisance parameters."""
     return [
         (a - b) / float(np.hypot(error_a, error_b))
         for m, n in zip(one.minima, other.minima, strict=True)
@@ -33,7 +33,7 @@ def pulls(one: SetResult, other: SetResult, errors: str) -> list[float]:
 
 
 def main() -> None:
-    """Print a line a step."""
+    """Print one line for each step."""
     steps = FORMS["improved" if "improved" in sys.argv else "production"].steps
     everything: dict[str, list[float]] = {"errors": [], "naive_errors": []}
     for name in ("V", "VUT", "UT", "TFT", "T", "BEAM"):

@@ -1,4 +1,4 @@
-"""What Snakemake would run for a configuration: all jobs, with what they declare and wait for."""
+"""The jobs that Snakemake would run for a configuration, with their resources and dependencies."""
 
 import tempfile
 from collections.abc import Mapping
@@ -20,15 +20,15 @@ def plan(config: Mapping[str, Any], chunks: Mapping[str, int]) -> Any:
     config : mapping
         The run's configuration.
     chunks : mapping of str to int
-        How many of each kind, as `--set-scatter` takes them.
+        Number of chunks of each kind, as for `--set-scatter`.
 
     Returns
     -------
     snakemake.dag.DAG
-        Jobs and what each of them waits for.
+        The jobs, and the jobs that each of them waits for.
     """
     profile = yaml.safe_load((ROOT / "workflow/profiles/slurm/profile.yaml").read_text())
-    # No fewer cores than any rule has threads.
+    # There must be at least as many cores as any rule has threads.
     resources = {
         "cores": 1024,
         "overwrite_threads": profile["set-threads"],

@@ -2,14 +2,17 @@
 
 Run: python -m benchmarks.pull_bound [RUN] [--json FILE]
 
-The error that a fit promises for q/p is one of few functions of p in this layout: noise behind the VELO is a
-number times 1/p, and errors of hits do not depend on p. Free are the factors of each kind of step
-(``training.noise_scale``), and BEND, the share of the hop's scattering that stays behind the bend. They are
-chosen on the candidates of the run's training, so that no pull of a momentum bin is outside its bars (0.95 to
-1.05; to 1.15 below 3 GeV) and the resolution suffers least; what comes of it is measured on those, and on the
-candidates of the run's validation. `without BEND` says what the factors alone can do, whatever the
-resolution; `pulls alone` the same of both. The magnet table is the run's: closed with other numbers, it moves
-pulls by less than their errors.
+In this layout the q/p error of a fit can follow only few functions of p, for two reasons. The noise behind
+the VELO is a number times 1/p, and the errors of hits do not depend on p. The free numbers are a factor for
+each kind of step (``training.noise_scale``) and BEND, the fraction of the hop's scattering that stays behind
+the bend.
+
+The numbers are chosen on the run's training candidates. The pull of each momentum bin must stay inside its
+bars (0.95 to 1.05; to 1.15 below 3 GeV), and the resolution must suffer least. The result is measured on the
+training candidates and on the validation candidates. `without BEND` shows the best pulls that the factors
+alone can reach, whatever the resolution; `pulls alone` shows the same for the factors and BEND. The magnet
+table is always the run's. A table that was closed with the other numbers would move pulls by less than their
+errors.
 """
 
 import argparse
@@ -40,9 +43,9 @@ F64 = NDArray[np.float64]
 
 KINDS = ("VUT", "UT", "UTTF", "TFT", "T")
 LOWEST, HIGHEST = np.full(6, 0.95), np.array([1.15, *[1.05] * 5])
-# Inside the bars by so much, so that other tracks are, too.
+# Pulls must be inside the bars by this margin, so that those of other tracks stay inside as well.
 MARGIN = 0.01
-# Steps of the numbers' logarithms for derivatives, and how far they go at a time.
+# Logarithms of the numbers: the step of numerical derivatives, and the largest change in one round.
 STEP, FARTHEST = 0.05, 0.15
 ROUNDS = 10
 ELECTRON = 11
@@ -59,7 +62,7 @@ class Tracks:
 
 @dataclass(frozen=True)
 class Truth:
-    """Candidates of a polarity with true q/p (1/MeV) and p (MeV), and which are genuine tracks or ghosts."""
+    """Candidates of one polarity: true q/p (1/MeV) and p (MeV), and masks of genuine tracks and ghosts."""
 
     candidates: Candidates
     qop: F64
@@ -98,7 +101,7 @@ def genuine(run: Path, sample: str) -> list[Tracks]:
 
 
 class Noise:
-    """Sets of the run's numbers with other noise."""
+    """Makes parameter sets from the run's numbers with other noise."""
 
     def __init__(self, parameters: ParameterSet) -> None:
         self._parameters = parameters
@@ -140,14 +143,14 @@ def measure(parameters: ParameterSet, tracks: Sequence[Tracks]) -> list[dict[str
         entries.append(
             {"p_min": low, "p_max": high, "pull": of_pull.width, "pull_error": of_pull.width_error}
             | {"core": of_p.width, "core_error": of_p.width_error, "n": of_p.n}
-            # Of the same tracks, smoother than the core's under changes of the noise.
+            # This width of the same tracks changes more smoothly with the noise than the core width does.
             | {"middle": float(np.sqrt((ends[2] - ends[1]) * (ends[3] - ends[0])))}
         )
     return entries
 
 
 def best(noise: Noise, tracks: Sequence[Tracks], names: Sequence[str], resolution: float) -> dict[str, float]:
-    """Choose factors: pulls inside the bars first, then `resolution` times the mean loss of it."""
+    """Choose factors: pulls inside the bars come first, then `resolution` times the loss of resolution."""
     low, high = np.log(LOWEST + MARGIN), np.log(HIGHEST - MARGIN)
 
     def look(logs: F64) -> tuple[F64, F64]:
@@ -161,7 +164,7 @@ def best(noise: Noise, tracks: Sequence[Tracks], names: Sequence[str], resolutio
     ceiling = np.array([np.log(1.0) if name == "BEND" else np.log(4.0) for name in names])
     floor = np.array([np.log(0.04) if name == "BEND" else np.log(0.4) for name in names])
     here = np.array([np.log(noise.now.get(name, 1.0)) for name in names])
-    # A share that stays of one is where derivatives end.
+    # BEND begins below one, its largest value, so that derivatives exist on both sides.
     here = np.where([name == "BEND" for name in names], np.minimum(here, np.log(0.2)), here)
     before = look(here)
     found = (np.inf, here, before)

@@ -1,11 +1,11 @@
-"""Large runs on paper: the workflow's own jobs, started in turn on so many cores, with what each stage costs.
+"""Predicts large runs on paper: the workflow's jobs start on a number of cores, each with its stage's cost.
 
 Run: python -m benchmarks.replay [--rows 1e9] [--cores 2 10 100 1000 10000] [--json FILE]
 
-Snakemake plans the run of a cluster: `paper.yaml` with as many crossings as so many rows of all steps
-need, in chunks. Jobs declare how large they are, and `workflow/costs.yaml` says what that costs. They start
-as soon as what they read is there, they have waited in the queue, and a core is free; those first that most
-other work waits for.
+Snakemake plans the run of a cluster: `paper.yaml` in chunks, with as many crossings as the rows of all steps
+need. Each job declares its size, and `workflow/costs.yaml` holds the cost for that size. A job starts when
+its inputs exist, its wait in the queue is over and a core is free. Jobs on which most other work depends
+start first.
 """
 
 import argparse
@@ -23,29 +23,29 @@ from parkf.workflow.run import ROWS_A_CROSSING
 from parkf.workflow.running.plan import in_order
 
 CONFIG = ROOT / "workflow/config/paper.yaml"
-# Between the end of what a job reads and the start of its command: half of the 10 s between two looks at the
-# queue, and as much again for the scheduler, a shared file system and Snakemake's own start.
+# Time from the completion of a job's inputs to the start of its command. Snakemake looks at the queue every
+# 10 s, so half of that passes; the scheduler, a shared file system and Snakemake's start take as much again.
 LATENCY = 10.0
-# Where less than this share of the cores has work, a run no longer scales.
+# A run no longer scales if less than this fraction of the cores has work.
 STOPS = 0.5
 
 
 def planned(rows: float, chunk: int, parts: int) -> list[Job]:
-    """Let Snakemake plan a run, and give each job the time that it costs.
+    """Let Snakemake plan a run, and assign each job the time that it takes.
 
     Parameters
     ----------
     rows : float
-        Of all steps together, all of which are trained on.
+        Rows of all steps together; the training uses all of them.
     chunk : int
-        Crossings, of signals collisions, in a chunk.
+        Crossings in a chunk; for signals, collisions.
     parts : int
-        Jobs that share out the parameter sets of a step.
+        Number of jobs among which the parameter sets of a step are divided.
 
     Returns
     -------
     list of Job
-        What it waits for comes before each job.
+        Jobs in an order in which each comes after all jobs that it waits for.
     """
     config = laid(read_layers(CONFIG))
     crossings = rows / sum(ROWS_A_CROSSING.values())
@@ -71,7 +71,7 @@ def planned(rows: float, chunk: int, parts: int) -> list[Job]:
 
 
 def critical_path(jobs: Sequence[Job], latency: float) -> dict[str, float]:
-    """Seconds by rule along the longest chain of jobs, and in queues, in the chain's order."""
+    """Seconds of each rule, and of queues, along the longest chain of jobs, in the order of the chain."""
     longest = to_the_end(jobs, latency)
     following: dict[int, list[int]] = {}
     for number, job in enumerate(jobs):
@@ -88,7 +88,7 @@ def critical_path(jobs: Sequence[Job], latency: float) -> dict[str, float]:
 
 
 def stops_scaling(jobs: Sequence[Job], latency: float) -> int:
-    """Cores, to the power of two, on which less than half of all cores have work for the first time."""
+    """Find the smallest power of two for which less than half of so many cores have work."""
     work = sum(job.on(1) for job in jobs)
     cores = 1
     while work / (cores * replay(jobs, cores, latency)) >= STOPS:
@@ -97,7 +97,7 @@ def stops_scaling(jobs: Sequence[Job], latency: float) -> int:
 
 
 def table(jobs: Sequence[Job], cores: Sequence[int], latency: float) -> list[dict[str, float]]:
-    """Wall time and the share of cores at work, by number of cores."""
+    """Wall time and fraction of cores at work, by number of cores."""
     work = sum(job.on(1) for job in jobs)
     walls = {count: replay(jobs, count, latency) for count in cores}
     return [
@@ -107,7 +107,7 @@ def table(jobs: Sequence[Job], cores: Sequence[int], latency: float) -> list[dic
 
 
 def main() -> None:
-    """Print what a run would take."""
+    """Print how long a run would take."""
     parser = argparse.ArgumentParser(description="Replay the jobs of the workflow with their costs.")
     parser.add_argument("--rows", type=float, default=1e9, help="rows of all steps together")
     parser.add_argument("--chunk", type=int, default=2000, help="crossings in a chunk")

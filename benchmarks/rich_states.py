@@ -1,11 +1,11 @@
-"""States at the RICH planes: by the numbers of a run for each fit, and by those in LHCb's code.
+"""States at the RICH planes, computed with a run's numbers for each fit and with those in LHCb's code.
 
 ``python -m benchmarks.rich_states results/default [--json rich.json]``
 
-All extrapolate true states of the run's training data, and are compared with Runge-Kutta through the run's
-field: LHCb's numbers, which are for LHCb's field, are at a disadvantage here. The trigger reaches 2165 mm
-from the last VELO hit, and parkf's fit from the first UT layer. The scattering is that of truth minus
-Runge-Kutta at the next layer, scaled to the distance of the plane.
+All start from true states of the run's training data and are compared with Runge-Kutta through the run's
+field. LHCb's numbers are for LHCb's field and therefore at a disadvantage here. The trigger extrapolates to
+2165 mm from the last VELO hit, parkf's fit from the first UT layer. The scattering is truth minus Runge-Kutta
+at the next layer, scaled to the distance of the plane.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from parkf.model.steps.rich import PLANES_OF, RICH_STEPS
 from parkf.training.rich import DATASET, SETS, RichFit, rows_at
 from parkf.training.rows import COMPONENTS, read_batches, select
 
-# In LHCb's trigger of 2026: the numbers of each plane's form; the VELO's kick has the other sign in its code.
+# Numbers of each plane's form in LHCb's trigger of 2026. Its code has the VELO's kick with the other sign.
 LHCB = {
     990: (
         *(-0.27461, 0.02130, 0.13020, 0.63412, 0.00629, -0.66392, 0.57832, 0.12243, 0.11905, 0.67957),
@@ -45,7 +45,7 @@ MOST = 200_000
 
 
 def joined(batches):
-    """Rows of the first batches, `MOST` or a few more."""
+    """Join the rows of the first batches until there are at least `MOST`."""
     parts, count = [], 0
     for rows in batches:
         parts.append(rows)
@@ -56,7 +56,7 @@ def joined(batches):
 
 
 def half_widths(at, rows):
-    """68 % and 95 % of |state - Runge-Kutta| of each component, by bin of momentum; mm and rad."""
+    """68 % and 95 % quantiles of |state - Runge-Kutta| for each component and momentum bin; mm and rad."""
     p = 1e-3 / np.abs(rows["qop"])
     masks = {"all": p > 0, **{f"{low}-{high} GeV": (p >= low) & (p < high) for low, high in BINS}}
     sizes = {c: np.abs(state - rows[f"{c}e"]) for c, state in zip(COMPONENTS, at, strict=True)}
@@ -67,7 +67,7 @@ def half_widths(at, rows):
 
 
 def scattering(dataset, last, z):
-    """68 % of |truth - Runge-Kutta| of x and y at the plane, mm, scaled from the next layer."""
+    """68 % quantiles of |truth - Runge-Kutta| of x and y at the plane, mm, scaled from the next layer."""
     rows = joined(select(batch, np.isin(batch["set"], last)) for batch in read_batches(dataset, last))
     begin = rows["z1"] if len(last) > 1 else rows["z0"]
     share = np.abs(z - begin) / np.abs(rows["z1"] - rows["z0"])
@@ -75,7 +75,7 @@ def scattering(dataset, last, z):
 
 
 def measure(run: Path):
-    """Figures by plane: of each step that leads there, and of a straight line."""
+    """Figures of each plane, for every step that leads there and for a straight line."""
     fitted, field = RichFit.load(run / "rich.json"), FieldMap.load(run / "field.npz")
     result = {}
     for name, step in RICH_STEPS.items():

@@ -2,13 +2,13 @@
 
 Run: python -m benchmarks.scaling [--json FILE] [--events 250] [--rows 1000000 10000000] [--only memory]
 
-One polarity goes through the chain of commands, at three sizes. The training of a step and the check of its
-dataset then have as many rows as asked for, those of the chain again as of other events. For the efficiency a
-job runs alone, and two of its kind run side by side: their rate over twice that of one. Nothing else should
-run meanwhile.
+One polarity goes through the chain of commands, at three sizes. Then a step is trained, and its dataset is
+checked, with as many rows as the options request. These are the rows of the chain, repeated with other event
+numbers. The efficiency is the rate of two equal jobs side by side, over twice the rate of one job that runs
+alone. Nothing else should run meanwhile.
 
-The file holds ``memory.<stage>[] = {events, rows, peak_mb, cpu_s}`` (rows of what the stage wrote, or was
-fitted; peaks of :class:`parkf.io.usage.Usage`) and ``efficiency.<stage>``.
+The file holds ``memory.<stage>[] = {events, rows, peak_mb, cpu_s}`` and ``efficiency.<stage>``. The rows are
+those that the stage wrote or fitted, and the peaks are those of :class:`parkf.io.usage.Usage`.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from parkf.training.rows import scratch_bytes
 ROOT = Path(__file__).parents[1]
 PARKF = Path(sys.executable).with_name("parkf")
 FACTORS = (1, 10, 100)
-# The size of the jobs whose efficiency is measured, and how often they take turns.
+# The size of the jobs whose efficiency is measured, and how often single jobs and pairs alternate.
 FACTOR_OF_PAIRS, TURNS = 10, 5
 ROWS_AT_ONCE = 100_000
 DETECTOR = (
@@ -45,7 +45,7 @@ DETECTOR = (
     *("--alignment", ROOT / "data/geometry/alignment_nominal.yaml"),
 )
 SAMPLE = "validation_up"
-# Trained at every size: it has the most rows.
+# The step that is trained at every size: it has the most rows.
 STEP = "V"
 # As many as default.yaml keeps of a step.
 MAX_ROWS = 300_000
@@ -60,7 +60,7 @@ class Place:
 
     @property
     def folder(self) -> Path:
-        """Of this size alone."""
+        """Folder of this size alone."""
         return self.root / str(self.events)
 
     def file(self, kind: str) -> Path:
@@ -80,7 +80,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Stage:
-    """What a stage calls, and the file whose rows it made, or was fitted to."""
+    """The command of a stage, and the file whose rows it wrote or fitted."""
 
     command: Callable[[Place], tuple[object, ...]]
     rows: Callable[[Place], Path]
@@ -102,7 +102,7 @@ def _fitted(name: str, *options: object) -> Stage:
     )
 
 
-# In the order in which they run; each finds the files of those before it.
+# Stages in the order in which they run. Each reads files of earlier ones.
 STAGES = {
     "generate": Stage(
         lambda at: ("generate", at.file("particles"), *DETECTOR[:2], "--events", at.events, "--seed", 1),
@@ -168,7 +168,7 @@ PAIRED = ("states", "datasets", "candidates", "fits")
 
 
 def run(command: tuple[object, ...]) -> Usage:
-    """Run a `parkf` command to its end; it says itself what it took."""
+    """Run a `parkf` command to its end and return its usage, which it reports itself."""
     done = subprocess.run(
         [PARKF, *map(str, command)],
         env={**os.environ, VARIABLE: "1"},
@@ -184,7 +184,7 @@ def run(command: tuple[object, ...]) -> Usage:
 
 
 def side_by_side(commands: list[tuple[object, ...]]) -> float:
-    """Seconds until all of the commands, begun at once, have ended."""
+    """Start all commands at once; return the seconds until the last one ends."""
     begin = time.perf_counter()
     jobs = [subprocess.Popen([PARKF, *map(str, c)], stderr=subprocess.DEVNULL) for c in commands]
     if sum(job.wait() for job in jobs):
@@ -212,7 +212,8 @@ def repeat_rows(source: Path, target: Path, count: int) -> None:
     sets, of_set = np.unique(table["set"].to_numpy(), return_counts=True)
     ends = np.round(np.cumsum(of_set) / len(table) * count).astype(np.int64)
     place, written = table.schema.get_field_index("event"), 0
-    # Not in turns: of rows with a period, every n-th would be a few.
+    # Rows are drawn at random, not in their order: a reader that keeps every n-th row of a repeating sequence
+    # would see only a few different ones.
     random = np.random.Generator(np.random.Philox(key=[1, count]))
     with STEP_DATA.writer(target) as writer:
         for number, end in zip(sets, ends, strict=True):
@@ -222,7 +223,7 @@ def repeat_rows(source: Path, target: Path, count: int) -> None:
                 event = pa.array(np.arange(written, written + len(rows)), pa.int32())
                 writer.write_table(rows.set_column(place, table.schema.field(place), event))
                 written += len(rows)
-            # A set begins a row group.
+            # Each parameter set begins a new row group.
             writer.flush()
 
 
@@ -239,7 +240,7 @@ def many_rows(source: Path, root: Path, count: int) -> Iterator[tuple[str, dict[
 
 
 def efficiency(root: Path, events: int) -> Iterator[tuple[str, float]]:
-    """Rate of two jobs side by side over twice the rate of one, of stages that run in chunks."""
+    """Rate of two jobs side by side over twice the rate of one, for the stages that run in chunks."""
     places = [Place(root, events), Place(root / "beside", events)]
     shutil.copytree(places[0].folder, places[1].folder)
     shutil.copy(root / "field.npz", places[1].root)

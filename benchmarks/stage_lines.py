@@ -1,6 +1,6 @@
 """Command lines of the stages, for versions of parkf with different commands.
 
-A stage works in a folder on what the stages before it left there.
+A stage works in a folder, on the files that earlier stages wrote there.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,11 +11,11 @@ from benchmarks.versions import Version
 Line = tuple[str | Path, ...]
 
 STEPS = ("V", "VUT", "UT", "UTTF", "TFT", "T", "BEAM")
-# Rows of this step are trained on: all of its numbers float, and it needs no table.
+# The training is timed for this step: all of its parameters are free, and it needs no table.
 TRAINED = "VUT"
-# Kept of each step, as in a default run: 300,000 of 2,000 events.
+# Rows that are kept of each step, as in a default run: 300,000 from 2,000 events.
 ROWS_OF_AN_EVENT = 150
-FEWEST_ROWS = 1000  # that the commands take
+FEWEST_ROWS = 1000  # the smallest number that the commands accept
 FIELD = "field.npz"
 SAMPLE = "sample"
 _SET = "params/2026-run3-like-2-r004"
@@ -29,7 +29,7 @@ def field(version: Version) -> Line:
 
 
 def stages(version: Version, events: int) -> dict[str, list[Line]]:
-    """Lines of each stage in their order, for a sample of so many events."""
+    """Command lines of each stage in their order, for a sample of `events` events."""
     detector = _detector(version)
     with_field: Line = (*detector, "--field", FIELD)
     simulate: Line = ("simulate", "particles.parquet", *with_field, *_POLARITY, *_SEED)
@@ -45,7 +45,7 @@ def stages(version: Version, events: int) -> dict[str, list[Line]]:
 
 
 def train(rows: str) -> list[Line]:
-    """Lines of the training, on a file of rows."""
+    """Command lines of the training on a file of rows."""
     return [("train", TRAINED, rows, "fit.json")]
 
 
@@ -55,13 +55,13 @@ def _detector(version: Version) -> Line:
 
 
 def _in_one(version: Version, with_field: Line, rows: int) -> Iterator[Line]:
-    """Particles and states of all samples at once, to the rows of all steps."""
+    """Make the rows of all steps from the particles and states of all samples at once."""
     samples = ("--particles", "particles.parquet", "--states", "states.parquet")
     yield ("datasets", "datasets", *samples, *with_field, "--max-rows", str(rows))
 
 
 def _in_chunks(version: Version, with_field: Line, rows: int) -> Iterator[Line]:
-    """Draw which rows are kept, make them chunk by chunk, and gather them by step."""
+    """Draw the rows to keep, make them chunk by chunk, and gather them by step."""
     read: Line = ("particles.parquet", "states.parquet")
     kept: Line = ("--max-rows", str(rows))
     yield ("draw", *read, f"draws/{SAMPLE}.npz", *_detector(version), *kept)
@@ -71,7 +71,7 @@ def _in_chunks(version: Version, with_field: Line, rows: int) -> Iterator[Line]:
         yield ("gather-dataset", step, "rows", f"datasets/{step}.parquet", "--samples", SAMPLE)
 
 
-# The first of these commands that a version has says how it makes datasets.
+# A version makes datasets with the first of these commands that it has.
 _DATASETS: dict[str, Callable[[Version, Line, int], Iterator[Line]]] = {
     "gather-dataset": _in_chunks,
     "datasets": _in_one,

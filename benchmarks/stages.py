@@ -2,9 +2,9 @@
 
 Run: python -m benchmarks.stages [--json FILE] [--against COMMIT] [--events N] [--repeats N]
 
-User and system seconds of a command and all that it starts. What does not grow with the sample is taken off
-by a second sample of fewer events; it shows in `start`.
-With a commit to compare with, both versions take turns.
+The time is the user and system time of a command and of every process that it starts. A second sample, with
+fewer events, measures the part that does not grow with the sample. This part is subtracted; it appears in
+`start`. If a commit is named, its version and the present one are measured alternately.
 """
 
 import argparse
@@ -39,7 +39,7 @@ UNITS = {
     "train": "1000 rows",
     "start": "command",
 }
-# Of the larger sample, so many times fewer are in the smaller one.
+# The smaller sample has this many times fewer events than the larger one.
 _SMALLER = 8
 _TRAINED_ROWS = (100_000, 400_000)
 
@@ -47,7 +47,7 @@ Costs = dict[str, list[float]]
 
 
 def measure(version: Version, folder: Path, events: int) -> dict[str, float]:
-    """Milliseconds of each stage in its unit, once."""
+    """Measure once the milliseconds that each stage takes per unit."""
     sizes = (max(1, events // _SMALLER), events)
     small, large = (_sample(version, folder / str(size), size) for size in sizes)
     costs = {}
@@ -60,7 +60,7 @@ def measure(version: Version, folder: Path, events: int) -> dict[str, float]:
 
 
 def starts(version: Version, folder: Path) -> dict[str, float]:
-    """Milliseconds until the work of each command begins, once."""
+    """Measure once the milliseconds until the work of each command begins."""
     lines = command_lines(version.python, version.root, folder / stage_lines.FIELD)
     return {name: 1e3 * version.cpu_seconds(line, folder, fails=True) for name, line in lines.items()}
 
@@ -78,7 +78,7 @@ def _sample(version: Version, folder: Path, events: int) -> dict[str, tuple[floa
 
 
 def _train(version: Version, folder: Path, rows: int) -> float:
-    """CPU seconds of a training on so many rows, drawn from those of the sample with replacement."""
+    """CPU seconds of a training on `rows` rows, drawn from the sample with replacement."""
     table = pq.read_table(folder / f"datasets/{stage_lines.TRAINED}.parquet")
     random = np.random.Generator(np.random.Philox(key=[1, rows]))
     chosen = np.sort(random.integers(0, len(table), rows))
@@ -90,7 +90,7 @@ def _train(version: Version, folder: Path, rows: int) -> float:
 def rounds(
     versions: list[Version], folder: Path, events: int, repeats: int
 ) -> Iterator[tuple[int, str, str, float]]:
-    """Measure everything in turns: number of the version, kind of figure, its name, milliseconds."""
+    """Measure versions alternately; yield the version's number, kind and name of a figure, milliseconds."""
     for repeat in range(repeats):
         for number, version in enumerate(versions):
             own = folder / str(number)
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=160, help="of the larger sample")
     parser.add_argument("--repeats", type=int, default=3)
     asked = parser.parse_args()
-    # Ended from outside, it still takes its folders and its worktree away.
+    # If the benchmark is terminated, it still removes its folders and its worktree.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="parkf-stages-")))

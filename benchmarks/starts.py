@@ -1,7 +1,7 @@
-"""What every command needs before its work begins: it runs on inputs that do not exist, and ends there.
+"""The time of every command before its work begins: it runs with an input that does not exist.
 
-A command that misses its input has loaded all that it needs. Alignment, field and set are real, and so is the
-geometry where a command reads more than that: they come first.
+By the time a command misses its input, it has loaded everything that it needs. Alignment, field and set do
+exist, because commands read them first. So does the geometry for commands that also read other files.
 """
 
 import json
@@ -15,7 +15,7 @@ _INPUTS = {
     "SET": "params/2026-run3-like-2-r003",
 }
 _FROM_NOTHING = ("generate", "generate-signal", "train-table")
-# Runs in the environment of the version that is measured.
+# This text runs as a program in the environment of the version that is measured.
 _LINES = """
 import inspect, json, sys
 from typing import Literal, get_args, get_origin, get_type_hints
@@ -70,7 +70,7 @@ print(json.dumps(sorted(sys.modules)))
 
 
 def command_lines(python: Path, root: Path, field: Path | None = None) -> dict[str, list[str]]:
-    """Words of each command's line, by its name, for a version of parkf.
+    """Arguments of each command line, by the command's name, for a version of parkf.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def command_lines(python: Path, root: Path, field: Path | None = None) -> dict[s
     root : Path
         Its checkout.
     field : Path, optional
-        A field map; without one, commands that read it end there.
+        A field map. Without one, commands that need it stop when they try to read it.
     """
     inputs = {name: str(root / path) for name, path in _INPUTS.items()}
     if field is not None:
@@ -93,7 +93,7 @@ def command_lines(python: Path, root: Path, field: Path | None = None) -> dict[s
 
 
 def loaded_modules(line: list[str], folder: Path) -> set[str]:
-    """Modules that a command has loaded when it misses its input, in this environment."""
+    """Modules that a command in this environment has loaded when it misses its input."""
     done = subprocess.run(
         [sys.executable, "-c", _LOADED, json.dumps(line)],
         cwd=folder,

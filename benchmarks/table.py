@@ -1,10 +1,10 @@
-"""Accuracy of the magnet table: both forms, in the field as a trilinear map and as a smooth one.
+"""Accuracy of the magnet table, for both forms, in a trilinear and in a smooth field map.
 
 Run: python -m benchmarks.table [rays]
 
-Trains four tables (with two million rays by default, as a run does) and tests them on the same 300,000
-scattered tracks over the full acceptance. Prints 68 % and 99 % of |table − Runge–Kutta| in momentum
-bins, and the largest; writes them to benchmarks/results/table.json.
+This trains four tables (with two million rays by default, as a run does) and tests them on the same 300,000
+scattered tracks over the full acceptance. It prints the 68 % and 99 % quantiles and the largest value of
+|table − Runge–Kutta| in momentum bins, and writes them to benchmarks/results/table.json.
 """
 
 import resource
@@ -32,7 +32,7 @@ SEED = 2026
 TEST_RAYS = 300_000
 FIELDS: tuple[Interpolation, ...] = ("linear", "cubic")
 NAMES: tuple[FormsName, ...] = ("production", "improved")
-# Column headings, and what makes the numbers readable.
+# For each component, the unit in the column heading and the factor to that unit.
 COMPONENTS = {"x": ("mm", 1.0), "y": ("mm", 1.0), "tx": ("1e-4", 1e4), "ty": ("1e-4", 1e4)}
 
 

@@ -1,9 +1,9 @@
-"""Time and memory of the training of everything, as the workflow's jobs on two cores.
+"""Time and memory of the whole training, with the workflow's jobs on two cores.
 
 Run: python -m benchmarks.training [rows a step]
 
-It takes the datasets and the field of results/default (`make run`) and draws as many rows from them as asked
-for, a million by default; the same ones again where there are fewer, which costs the same.
+It draws rows from the datasets of results/default (`make run`), a million by default, and uses the field of
+that run. If a dataset has fewer rows, some are drawn repeatedly, which costs the same.
 """
 
 import os
@@ -25,13 +25,13 @@ from parkf.model.steps import STEP_NAMES
 ROOT = Path(__file__).parents[1]
 RUN = ROOT / "results/default"
 ROWS_AT_ONCE = 100_000
-# The order in which the workflow's longest come first.
+# Steps in an order that begins with the longest jobs of the workflow.
 STEPS = ("T", "UT", "VUT", "UTTF", "V", "BEAM", "TFT")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a job: wall and CPU seconds, and the most memory in MB."""
+    """Cost of a job: wall and CPU seconds, and peak memory in MB."""
 
     wall: float
     cpu: float
@@ -61,7 +61,7 @@ def run(*arguments: str | Path) -> Cost:
 
 
 def train(folder: Path, forms: str) -> Iterator[tuple[str, Cost]]:
-    """Train the magnet table on both cores, then all steps two at a time; yield what each one costs."""
+    """Train the magnet table on both cores, then all steps, two at a time; yield the cost of each."""
     table = folder / "table.npz"
 
     def job(step: str, *more: str | Path) -> Cost:

@@ -1,8 +1,9 @@
 """Speed and accuracy of Runge-Kutta, of field maps, and of the way through the detector, on one core.
 
 Run: python -m benchmarks.transport
-Errors of steps are against a tolerance of 1e-9 mm on the same map, scaled to 5 GeV. Errors of maps are those
-of tracks from the origin to z = 8.5 m, against a cubic map of half the spacing: by these they are off in x.
+Errors of steps are differences from tracks with a tolerance of 1e-9 mm on the same map, scaled to 5 GeV.
+Errors of maps are differences in x at z = 8.5 m, for tracks from the origin, from a cubic map of half the
+spacing.
 """
 
 import time

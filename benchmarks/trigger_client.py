@@ -1,4 +1,4 @@
-"""Sets and fits in the trigger's arithmetic, on the embedded simulation and on ten events of LHCb's.
+"""Parameter sets and fits in the trigger's arithmetic, on the embedded simulation and on ten LHCb events.
 
     python -m benchmarks.trigger_client results/default ../shared > benchmarks/results/trigger_client.json
 
@@ -28,9 +28,9 @@ from parkf.proof.trigger_client import measured, read_back, samples_of
 from parkf.simulation.pattern import find_candidates
 
 PUBLISHED = "2026-run3-like-2-r007"
-# The same statistics and forms, trained for the trigger.
+# A set with the same statistics and forms that was trained for the trigger.
 FOR_THE_TRIGGER = "2026-run3-like-2-r010"
-# Numbers of the noise that are widths, by block.
+# Numbers of each block's noise that are widths.
 WIDTHS = {
     "V": (0, 1),
     "VUT": (1, 4, 8, 13),
@@ -52,14 +52,14 @@ def scaled(parameters: ParameterSet, block: str, factor: float) -> ParameterSet:
 
 
 def replaced(parameters: ParameterSet, by: ParameterSet, block: str = "T") -> ParameterSet:
-    """Return the set with one block of another: steps that were trained in another field."""
+    """Return the set with one block of another set, whose steps were trained in another field."""
     constant, place = parameters.constant.copy(), parameters.layout.block_slice(block)
     constant[place] = by.constant[place]
     return with_blobs(parameters.manifest, constant, parameters.table)
 
 
 def lhcb_events(shared: Path, folder: Path) -> Samples:
-    """Particles and candidates of LHCb's ten events; segments are found from hits alone."""
+    """Particles and candidates of LHCb's ten events; the segments are found with the hits alone."""
     source = shared / "data/lhcb_fullsim"
     hits, particles, candidates = (folder / f"{name}.parquet" for name in ("hits", "particles", "candidates"))
     geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
@@ -86,7 +86,7 @@ def fitter(samples: Samples, folder: Path) -> Callable[..., dict[str, Any]]:
 
 
 def figures(samples: Samples, folder: Path, older: ParameterSet) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield what was measured, by the name of set and fit."""
+    """Yield each set's and fit's name with its measured figures."""
     published, run = load(PROJECT / "params" / PUBLISHED), fitter(samples, folder)
     theirs = load(PROJECT / "params" / FOR_THE_TRIGGER)
     yield f"trigger, {FOR_THE_TRIGGER}", run(theirs, "trigger")

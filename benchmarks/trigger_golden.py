@@ -1,11 +1,11 @@
-"""The scheme `trigger` against the trigger's own code, track by track and point by point.
+"""Compares the scheme `trigger` with the trigger's own code, track by track and point by point.
 
     python -m benchmarks.trigger_golden ../shared/data/trigger_client/golden_r007.npz
 
-The file holds candidates, and what the trigger's fit functions (text of 2026, on a processor) made of them
-with the export of a published set, in single and in double precision. Differences are in units of the error
-there. In double precision both agree to rounding. In single precision rounding itself shows: the trigger's
-own results in both precisions differ as much.
+The file holds candidates and the results that the trigger's fit functions compute for them (code of 2026, on
+a processor), in single and in double precision, with the export of a published set. Differences are in units
+of the error at the point. In double precision both codes agree to rounding. In single precision the rounding
+itself is visible: the trigger's own results in the two precisions differ as much.
 """
 
 import json
@@ -26,10 +26,10 @@ from parkf.params.parameter_set import ParameterSet, load
 
 SET = PROJECT / "params/2026-run3-like-2-r007"
 F64 = NDArray[np.float64]
-# Of the lower triangle of a 5×5 matrix: rows, columns, and the places of the diagonal.
+# The lower triangle of a 5×5 matrix: rows, columns, and the positions of the diagonal.
 ROWS, COLUMNS = np.tril_indices(5)
 DIAGONAL = np.flatnonzero(ROWS == COLUMNS)
-# Of results: our names, and the file's.
+# Names of results: ours, and those in the file.
 RESULTS = {
     **{name: name for name in ("x", "y", "tx", "ty", "qop", "chi2_velo", "chi2_ut", "chi2_scifi")},
     **{"xx": "c00", "xtx": "c02", "txtx": "c22", "yy": "c11", "yty": "c13", "tyty": "c33", "qopqop": "c44"},
@@ -44,15 +44,16 @@ class Compared:
     Attributes
     ----------
     states : dict
-        By point: for 99 % of tracks, the largest difference of a component of the state, in its error.
+        By point: the largest difference of a component of the state, in units of its error, for 99 % of
+        tracks.
     covariances : dict
-        By point: likewise, of an element of the covariance, in units of both components' errors.
+        By point: the same for an element of the covariance, in units of both components' errors.
     results : dict
         By column, for 99 % of tracks: states in units of their errors, covariances and χ² as ratios.
     wrong_ndof, wrong_charge : int
-        Tracks with another number of degrees of freedom, or another sign of q/p.
+        Numbers of tracks for which the degrees of freedom, or the sign of q/p, differ.
     nan : tuple of int
-        Tracks that are not finite in the file, here, and in both.
+        Numbers of tracks that are not finite in the file, here, and in both.
     """
 
     polarity: int
@@ -102,7 +103,7 @@ def compared(golden: Any, parameters: ParameterSet) -> Iterator[Compared]:
                 continue
             tracks = candidates(golden, which, parameters, precision)
             points, fitted = trace(read, tracks)
-            # z comes first there.
+            # In the file z comes first.
             expected = np.roll(golden[f"trace{which}_{bits}"].astype(np.float64), -1, axis=2)
             states, covariances = _points(points.astype(np.float64), expected)
             out = dict(zip(names, golden[f"allen{which}_{bits}"].T, strict=True))

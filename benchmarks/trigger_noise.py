@@ -1,19 +1,20 @@
-"""Noise that serves the trigger best: factors of each kind of step in the trigger's own arithmetic.
+"""Chooses the noise factors of each kind of step that serve the trigger best, in the trigger's arithmetic.
 
 Run: python -m benchmarks.trigger_noise [RUN [LIKE]]
 
-The factors (``training.noise_scale``) are chosen on training candidates of two runs: of the run itself, and
-of one whose hits are as crowded, and whose segments are found, as LHCb's are (fullsim.yaml). Noise that is
-chosen on clean hits alone keeps two points more of the ghosts of crowded ones. Resolution counts as the core
-of δp/p and as the width of its central 68 %. Ghosts, the q/p pull and genuine tracks that become NaN count
-beside it.
-A figure that becomes worse than with the numbers for this project's fit counts ten times more, so that the
-result is at least as good in each. The χ²/ndof that keeps 91 % of genuine tracks is among these figures,
-since the trigger's selections cut at a fixed one.
+The factors (``training.noise_scale``) are chosen on the training candidates of two runs: RUN and LIKE. In
+LIKE (fullsim.yaml) hits are as crowded as LHCb's, and segments are found as LHCb finds them. Noise that is
+chosen on clean hits alone keeps two percentage points more ghosts where hits are crowded.
 
-V is not free: a larger factor keeps fewer ghosts, and makes the errors at the beam too large. With this one
-the pulls of x, y, tx and ty are 0.95 to 1. Both sets of numbers are measured on the candidates of the
-validations.
+The cost counts the resolution twice: as the width of the core of δp/p, and as the width of its central 68 %.
+It also counts ghosts, the q/p pull, and genuine tracks that become NaN. A figure that becomes worse than with
+the numbers for this project's fit counts ten times more, so that the result is at least as good in each
+figure. The χ²/ndof that keeps 91 % of genuine tracks is one of the figures, since the trigger's selections
+cut at a fixed χ²/ndof.
+
+The factor of V is fixed. A larger one would keep fewer ghosts, but make the errors at the beam too large.
+With the present one the pulls of x, y, tx and ty are 0.95 to 1. Both sets of numbers are measured on the
+validation candidates.
 """
 
 import json
@@ -34,12 +35,12 @@ KINDS = ("VUT", "UT", "UTTF", "TFT", "T", "BEND")
 LEAST = 0.5  # of a factor in a configuration
 V = 1.1
 FOR_THE_SMOOTHER = {"V": 1.07, "VUT": 0.77, "UT": 0.74, "UTTF": 1.12, "TFT": 1.6, "T": 1.02, "BEND": 0.13}
-# The search is local, and figures have noise: it begins at two points, in units of the numbers above.
+# The search is local and the figures fluctuate, so it begins at two points, in units of the numbers above.
 STARTS = ((1, 1, 1, 1, 1, 1), (0.75, 1.1, 1.15, 0.35, 1.25, 6.5))
-# Weights of the logarithms of figures, and of what is worse than before.
+# Weights of the figures' logarithms, and weights of what is worse than before.
 WEIGHTS = {"core": 4.0, "width68": 2.0, "ghosts": 2.0, "pull": 1.0, "nan": 0.05}
 WORSE = {"core": 20.0, "width68": 20.0, "ghosts": 20.0, "pull": 20.0, "cut": 20.0, "nan": 1.0}
-# Fractions of genuine tracks to keep, over which ghosts are averaged: steadier than one of them.
+# Fractions of genuine tracks to keep. Ghosts are averaged over them, which fluctuates less than one alone.
 KEPT = (0.88, 0.91, 0.94)
 
 

@@ -1,4 +1,4 @@
-"""Versions of parkf side by side: the one here, and any commit, built in a folder of its own."""
+"""Versions of parkf side by side: the present one, and any commit, which is built in a separate folder."""
 
 import os
 import subprocess
@@ -20,11 +20,11 @@ class Version:
     Attributes
     ----------
     name : str
-        What tables call it.
+        Name of the version in tables.
     root : Path
         The checkout.
     python : Path
-        Of its environment; its ``parkf`` lies beside it.
+        Interpreter of its environment, beside its ``parkf``.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Version:
         Parameters
         ----------
         line : sequence of str or Path
-            Words behind ``parkf``.
+            Arguments behind ``parkf``.
         folder : Path
-            To run in.
+            Folder to run in.
         fails : bool
-            It is to end with an error.
+            Whether the command must end with an error.
         """
         with tempfile.TemporaryFile() as said:
             process = subprocess.Popen(
@@ -57,7 +57,7 @@ class Version:
 
     @cached_property
     def commands(self) -> str:
-        """Help of the whole command line, from which one tells how it is spoken to."""
+        """Help of the whole command line, which shows the commands that this version has."""
         return self._output("--help")
 
     def knows(self, command: str) -> bool:
@@ -76,7 +76,7 @@ def this_version() -> Version:
 
 @contextmanager
 def built(commit: str) -> Iterator[Version]:
-    """Check a commit out and build it, with the packages of this environment; both are gone afterwards."""
+    """Check a commit out and build it with the packages of this environment; remove both afterwards."""
     with tempfile.TemporaryDirectory(prefix="parkf-version-") as name:
         root, environment = Path(name) / "checkout", Path(name) / "environment"
         _run("git", "-C", ROOT, "worktree", "add", "--quiet", "--detach", root, commit)
@@ -84,7 +84,8 @@ def built(commit: str) -> Iterator[Version]:
             _run(sys.executable, "-m", "venv", "--without-pip", environment)
             python = environment / "bin/python"
             packages = next((environment / "lib").glob("python*/site-packages"))
-            # Packages only: what installs this version here is a hook in their folder, which is not followed.
+            # Only the packages are shared. The present version is installed by a hook in their folder, which
+            # Python does not follow here.
             shared = [path for path in sys.path if path.endswith("site-packages")]
             (packages / "shared.pth").write_text("\n".join(shared) + "\n")
             _run(

@@ -25,7 +25,7 @@ from parkf.model.steps.frozen import kernel_forms
 from parkf.model.steps.magnet import BEND_X, BEND_Y, TABLE_FORMS, WEIGHTS, X, Y
 from parkf.report.column_reference import TABLES, described
 
-# Beside this file, however it is started.
+# The modules beside this file can then be imported, however it is started.
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from performance import FORMS as FORM_NAMES
@@ -109,7 +109,7 @@ def tables() -> str:
 
 
 def status() -> str:
-    """Bits of the columns that say how a fit went."""
+    """Bits of the status columns of a fit."""
     bits = ("bit", "what it says")
     names = {bit: name for name, bit in STATUS_BITS.items()}
     return _page(

@@ -13,7 +13,7 @@ def on_page_content(html: str, **_: object) -> str:
     """Replace the TeX of a page by MathML; MkDocs calls it with each page."""
 
     def drawn(found: re.Match[str]) -> str:
-        # What cannot be broken is scrolled.
+        # Wide formulas cannot be broken into lines, so they can be scrolled.
         style = ' style="overflow-x: auto; margin: 0.5em 0"' if found[1] == "div" else ""
         return f"<{found[1]}{style}>{typeset(unescape(found[2]).strip()).mathml}</{found[1]}>"
 

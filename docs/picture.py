@@ -57,7 +57,7 @@ def _planes() -> Iterator[str]:
 
 
 def _tracks() -> Iterator[str]:
-    # Coarse, and near y = 0 alone: good to a pixel.
+    # A coarse map near y = 0 is enough for an accuracy of one pixel.
     sources = DipoleSources.load(ROOT / "data/field/dipole.json")
     field = evaluate_on_grid(sources, spacing=200.0, x_max=3000.0, y_max=400.0)
     places = np.linspace(0.0, 9450.0, 96)

@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 FOLDER = Path(__file__).parent / "report"
-# File of the page, and where the picture begins.
+# File name of each page, and the element at which its picture begins.
 PICTURES = {"index": "#main", "compare": "#main", "T": "#misfit", "event": "#views"}
 SIZE = {"width": 1180, "height": 760}
 

@@ -1,4 +1,4 @@
-"""Prints the rooms of the package: lines, floors, imports that run upwards, circles; draws them for the docs.
+"""Prints the rooms of the package (lines, floors, upward imports, circles) and draws them for the docs.
 
     python tools/house.py [--svg FILE]
 
@@ -76,7 +76,7 @@ def layers() -> list[set[str]]:
 
 
 def survey() -> House:
-    """Measure the house from the code's own imports, those inside functions included."""
+    """Measure the house from the imports in the code, including those inside functions."""
     graph = grimp.build_graph(PACKAGE, exclude_type_checking_imports=True, cache_dir=None)
     rooms = sorted(child.rpartition(".")[2] for child in graph.find_children(PACKAGE) if _is_package(child))
     pairs = [(a, b) for a in graph.modules for b in graph.find_modules_directly_imported_by(a)]
@@ -118,7 +118,7 @@ def _purpose(room: str) -> str:
 
 
 def _circles(imports: Mapping[str, set[str]]) -> list[str]:
-    """Name each group of modules in which every module reaches every other one."""
+    """Name each group of modules in which every module imports every other one, directly or indirectly."""
     reach: dict[str, set[str]] = {}
     for module in imports:
         found: set[str] = set()
@@ -148,7 +148,7 @@ _HEAD = (
 
 
 def drawing(house: House) -> str:
-    """Draw the house as SVG: rooms with what lies in them, floor by floor, and their imports.
+    """Draw the house as SVG, floor by floor: the rooms, their packages, and their imports.
 
     An import that follows from two others is left out. Numbers of lines are left out, too: the drawing
     changes only where the rooms do.

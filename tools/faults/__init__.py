@@ -1,1 +1,1 @@
-"""Runs that are killed, damaged or out of room must end with the same bytes, or say why not."""
+"""Runs that are killed, damaged or without disk space must end with the same bytes, or name the reason."""

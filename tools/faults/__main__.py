@@ -1,12 +1,12 @@
-"""Kills, damaged files, full disks and second runs, and whether the same command ends with the same bytes.
+"""Tests whether a run ends with the same bytes after kills, damaged files, full disks and second runs.
 
 Run: python -m tools.faults --json FILE [--folder FOLDER] [--only kills damage space] [--cores 1]
 
-A very small run with every stage goes once undisturbed. Then another is killed, interrupted and met by a
-second one at moments spread over all of its work, and goes on each time; files of the finished one are
-damaged, and read by what follows; and products are made anew on a disk without room for them. The file keeps
-every case: the benchmark goes on where it was stopped. `survived` are cases that ended with the undisturbed
-bytes, or, where nothing can be made, with one line that says why.
+A very small run with every stage runs once undisturbed. Then a second run is killed, is interrupted, or meets
+another run in its folder. The moments are spread over all of its work, and it continues each time. Files of
+the finished run are damaged, and later stages read them. Products are made again on a disk without room for
+them. The file records every case, so that a benchmark that was stopped continues. `survived` cases ended with
+the undisturbed bytes or, where nothing can be made, with one line that gives the reason.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def main() -> None:
         ),
         "space": space.fill(finished, folder / "full", journal) if mounts else iter(()),
     }
-    # By turns: however early it is stopped, something of each was tried.
+    # The kinds alternate, so that some cases of each were tried even if the benchmark is stopped early.
     for _ in zip_longest(*(cases for part, cases in parts.items() if part in options.only)):
         pass
     if "space" in options.only and not mounts:

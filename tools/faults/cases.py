@@ -1,4 +1,4 @@
-"""What was tried, and what came of it; kept in a file, so that a benchmark that is stopped goes on."""
+"""The cases that were tried and their outcomes, in a file, so that a benchmark that was stopped continues."""
 
 import json
 from dataclasses import asdict, dataclass, replace
@@ -15,15 +15,15 @@ class Case:
     Attributes
     ----------
     kind : str
-        What was done: "kill", "flip", "disk full", …
+        Kind of fault: "kill", "flip", "disk full", …
     name : str
-        Unique: where, and how.
+        Unique name: where and how the fault happened.
     outcome : str
-        What came of it, in words.
+        Description of the outcome.
     survived : bool
-        Whether the run has ended with the undisturbed bytes, or has said why not in one clear line.
+        Whether the run ended with the undisturbed bytes, or gave the reason in one clear line.
     code : str
-        Fingerprint of the package's source that it was tried with.
+        Fingerprint of the package's source with which the case was tried.
     """
 
     kind: str
@@ -34,17 +34,17 @@ class Case:
 
 
 class Journal:
-    """All cases so far, in a JSON file that is written anew after each.
+    """All cases so far, in a JSON file that is written again after each case.
 
     Parameters
     ----------
     path : Path
-        What is in it is kept, if it is of the same plan.
+        The file. Its cases are kept if they belong to the same plan.
     about : dict
         The plan.
     code : str
-        Fingerprint of the package's source. What did not survive with another one is tried again; the file
-        keeps it under ``failed_before``.
+        Fingerprint of the package's source. Cases that did not survive with another source are tried again;
+        the file keeps them under ``failed_before``.
     """
 
     def __init__(self, path: Path, about: dict[str, Any], code: str) -> None:

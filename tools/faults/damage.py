@@ -1,4 +1,4 @@
-"""Intermediates that are damaged behind the run's back, and read again by the next stage."""
+"""Damages intermediate files without the run's knowledge, and has the next stage read them."""
 
 import os
 import random
@@ -12,7 +12,7 @@ from tools.faults.project import Ended, Project
 
 from parkf.workflow.running.damage import verify
 
-# Each kind of intermediate, with what a cheap job makes of it.
+# Each kind of intermediate, with the product that a cheap job makes from it.
 READ_BY = {
     "field.npz": "fitted/full/validation_up.parquet",
     "particles/training_up.parquet": "rows/draws/training_up.npz",
@@ -47,36 +47,36 @@ READ_BY = {
     "validation.json": "report/index.html",
     "accuracy.json": "report/index.html",
 }
-# By turns, in which every kind of file comes once; three of five flip a bit: what is hardest to notice.
+# Damage in each round of all kinds of files. Three of five rounds flip a bit, which is hardest to notice.
 _HOW = ("flip", "truncate", "empty", "flip", "flip")
 
 
 @dataclass(frozen=True)
 class Damage:
-    """What happens to a file: a bit flips, its end is lost, or all of it; its times stay, or are new."""
+    """Damage to a file: a bit flips, its end is lost, or its whole content; its times stay, or are new."""
 
     number: int
     how: str
     path: str
     old_times: bool
-    at: float  # where, as a share of its length
-    in_run: bool  # whether the whole run is to go on, or its next job alone is to say what is wrong
+    at: float  # position of the damage, as a fraction of the file's length
+    in_run: bool  # whether the whole run must continue, or only the next job must report the damage
 
     @property
     def name(self) -> str:
-        """Return a name of its own."""
+        """Return a unique name."""
         read = "run" if self.in_run else "next job"
         return f"{self.number}: {self.path}, {'old' if self.old_times else 'new'} times, {read}"
 
     def do(self, path: Path) -> str:
-        """Damage the file; say where."""
+        """Damage the file; return a description of the position."""
         content, times = bytearray(path.read_bytes()), path.stat()
         place = min(int(self.at * len(content)), len(content) - 1)
         if self.how == "flip":
             content[place] ^= 1 << self.number % 8
         else:
             del content[0 if self.how == "empty" else place :]
-        # A copy's files may be links.
+        # The files of a copy may be links, so the file is replaced, not changed.
         path.unlink()
         path.write_bytes(content)
         if self.old_times:
@@ -96,13 +96,13 @@ def plan(seed: int, count: int) -> Iterator[Damage]:
             path=paths[kind],
             old_times=(number + turn) % 2 == 0,
             at=draw.random(),
-            # Each kind of file once, in the first turns.
+            # Each kind of file goes through a whole run once, in the first rounds.
             in_run=turn == kind % 3,
         )
 
 
 def damage(finished: Project, scratch: Path, cases: Iterator[Damage], journal: Journal) -> Iterator[None]:
-    """Damage a file of a finished run, have it read, and look at what came of both; stops after each."""
+    """Damage a file of a finished run, let a job read it, and check the outcome; pause after each case."""
     undisturbed = finished.files()
     for case in cases:
         if case.name in journal:
@@ -121,7 +121,7 @@ def _outcome(
 ) -> tuple[str, bool]:
     files, target, code = project.files(), READ_BY[case.path], ended.code
     file_right = files.get(case.path) == undisturbed[case.path]
-    # Pages show the time at which they were made, so that their bytes may differ.
+    # Pages show the time at which they were made, so their bytes may differ.
     target_right = target not in undisturbed or files.get(target) == undisturbed[target]
     if code == 0 and target_right and file_right:
         found = "found, removed and made again" if ended.lines("made again") else "made again"
@@ -131,7 +131,7 @@ def _outcome(
         told = "parkf verify names it" if known else "and parkf verify does NOT name it"
         return f"{where}: not read by {target}, which is the undisturbed one; {told}", known
     name = re.escape(Path(case.path).name)
-    # A run has to make an intermediate of its own again; a job alone says so.
+    # A run must make its damaged intermediate again; a job alone must report the damage.
     if code != 0 and not case.in_run and ended.clear and ended.lines(rf"^error: .*{name}"):
         return f"{where}: {ended.lines('^error: ')}", True
     right = "right" if target_right else "WRONG"

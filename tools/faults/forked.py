@@ -1,7 +1,7 @@
-"""Runs in processes that have loaded all modules: 300 runs start here, and each would load for two seconds.
+"""Starts runs in processes that have loaded all modules, which would take two seconds in each of 300 runs.
 
-The commands are forked from this process instead of started by their names. What they do is theirs, their
-processes, groups and signals are the same, and so are the jobs, which the workflow starts by itself.
+The commands are forked from this process instead of started by their names. Their code, processes, groups
+and signals are the same. The workflow starts its jobs itself, as always.
 """
 
 import io
@@ -48,19 +48,19 @@ _MODULES = (
 
 
 def load() -> None:
-    """Load what Snakemake, the Snakefile, its leader and jobs load, as far as it is installed."""
+    """Load the modules that Snakemake, the Snakefile, its leader and jobs load, if they are installed."""
     for name in _MODULES:
         with suppress(ImportError):
             import_module(name)
 
 
 class Forked:
-    """A child that is a function, led as :class:`subprocess.Popen` leads a program.
+    """A child process that runs a function, controlled as :class:`subprocess.Popen` controls a program.
 
     Parameters
     ----------
     work : callable
-        Ends as a program ends: by :class:`SystemExit`, or at its end.
+        The function. It ends as a program does: by :class:`SystemExit`, or when it returns.
     """
 
     def __init__(self, work: Callable[[], object]) -> None:
@@ -74,7 +74,7 @@ class Forked:
         self.pid: int = self._process.pid
 
     def poll(self) -> int | None:
-        """Return the exit code; None while it works."""
+        """Return the exit code, or None while the child runs."""
         return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -86,11 +86,11 @@ class Forked:
         return code
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM to the child."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """End it."""
+        """Kill the child."""
         self._process.kill()
 
     def __enter__(self) -> Self:
@@ -103,24 +103,24 @@ class Forked:
 
 
 def led(folder: Path, results: str, snakemake: Sequence[str], said: str) -> Forked:
-    """Start ``parkf supervise RESULTS -- snakemake …`` in a folder, and in a process group of its own.
+    """Start ``parkf supervise RESULTS -- snakemake …`` in a folder and in a new process group.
 
     Parameters
     ----------
     folder : Path
         Where it runs.
     results : str
-        Of the run, relative to it.
+        Folder of the run's results, relative to `folder`.
     snakemake : sequence of str
         Arguments.
     said : str
-        File there that takes what is printed.
+        File in `folder` for everything that is printed.
     """
     return commanded(folder, ["supervise", results, "--", *snakemake], said)
 
 
 def commanded(folder: Path, arguments: Sequence[str], said: str) -> Forked:
-    """Start a command of parkf in a folder, and in a process group of its own; see :func:`led`."""
+    """Start a command of parkf in a folder and in a new process group; see :func:`led`."""
 
     def work() -> None:
         os.setsid()
@@ -149,7 +149,7 @@ class _Subprocess:
     def Popen(  # noqa: N802
         arguments: Sequence[str], pass_fds: Sequence[int], env: Mapping[str, str], stdout: TextIO, stderr: int
     ) -> Forked:
-        """Start Snakemake, which writes all its text to `stdout`; a fork keeps the open files by itself."""
+        """Start Snakemake, which writes all its text to `stdout`; a fork inherits the open files."""
         assert stderr == subprocess.STDOUT
 
         def work() -> None:
@@ -158,7 +158,7 @@ class _Subprocess:
             os.environ.update(env)
             for stream in (1, 2):
                 os.dup2(stdout.fileno(), stream)
-            # No fork keeps them where another program is started.
+            # Programs that Snakemake starts inherit these open files only if they are marked so.
             for number in pass_fds:
                 os.set_inheritable(number, True)
             sys.argv = ["snakemake", *arguments]
@@ -168,7 +168,7 @@ class _Subprocess:
 
 
 def _as_program(work: Callable[[], Any]) -> None:
-    # What a program begins with, whatever this process was started by.
+    # A program begins with these handlers, whatever the handlers of this process are.
     for sign, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         signal.signal(sign, handler)
     sys.stdout, sys.stderr = (

@@ -1,8 +1,8 @@
-"""Runs that are killed at moments spread over all work: each goes on where the one before was ended.
+"""Kills runs at moments that are spread over all work; each run continues where the one before was ended.
 
-The moments are spread evenly over all jobs, and in each over the processor time that it takes, whatever else
-the machine does. After each kill the files that are finished must be the undisturbed ones; in the end all of
-them, with nothing left over.
+The moments are spread evenly over all jobs, and within each job over its processor time, so that other work
+on the machine does not matter. After each kill the finished files must be the same as without disturbance. In
+the end this must hold for all files, and no other file may be left over.
 """
 
 import os
@@ -21,11 +21,12 @@ _GROUP = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT, "terminate": signa
 _WORKER, _SECOND, _POWER = "worker killed", "second run", "power cut"
 _END = "end of the run"
 _LOOK_S = 0.05
-# A share of the work: figures of two runs differ by a little, and none is to end before it is met.
+# Fraction of the work after which the last fault comes. It is below one because the times of two runs differ
+# slightly, and a run must not end before its fault.
 _UP_TO = 0.98
-# What a disk may not have taken when the power goes.
+# Data of the last seconds may not have reached the disk when the power fails.
 _UNWRITTEN_S = 5.0
-# What a dead writer has not finished has a name of its own; hits of the training go when they were used.
+# Names of unfinished files of a dead writer, and of the training's hits, which are removed after their use.
 _TRANSIENT = re.compile(r"(^|/)\.|^hits/training")
 
 
@@ -45,7 +46,7 @@ def disturb(
     kinds: list[str],
     journal: Journal,
 ) -> Iterator[None]:
-    """Disturb a run at each moment of the plan, and let it end; stops after each."""
+    """Disturb a run at each moment of the plan, and let it end; pause after each fault."""
     for number, kind in enumerate(kinds):
         name = f"{kind} {number + 1} of {len(kinds)}"
         if name in journal:
@@ -76,7 +77,7 @@ def disturb(
 
 
 def _done(kind: str, project: Project, run: Forked) -> tuple[list[str], bool]:
-    """Do to a run what the plan says; what came of it at once, and whether that is right."""
+    """Apply a fault to a run; return its immediate outcome, and whether that is right."""
     if kind == _SECOND:
         second = project.end(project.start(said="second"), said="second")
         good = second.code == 1 and second.clear and run.poll() is None
@@ -92,9 +93,9 @@ def _done(kind: str, project: Project, run: Forked) -> tuple[list[str], bool]:
 
 
 def _wait_for(project: Project, run: Forked, work: Mapping[str, float], moment: float) -> str | None:
-    """Wait until a run is so many jobs far, and has one; say how far that is. None: it has ended.
+    """Wait until a run has reached a moment and a job is running; return its progress, or None if it ended.
 
-    Of a job that is at work, the processor time that it took counts as a share of what it takes undisturbed.
+    A running job counts as the fraction of its undisturbed processor time that it has used.
     """
     finished, before = 0, ""
     while run.poll() is None:
@@ -111,8 +112,8 @@ def _wait_for(project: Project, run: Forked, work: Mapping[str, float], moment: 
 
 
 def _lose_unwritten(project: Project) -> int:
-    """Leave what a power cut leaves of files that nobody has asked the disk to write; give their number."""
-    # A file between writing and renaming.
+    """Empty the files that a power cut may lose, because no sync was requested; return their number."""
+    # This file is left between its writing and its renaming.
     (project.results / ".score.json.cut.tmp").write_bytes(b'{"half of')
     fresh = [path for path in _records(project) if time.time() - path.stat().st_mtime < _UNWRITTEN_S]
     for path in fresh:

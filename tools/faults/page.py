@@ -1,4 +1,4 @@
-"""The table of docs/explanation/faults.md, from what was tried.
+"""Writes the table of docs/explanation/faults.md from the cases that were tried.
 
 Run: python -m tools.faults.page
 """

@@ -1,4 +1,4 @@
-"""A run with every stage, as small as they allow, in a folder of its own."""
+"""A run with every stage, as small as the stages allow, in a separate folder."""
 
 import json
 import os
@@ -23,12 +23,12 @@ from parkf.workflow.running.shared import STORE
 
 ROOT = Path(__file__).parents[2]
 RUN = "faults"
-# Figures of the machine and of the moment, when and from which commit, and pages that show them.
+# Files that depend on the machine, the time or the commit, and pages that show such figures.
 _OF_THE_MOMENT = re.compile(r"logs/.*|run\.json|stages\.json|throughput\.json|report/.*|\.lock")
-# What a user is told when a command cannot go on: one line, somewhere in what was said.
+# The line that a command prints, somewhere in its output, if it cannot continue.
 _SAID = re.compile(r"^error: .+$|at work here", re.MULTILINE)
 _PATIENCE_S = 1800.0
-# What another run could take: here work is to be done.
+# The store of shared products is not copied, so that the run does all work itself.
 WITHOUT_STORE = shutil.ignore_patterns(STORE.name)
 
 
@@ -41,16 +41,16 @@ class Ended:
 
     @property
     def clear(self) -> bool:
-        """Whether it says what is wrong in a line of its own, and shows nobody a traceback."""
+        """Whether one separate line of the output names the fault, and there is no traceback."""
         return bool(_SAID.search(self.said)) and "Traceback" not in self.said
 
     def lines(self, pattern: str) -> str:
-        """Return the first line in which the pattern is found; empty where there is none."""
+        """Return the first line in which the pattern is found, or an empty string."""
         return next((line for line in self.said.splitlines() if re.search(pattern, line)), "")
 
 
 def configuration() -> dict[str, object]:
-    """Return the smoke configuration with fewer events, one polarity, and the stages that it skips."""
+    """Return the smoke configuration with fewer events, one polarity, and also the stages that it skips."""
     config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
     config["run"] = RUN
     config["polarities"] = ["up"]
@@ -64,12 +64,12 @@ def configuration() -> dict[str, object]:
 
 
 class Project:
-    """A folder in which the run is led as `make run` leads it.
+    """A folder in which the run starts as `make run` would start it.
 
     Parameters
     ----------
     folder : Path
-        With inputs, results and Snakemake's records.
+        Folder with inputs, results and Snakemake's records.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -86,7 +86,7 @@ class Project:
         return cls(folder)
 
     def copy(self, folder: Path) -> "Project":
-        """Copy the folder with the times of its files; what lay there is gone.
+        """Copy the folder with the times of its files; an older folder of that name is removed.
 
         Results that no program changes in place are hard links: the copy shares their content.
         """
@@ -101,19 +101,19 @@ class Project:
         return Project(folder)
 
     def record(self, name: str) -> dict[str, Any]:
-        """Return what Snakemake has written down about the making of a file."""
+        """Return Snakemake's record of how a file was made."""
         key = urlsafe_b64encode(f"results/{RUN}/{name}".encode()).decode()
         return json.loads((self.folder / ".snakemake/metadata" / key).read_text())
 
     def start(self, *targets: str, cores: int = 1, said: str = "said") -> Forked:
-        """Start the run, or what makes these files of it, in a process group of its own."""
+        """Start the run, or the part of it that makes the targets, in a new process group."""
         snakemake = [
             *("--snakefile", str(ROOT / "Snakefile")),
             *("--workflow-profile", str(ROOT / "workflow/profiles/local"), "--nolock", "--rerun-incomplete"),
             *("--configfile", "faults.yaml", "--cores", str(cores)),
             *(["--", *(f"results/{RUN}/{name}" for name in targets)] if targets else []),
         ]
-        # No pipe takes what is said: a job that outlives the run would hold it open.
+        # The output goes to a file, not to a pipe: a job that outlives the run would hold a pipe open.
         return led(self.folder, f"results/{RUN}", snakemake, said)
 
     def end(self, run: Forked, said: str = "said") -> Ended:
@@ -126,9 +126,9 @@ class Project:
         return self.end(self.start(*targets, cores=cores))
 
     def repeat(self, target: str) -> Ended:
-        """Do the job that has made a file once more, by the command that Snakemake has written down."""
+        """Repeat the job that made a file, with the command that Snakemake has recorded."""
         job = self.record(target)["shellcmd"]
-        # The shell resolves its words; what it would run says them instead.
+        # The shell expands the arguments of the command; a function prints them instead of running it.
         words = subprocess.run(
             ["bash", "-c", "parkf() { printf '%s\\0' \"$@\" >&3; }; exec 3>&1; " + job],
             cwd=self.folder,
@@ -138,7 +138,7 @@ class Project:
         return self.end(commanded(self.folder, [word.decode() for word in words], "said"))
 
     def files(self) -> dict[str, bytes]:
-        """Return what the run has made, by name below its folder, without figures of the machine."""
+        """Return the run's files by their path in its folder, without those that depend on the machine."""
         found = {str(p.relative_to(self.results)): p for p in self.results.rglob("*") if p.is_file()}
         return {
             name: p.read_bytes() for name, p in sorted(found.items()) if not _OF_THE_MOMENT.fullmatch(name)
@@ -154,7 +154,7 @@ class Project:
 
 
 def jobs(run: Forked) -> list[psutil.Process]:
-    """Return the commands that a run's jobs are just now: not what leads them."""
+    """Return the processes of the commands that a run's jobs execute now, without their leaders."""
     found = []
     for number in _descendants(run.pid):
         with suppress(psutil.NoSuchProcess):
@@ -204,7 +204,7 @@ def _command(process: psutil.Process) -> list[str]:
 
 
 def _descendants(parent: int) -> Iterator[int]:
-    """Return numbers of all processes below one, without looking at all others as psutil does."""
+    """Return the numbers of all descendants of a process; psutil would look at all other processes, too."""
     for children in Path(f"/proc/{parent}/task").glob("*/children"):
         with suppress(OSError):
             for number in map(int, children.read_text().split()):

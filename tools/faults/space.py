@@ -1,6 +1,6 @@
 """Full disks: at every stage the results lie on a small file system that has hardly any space left.
 
-It needs the right to mount one: that of root, or that of an own name space
+This needs the right to mount a file system. Root has it, and so does a process in a separate name space
 (``unshare --map-root-user --mount``).
 """
 
@@ -51,7 +51,7 @@ _SPARE = 1 << 26
 
 
 def with_mounts() -> bool:
-    """Start this program again where it may mount; False where it cannot. Does not return where it did."""
+    """Restart this program with the right to mount, without returning; return False if this is impossible."""
     if os.environ.get(_INSIDE):
         return True
     unshare = ["unshare", "--map-root-user", "--mount"]
@@ -66,7 +66,7 @@ def with_mounts() -> bool:
 
 
 def fill(finished: Project, scratch: Path, journal: Journal) -> Iterator[None]:
-    """Make a product of each stage anew without room for it, then with room; stops after each."""
+    """Make a product of each stage again, first without room for it, then with room; pause after each."""
     undisturbed = finished.files()
     for stage in STAGES:
         name = f"{stage}, no room"
@@ -78,7 +78,7 @@ def fill(finished: Project, scratch: Path, journal: Journal) -> Iterator[None]:
             project = _copied(finished, scratch)
             (project.results / stage).unlink()
             filler = scratch / "results/filler"
-            # Room for a log and the lock, and for less than the product: half of it, or one page.
+            # There is room for a log and the lock, but not for the product: half of its size, or one page.
             _take_all_but(filler, max(4096, size // 2 if size > 1 << 16 else 4096))
             full = project.run(stage)
             left = [
@@ -98,7 +98,7 @@ def fill(finished: Project, scratch: Path, journal: Journal) -> Iterator[None]:
 
 
 def _copied(finished: Project, scratch: Path) -> Project:
-    """Copy the run into a folder in which `results` is there already."""
+    """Copy the run into a folder that already contains `results`."""
     shutil.copytree(finished.folder, scratch, symlinks=True, dirs_exist_ok=True, ignore=WITHOUT_STORE)
     return Project(scratch)
 

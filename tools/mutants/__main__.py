@@ -2,15 +2,17 @@
 
 Run: python -m tools.mutants --json FILE [--count 420] [--areas fit kernel …] [--again [FILE …]]
 
-One operator or number is changed at a time, drawn at random from all that there are, as many in each area;
-then those tests run that reach the changed line, the quickest first, until one fails. Which reach it is found
-out once, with a tracer, and kept in build/. A Python module is changed in the memory of a forked process. Of
-the kernel, a copy of the headers is changed and compiled, and the extension module made of it takes the place
-of the installed one in such a process. A change of nothing is tried in each area, and must survive.
+Each mutant changes one operator or number. Mutants are drawn at random, the same number in each area. Then
+the tests that reach the changed line run, the quickest first, until one fails. A tracer finds once which
+tests reach a line, and its result is kept in build/. A Python module is changed in the memory of a forked
+process. For the kernel, a copy of the headers is changed and compiled. The resulting extension module
+replaces the installed one in a forked process. In each area the unchanged code is tried as well; all tests
+must pass with it.
 
-The file keeps each mutant: the benchmark goes on where it was stopped. What is no longer drawn, because code
-has changed, is dropped. `--again` judges those anew that survived, all or in the files named, with the slow
-tests, too. `survivors[]` have a `reason`, written by hand and kept; what begins with "equivalent" is.
+The file keeps each mutant, so that a benchmark that was stopped continues. Mutants that are no longer drawn,
+because code has changed, are dropped. `--again` judges survivors again, with the slow tests, too: all of
+them, or those in the named files. `survivors[]` have a `reason`, which is written by hand and kept. A reason
+that begins with "equivalent" means that the changed code is equivalent.
 """
 
 import argparse
@@ -27,7 +29,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-# Forked processes must not share the threads of a library.
+# Libraries run with one thread, because forked processes must not share threads.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
 
 from tools.mutants.headers import NoMutantError, header_mutants
@@ -39,7 +41,7 @@ AREAS = (
     *("model/steps", "model/codegen", "training", "params", "fit", "proof/validation", "kernel"),
     *("api", "io/fingerprints", "workflow"),
 )
-# What tests import beside the package, imported once and not by every child.
+# Other modules that tests import. They are imported once here, not in every child.
 OTHERS = (
     *(
         "numpy",
@@ -71,7 +73,7 @@ def import_others() -> None:
 
 
 def drawn(area: str, seed: int) -> list[Mutant]:
-    """Return all mutants of an area in an order drawn at random, which stays when code elsewhere changes."""
+    """Return all mutants of an area in random order; the order stays if code elsewhere changes."""
 
     def place(mutant: Mutant) -> bytes:
         return hashlib.sha256(f"{seed}|{mutant.key}".encode()).digest()
@@ -93,12 +95,12 @@ class Outcome:
         self._reasons = {one["key"]: one["reason"] for one in before.get("survivors", [])}
 
     def keep(self, area: str, drawn_now: set[str]) -> None:
-        """Drop what was drawn from an area's code as it once was."""
+        """Drop mutants that were drawn from an older version of the area's code."""
         self.tried = {key: one for key, one in self.tried.items() if one["area"] != area or key in drawn_now}
         self.write()
 
     def write(self) -> None:
-        """Write it."""
+        """Write the file."""
         survivors = [one for one in self.tried.values() if not one["killed_by"]]
         areas = {
             area: {
@@ -130,7 +132,7 @@ class Outcome:
 
 
 def in_session(work: Callable[[], None]) -> None:
-    """Do something in a forked process of its own, which may import what this one must not."""
+    """Do something in a forked process, which may import modules that this process must not import."""
     child = os.fork()
     if child == 0:
         try:
@@ -184,7 +186,7 @@ def main() -> None:
                 continue
             if wanted(mutant):
                 yield mutant
-            # What the compiler refuses is known only now.
+            # Only now is it known which mutants the compiler refuses.
             if mutant.key not in outcome.nothing:
                 there.add(mutant.key)
         outcome.keep(area, there)

@@ -1,4 +1,4 @@
-"""Work in a forked process, which a change can bring down, keep forever or fill with memory."""
+"""Work in a forked process, since a change can make it crash, run forever or exhaust the memory."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tools.mutants.mutant import ROOT
 
-# Of a child: processor time and time, s; memory, bytes.
+# Limits of a child: processor time and wall time, s; memory, bytes.
 PROCESSOR_S, PATIENCE_S = 90, 900
 MEMORY = 12 << 30
 
@@ -43,7 +43,7 @@ def in_child(work: Callable[[], int], processor_s: int = PROCESSOR_S) -> tuple[i
                 done, status = os.waitpid(child, os.WNOHANG)
                 time.sleep(0.02)
         finally:
-            # Whatever it has started, too; and when this process is told to stop.
+            # Also ends all processes that the child has started, even if this process is asked to stop.
             with suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)
             if not done:
@@ -60,7 +60,7 @@ def failed_in(said: str) -> list[str]:
 
 
 def digest_of(paths: list[Path]) -> str:
-    """Return a name for the content of files."""
+    """Return a digest of the content of files."""
     whole = hashlib.sha256()
     for path in sorted(paths):
         whole.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")

@@ -1,9 +1,9 @@
-"""What can be changed in the kernel's headers, and the extension modules with the change compiled in.
+"""The possible changes in the kernel's headers, and extension modules that are compiled with a change.
 
-Of the fitter and the full fit one build for plain numbers is compiled, with little optimisation; it stands
-for those of all instruction sets, which differ in speed. Of the fitter's two sets of forms the improved one
-is compiled, the other stays as installed. What compiles to the same machine code is no change, and what does
-not compile no mutant.
+The fitter and the full fit are compiled once, for plain numbers and with little optimisation. This build
+replaces those of all instruction sets, which differ only in speed. Of the fitter's two sets of forms only the
+improved one is compiled; the other stays as installed. A change that compiles to the same machine code does
+not count, nor does one that does not compile.
 """
 
 import re
@@ -36,7 +36,7 @@ LEFT_OUT = {
         "bindings/result_memory.hpp",
     ),
 }
-# These are for several tracks at a time alone.
+# These headers are only for several tracks at a time.
 _LANES = {"numbers/lanes.hpp", "fit/tile.hpp", "fit/magnet_lanes.hpp"}
 _COMPILER = (
     *("g++", "-std=c++17", "-O1", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-psabi"),
@@ -47,7 +47,7 @@ _SWAPS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
     "&&": "||", "||": "&&", "&": "|", "|": "&",
 }  # fmt: skip
-# Operators stand between blanks, brackets of templates do not; numbers are no parts of names.
+# Operators stand between blanks, unlike the brackets of templates. Digits within names are not numbers.
 _OPERATOR = re.compile(r"(?<= )(\+=|-=|\*=|/=|<=|>=|==|!=|&&|\|\||[-+*/<>&|])(?= )")
 _NUMBER = re.compile(r"(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?f?|\d+)(?![\w.])")
 _LEFT_LINE = re.compile(
@@ -56,7 +56,7 @@ _LEFT_LINE = re.compile(
 
 
 def _code(line: str) -> str:
-    """Blank out comments and texts, so that places stay."""
+    """Replace comments and strings by blanks, so that positions stay the same."""
     without = re.sub(r'"[^"]*"', lambda text: " " * len(text[0]), line)
     return re.sub(r"//.*", lambda text: " " * len(text[0]), without)
 
@@ -77,7 +77,7 @@ def _changes(line: str) -> list[tuple[int, int, str]]:
 
 
 def _found(header: str) -> list[tuple[Mutant, int, str]]:
-    """Return the mutants of a header, and of each the line's index and what stands there then."""
+    """Return the mutants of a header, each with the index of its line and the changed line."""
     places = []
     for index, line in enumerate((KERNEL / header).read_text().splitlines()):
         for begin, end, after in _changes(line):
@@ -97,7 +97,7 @@ def header_mutants() -> list[Mutant]:
 
 @dataclass(frozen=True)
 class Part:
-    """A file of an extension module that is compiled anew where a header that it includes has changed."""
+    """A source file of an extension module; it is compiled again if a header that it includes has changed."""
 
     module: str
     source: str
@@ -125,7 +125,7 @@ def _parts(lanes: bool) -> tuple[Part, ...]:
     )
 
 
-# The builds for instruction sets, which the plain one stands for.
+# The builds for instruction sets, which the plain build replaces.
 _STANDS_FOR = {
     "_fitter": "_ZN5parkf6kalman8improved8build_{}E=_ZN5parkf6kalman8improved11build_plainE",
     "_full_fit": "_ZN5parkf8full_fit8build_{}E=_ZN5parkf8full_fit11build_plainE",
@@ -134,11 +134,11 @@ _STANDS_FOR = {
 
 
 class NoMutantError(Exception):
-    """A change that the compiler refuses, or that makes no difference to the machine code."""
+    """The compiler refuses a change, or the change does not alter the machine code."""
 
 
 class Extensions:
-    """Compiles extension modules with a changed header, in a folder that keeps what does not change."""
+    """Compiles extension modules with a changed header, in a folder that keeps the unchanged parts."""
 
     def __init__(self, folder: Path) -> None:
         import nanobind
@@ -263,6 +263,6 @@ class SubstituteExtensions(MetaPathFinder):
         self._paths = {f"parkf.{module}": path for module, path in paths.items()}
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        """Claim them."""
+        """Return the spec of a replaced module; None for any other."""
         found = self._paths.get(fullname)
         return None if found is None else spec_from_file_location(fullname, found)

@@ -1,4 +1,4 @@
-"""Who notices a change."""
+"""Finds the test that notices a change."""
 
 import importlib
 import json
@@ -17,15 +17,16 @@ from tools.mutants.mutant import ROOT, Mutant
 from tools.mutants.reach import Reach, Tracer
 from tools.mutants.session import Failures, pytest_main, run_items, with_tests
 
-# Formulas and generated code are compiled into the kernel. Held against one compiled from other formulas,
-# every change would be noticed for the wrong reason: it is compiled from what they become.
+# Formulas and generated code are compiled into the kernel. If a change were compared with a kernel that was
+# compiled from the old formulas, every change would be noticed, for the wrong reason. The kernel is therefore
+# compiled from the changed ones.
 _COMPILED_IN = {"model/steps", "model/codegen"}
 _SINGLE_STEP_TESTS = ("tests/model/codegen/test_kernel_steps.py", "tests/fit/test_magnet.py")
-# Tests of an area are in the folder of its name, but for these.
+# The tests of an area are in the folder of its name, except for these areas.
 _TESTS = {"model/codegen": "model/steps", "io/fingerprints": "io"}
-# Processor time of the tests of a mutant, s, as measured without it; a survivor costs all of it.
+# Processor time for the tests of one mutant, s, measured without the mutant. A survivor uses all of it.
 TESTS_S = 20.0
-# Tests of what an extension module does; not those that compile the headers themselves.
+# Tests of what each extension module does, without those that compile the headers themselves.
 KERNEL_TESTS = {
     "_fitter": (
         "tests/model/codegen/test_kernel_steps.py",
@@ -49,7 +50,7 @@ Verdict = Callable[[str, Mutant, str], None]
 
 
 def _enough(tests: list[str], seconds: dict[str, float]) -> list[str]:
-    """Return the quickest of tests, as many as there is time for."""
+    """Return the quickest tests, as many as the time allows."""
     chosen, spent = [], 0.0
     for test in sorted(tests, key=lambda test: seconds[test]):
         spent += seconds[test]
@@ -60,7 +61,7 @@ def _enough(tests: list[str], seconds: dict[str, float]) -> list[str]:
 
 
 def _killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str], folder: Path) -> str:
-    """Return the test that fails with something else imported; empty where none does."""
+    """Return the test that fails if the finders import changed modules, or an empty string."""
     if not tests:
         return ""
 
@@ -73,7 +74,7 @@ def _killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str], folde
         return ""
     if code < 0:
         return f"no end within {PROCESSOR_S} s, or a crash: signal {-code}"
-    # A case of a test that is named after what has changed may be gone: 4 and 5.
+    # A test case whose name contains the changed number may no longer exist: exit codes 4 and 5.
     if code not in (1, 2, 3, 4, 5):
         raise SystemExit(f"tests could not be run:\n{said}")
     return [*failed_in(said), *said.strip().splitlines()[-1:], f"exit code {code}"][0]
@@ -105,10 +106,10 @@ def _expect_nothing(by: str, mutant: Mutant) -> None:
 
 
 class ModuleJudge:
-    """Of changes in Python modules.
+    """Judges changes in Python modules.
 
-    What changes the inside of a function is judged by processes forked from one that has collected all tests.
-    A change that importing would notice needs a process that has not imported the package.
+    A change inside a function is judged in processes that are forked from one that has collected all tests.
+    A change that affects importing needs a process that has not imported the package.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ class ModuleJudge:
         self._checked: set[str] = set()
 
     def judge(self, area: str, mutants: list[Mutant], verdict: Verdict, late: Path) -> None:
-        """Judge what can be judged in a process that has collected the tests; leave the rest to `late`.
+        """Judge the mutants that a process with collected tests can judge; write the rest to `late`.
 
         Parameters
         ----------
@@ -131,7 +132,7 @@ class ModuleJudge:
         mutants : list of Mutant
         verdict : function of area, mutant, and the test that notices
         late : Path
-            Takes what is left: places in `mutants`, and the tests to run.
+            File for the rest: positions in `mutants`, and the tests to run.
         """
         tracer = Tracer()
 
@@ -159,7 +160,7 @@ class ModuleJudge:
         with_tests(work, _TESTS.get(area, area), self._folder, slow=self._patient)
 
     def killer(self, area: str, mutant: Mutant, tests: list[str]) -> str:
-        """Return the test that notices a change in what is imported; empty where none does."""
+        """Return the test that notices a change that affects importing, or an empty string."""
         if area not in self._checked:
             _expect_nothing(_killer(lambda: [Substitute(mutant.file)], tests, self._folder), mutant)
             self._checked.add(area)
@@ -174,7 +175,7 @@ class ModuleJudge:
 
         def generate() -> int:
             sys.meta_path.insert(0, Substitute(mutant.file, mutant))
-            # Formulas of published layouts have been compiled before: the changed ones are.
+            # Formulas of published layouts are already compiled, so only the changed ones are compiled here.
             sys.argv = ["parkf.model.codegen", str(self._folder / "no layouts"), str(generated)]
             importlib.import_module("parkf.model.codegen.__main__").main()
             return 0
@@ -222,7 +223,7 @@ class _Stopwatch:
 
 
 class KernelJudge:
-    """Of changes in the kernel's headers."""
+    """Judges changes in the kernel's headers."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -230,7 +231,7 @@ class KernelJudge:
         self._seconds: dict[str, dict[str, float]] = {}
 
     def killer(self, mutant: Mutant) -> str:
-        """Return the test that notices; empty where none does."""
+        """Return the test that notices the change, or an empty string."""
         self._extensions = self._extensions or Extensions(self._folder)
         header = mutant.file.removeprefix("kernel/")
         changed = self._extensions.with_change(mutant)

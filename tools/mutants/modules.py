@@ -1,4 +1,4 @@
-"""What can be changed in a Python module, and the module with the change in place of the one on disk."""
+"""The possible changes in a Python module, and the import of a changed module instead of the one on disk."""
 
 import ast
 import copy
@@ -27,7 +27,7 @@ _SWAPS: dict[type, tuple[type, ...]] = {
 
 
 class _Finder(ast.NodeVisitor):
-    """Finds all that can be changed in a module, in a fixed order, and where."""
+    """Finds all possible changes in a module and their positions, in a fixed order."""
 
     def __init__(self) -> None:
         self.found: list[tuple[ast.AST, list[ast.AST], str]] = []
@@ -44,7 +44,7 @@ class _Finder(ast.NodeVisitor):
         """Leave assertions alone."""
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Leave messages alone. Conditions that lead to them are changed."""
+        """Leave messages alone; only the conditions that lead to them are changed."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Leave texts alone."""
@@ -140,10 +140,10 @@ def _mutated(mutant: Mutant) -> ast.Module:
 
 
 def change_in_place(mutant: Mutant) -> None:
-    """Change the code of the functions of a module that is imported already, wherever they are known by now.
+    """Change the code of an imported module's functions, wherever they are referenced by now.
 
-    What importing has computed stays: for changes in functions that importing does not call. A module that no
-    test has imported yet is changed when one does.
+    Values that importing has computed stay, so this is for changes in functions that importing does not call.
+    A module that has not been imported yet is changed when a test imports it.
     """
     substitute = Substitute(mutant.file, mutant)
     if substitute.name not in sys.modules:
@@ -169,7 +169,7 @@ class Substitute(MetaPathFinder, SourceFileLoader):
     Parameters
     ----------
     file : str
-        The module's, from the folder of sources.
+        Path of the module, relative to the folder of sources.
     mutant : Mutant, optional
         The change; by default none.
     """
@@ -181,7 +181,7 @@ class Substitute(MetaPathFinder, SourceFileLoader):
         self._code = compile(tree, self.path, "exec")
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        """Claim the one module."""
+        """Return the spec of the changed module; None for any other."""
         if fullname != self.name:
             return None
         places = [str(Path(self.path).parent)] if self.path.endswith("__init__.py") else None

@@ -10,18 +10,18 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Mutant:
-    """An operator or number, and what stands there instead.
+    """An operator or number, and its replacement.
 
     Attributes
     ----------
     file : str
-        From the folder of sources.
+        Path relative to the folder of sources.
     within : str
-        The function or class that it is in; empty outside of all.
+        The function or class that contains it; empty at the top of a module.
     line : int
     before, after : str
     nth : int
-        Of those that are alike in all of this but the line.
+        Number among the mutants that are the same in all of this except the line.
     """
 
     file: str
@@ -38,7 +38,7 @@ class Mutant:
 
 
 def numbered(mutants: Iterable[Mutant]) -> list[Mutant]:
-    """Count those that are alike."""
+    """Assign numbers to mutants that are otherwise the same."""
     seen: Counter[str] = Counter()
     result = []
     for mutant in mutants:

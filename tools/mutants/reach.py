@@ -16,14 +16,14 @@ from tools.mutants.modules import SOURCE
 from tools.mutants.mutant import ROOT
 from tools.mutants.session import run_items
 
-# So often a function is followed line by line in a test.
+# The number of calls for which a function is traced line by line in a test.
 MOST_CALLS = 200
-# s of a file's tests, while they are followed.
+# Time limit for the tests of a file while they are traced, s.
 _FILE_S = 1800
 
 
 class Tracer:
-    """A plugin of pytest."""
+    """A plugin of pytest that traces the lines that tests reach."""
 
     def __init__(self) -> None:
         self.lines: dict[str, list[str]] = {}
@@ -33,14 +33,14 @@ class Tracer:
         self._root = str(SOURCE) + os.sep
 
     def begin(self) -> None:
-        """Follow what is run from now on."""
+        """Begin to trace."""
         self._here: set[tuple[str, int]] = set()
         self._calls: Counter[Any] = Counter()
         threading.settrace(self._trace)
         sys.settrace(self._trace)
 
     def end(self) -> list[str]:
-        """Return the lines reached since."""
+        """Stop tracing, and return the lines that were reached."""
         sys.settrace(None)
         threading.settrace(None)  # type: ignore[arg-type]
         return sorted(self._named(self._here))
@@ -50,7 +50,7 @@ class Tracer:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
-        """Keep apart what setting up a fixture reaches: it happens once, for all tests that use it."""
+        """Record separately what a fixture's set-up reaches: it runs once for all tests that use it."""
         before, calls = self._here, self._calls
         self._here, self._calls = set(), Counter()
         try:
@@ -70,7 +70,7 @@ class Tracer:
         self.begin()
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """Keep what it has reached."""
+        """Record the lines that the test has reached."""
         self.lines[nodeid] = self.end()
         self.seconds[nodeid] = time.process_time() - self.seconds[nodeid]
 
@@ -90,12 +90,12 @@ class Tracer:
 
 
 class Reach:
-    """What all tests reach.
+    """The lines that all tests reach.
 
     Parameters
     ----------
     folder : Path
-        Keeps what the tests of a file reach, as long as that file and all that they reach stay as they are.
+        Folder that stores what the tests of a file reach, until that file or the reached code changes.
     items : list of pytest items
         All tests.
     imported : list of str
@@ -113,7 +113,7 @@ class Reach:
             name = "-".join(path.relative_to(ROOT).with_suffix("").parts)
             kept = folder / f"{name}-{digest_of([path, Path(__file__)])}.json"
             found = json.loads(kept.read_text()) if kept.exists() else {}
-            # Slow tests may have been left out before, or may be now.
+            # Slow tests may be left out now, or may have been left out before.
             names = {item.nodeid for item in there}
             known = found and names <= found["seconds"].keys()
             if not known or found["sources"] != _sources(found["lines"]):
@@ -121,7 +121,7 @@ class Reach:
                 found = json.loads(kept.read_text())
             for case in sorted(names & found["lines"].keys()):
                 lines = found["lines"][case]
-                # Cases may be named after what is changed: a test is run with all of its cases.
+                # The names of cases may contain a changed number, so a test runs with all of its cases.
                 test = case.split("[")[0]
                 self.seconds[test] = self.seconds.get(test, 0.0) + found["seconds"][case]
                 for line in lines:
@@ -130,8 +130,9 @@ class Reach:
     def of(self, mutant_file: str, line: int) -> list[str]:
         """Return the tests to run for a line, the quickest first.
 
-        Those that reach it. What importing reaches, a formula or a number of a module, can make a difference
-        to all that reach the module; to all tests of the area where none reaches anything else in it.
+        These are the tests that reach the line. A line that importing reaches, such as a formula or a number
+        of a module, can affect all tests that reach the module. If no test reaches anything else in the
+        module, it can affect all tests of the area.
         """
         where = f"{mutant_file}:{line}"
         tests = set(self.tests.get(where, ()))
@@ -158,7 +159,7 @@ def _follow(items: list[Any], kept: Path) -> None:
         tracer = Tracer()
         items[0].config.pluginmanager.register(tracer)
         run_items(items)
-        # What fails without a change tells nothing of one.
+        # Tests that fail without a change cannot reveal one.
         lines = {
             item.nodeid: sorted({*tracer.lines[item.nodeid], *_of(item.fixturenames, tracer.of_fixtures)})
             for item in items

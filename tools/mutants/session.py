@@ -7,8 +7,8 @@ from typing import Any
 
 from tools.mutants.mutant import ROOT
 
-# Without those that compile, start processes, or compare with what was compiled or published: these notice
-# any change of a formula, and not that it is wrong.
+# Tests that compile, start processes, or compare with compiled or published results are left out: they notice
+# any change of a formula, whether it is wrong or not.
 LEFT_OUT = ("sanitizer", "gpu.py", "kernel", "fuzz", "memory", "commands", "frozen")
 
 
@@ -23,7 +23,7 @@ def pytest_main(arguments: list[str], plugins: list[Any], folder: Path) -> int:
 
 
 def run_items(items: list[Any], stop: Callable[[], bool] = lambda: False) -> None:
-    """Run collected tests, until one says to stop."""
+    """Run collected tests until `stop` returns true."""
     for item, following in zip(items, [*items[1:], None], strict=True):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if stop():
@@ -43,13 +43,13 @@ class Failures:
 
 
 class _Instead:
-    """A plugin of pytest: does something else than running the tests."""
+    """A plugin of pytest that does other work instead of running the tests."""
 
     def __init__(self, work: Callable[[list[Any]], None]) -> None:
         self._work = work
 
     def pytest_runtestloop(self, session: Any) -> bool:
-        """Do it."""
+        """Do the work."""
         self._work(session.items)
         return True
 
@@ -63,6 +63,6 @@ def with_tests(work: Callable[[list[Any]], None], area: str, folder: Path, *, sl
     )
     marked = [] if slow else ["-m", "not slow"]
     code = pytest_main([*marked, *map(str, files)], [_Instead(work)], folder)
-    # 5: none was run, here.
+    # Exit code 5 means that no test was run, as is the case here.
     if code not in (0, 5):
         raise SystemExit(f"tests cannot be collected: pytest ends with {code}")
