@@ -1,8 +1,8 @@
-"""The Parameterised Kalman Filter: track candidates in, fitted tracks at the beam line out.
+"""The Parameterised Kalman Filter: it fits track candidates, and returns tracks at the beam line.
 
 The same C++ runs on CPU and GPU, in float32 and float64. :mod:`parkf.fit.reference` has the fits that it is
-measured against, :mod:`parkf.fit.consumer` the C++ header for fitters elsewhere, :mod:`parkf.fit.truth`
-joins fitted tracks with the particles that they belong to.
+compared with. :mod:`parkf.fit.consumer` has the C++ header for other programs. :mod:`parkf.fit.truth` joins
+fitted tracks with the particles that they belong to.
 """
 
 from parkf.fit.fitted import (

@@ -31,8 +31,8 @@ class Candidates:
     ut: tuple[
         NDArray[Any], ...
     ]  # 4 arrays (n, 4): x at y = 0, z, dx/dy, σ of each layer, mm; NaN without a hit
-    scifi: tuple[NDArray[Any], ...]  # 4 arrays (n, 12): the same of SciFi, and z is at y = 0
-    nulls: NDArray[np.bool_] | None = None  # (n,): which had a null among their hits, if any; it is NaN here
+    scifi: tuple[NDArray[Any], ...]  # 4 arrays (n, 12): the same for SciFi, with z at y = 0
+    nulls: NDArray[np.bool_] | None = None  # (n,): which have a null in a hit, here NaN; None if none has
 
     @property
     def count(self) -> int:
@@ -40,7 +40,7 @@ class Candidates:
         return len(self.qop)
 
     def rows(self, index: NDArray[Any] | slice) -> "Candidates":
-        """Select some of the candidates: copies by their numbers, views by a slice."""
+        """Select some of the candidates. An array of numbers leads to copies, a slice to views."""
         return Candidates(
             polarity=self.polarity[index],
             qop=self.qop[index],
@@ -60,9 +60,9 @@ def as_candidates(rows: pa.Table | pa.RecordBatch | Candidates, precision: DType
 def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candidates:
     """Read candidates from rows of the table ``candidates``, for a fit in float32 or float64.
 
-    In float32, hits of a record batch or of a table in one chunk are not copied. A column that is missing,
-    has another type or nulls, or a polarity that is neither +1 nor -1, raises a ParkfError; a null among the
-    numbers of a hit sets a bit in the status of its track instead.
+    In float32, hits of a record batch or of a table in one chunk are not copied. A ParkfError is raised if a
+    column is missing, has another type or has nulls, or if a polarity is neither +1 nor -1. A null among the
+    numbers of a hit raises no error, but sets a bit in the status of its track.
     """
     columns = {name: _column(table, name, kind) for name, kind in MEASURED.columns}
     arrays = {name: numbers(column) for name, column in columns.items()}
@@ -70,11 +70,11 @@ def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candid
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Candidates:
-    """Read candidates from arrays by the names of the table ``candidates``; hits as (n, slots).
+    """Read candidates from arrays, which have the names in the table ``candidates``; hits are (n, slots).
 
-    C-contiguous arrays of the precision are not copied. Numbers may be rounded to the precision, and are not
-    changed otherwise. An array that is missing or that has another shape or no plain numbers, a number of
-    hits that is no whole number, or a polarity that is neither +1 nor -1, raises a ParkfError.
+    C-contiguous arrays in the precision are not copied. Numbers may be rounded to the precision; otherwise
+    they stay the same. A ParkfError is raised if an array is missing, has another shape or has no plain
+    numbers, if a number of hits is not a whole number, or if a polarity is neither +1 nor -1.
     """
     for name in (*_SCALARS, *VELO, *UT, *SCIFI):
         if name not in arrays:
@@ -99,7 +99,7 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Can
 
 
 def _check_numbers(values: NDArray[Any], name: str, target: np.dtype[Any]) -> None:
-    """Refuse values that are no plain numbers, or that a number of the target's kind cannot hold."""
+    """Refuse values that are no plain numbers, or that the target type cannot represent."""
     if values.dtype.kind not in "iuf":
         raise ParkfError(f"candidates: '{name}' has type {values.dtype}, expected numbers")
     if np.ma.is_masked(values):
@@ -147,7 +147,7 @@ def _column(table: pa.Table | pa.RecordBatch, name: str, kind: pa.DataType) -> p
 
 
 def _nulls(columns: Iterable[pa.Array]) -> NDArray[np.bool_] | None:
-    """Which rows have a null in a list, (n,); None where none has."""
+    """Return which rows have a null in a list, (n,), or None if no row has one."""
     found = [
         numbers(items.is_null()).reshape(len(column), -1).any(axis=1)
         for column in columns

@@ -13,8 +13,8 @@ from parkf.fit.source import kernel_of
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
-# Where :func:`trace` follows a track: at a layer before its hit is used, and ``back`` at the last VELO hit
-# with the final q/p and covariance.
+# Points at which :func:`trace` records a track. At a layer, the state is the one before its hit is used.
+# ``back`` is at the last VELO hit, with the final q/p and covariance.
 POINTS = (
     *("V_end", "UT0", "UT1", "UT2", "UT3", "UT_end", "UTT_in", "UTT_out"),
     *(f"T{layer}" for layer in range(12)),
@@ -35,8 +35,8 @@ def fit(
     """Fit a batch in the precision of its arrays, as described at :func:`parkf.fit.fit`.
 
     Without `smoother`, it is fitted in the trigger's arithmetic. `build` is one of
-    ``_fitter.builds()``, by default the fastest for this machine; `threads` are as many as cores by default.
-    The result does not depend on the number of threads.
+    ``_fitter.builds()``, by default the fastest for this machine. `threads` is by default the number of
+    cores; the result does not depend on it.
     """
     numbers, integers = _fitter.fit(
         *_arguments(parameters, tracks, threads, build),
@@ -50,7 +50,7 @@ def fit(
 def fit_features(
     parameters: ParameterSet, tracks: Candidates, *, threads: int | None
 ) -> tuple[Fitted, NDArray[Any]]:
-    """Fit a batch by the smoother; (17, n) float are :data:`parkf.params.ghost_score.FEATURES`."""
+    """Fit a batch by the smoother; also return :data:`parkf.params.ghost_score.FEATURES`, (17, n) float."""
     numbers, integers = _fitter.fit(
         *_arguments(parameters, tracks, threads, ""), smoother=True, score=np.empty(0, np.float32)
     )
@@ -60,9 +60,9 @@ def fit_features(
 def interval(
     parameters: ParameterSet, tracks: Candidates, *, threads: int | None, build: str = ""
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Search for the hit of each candidate that agrees least with its others.
+    """Find the hit of each candidate that agrees least with the candidate's other hits.
 
-    Returns u² of the hit, (1, n), and its VELO slot, 26 + UT layer or 30 + SciFi layer, (1, n).
+    Return u² of the hit, (1, n), and its VELO slot, 26 + UT layer or 30 + SciFi layer, (1, n).
     """
     return _fitter.interval(*_arguments(parameters, tracks, threads, build))
 
@@ -75,10 +75,11 @@ def fit_and_search(
     threads: int | None,
     build: str = "",
 ) -> tuple[Fitted, NDArray[Any], NDArray[np.int32]]:
-    """Fit a batch in the trigger's arithmetic without some hits, and search for the worst of the others.
+    """Fit a batch in the trigger's arithmetic without some hits, and find the worst of the other hits.
 
-    `removed`, (n,), has bit s for VELO slot s, 26 + l for UT layer l, 30 + l for SciFi layer l. Returns the
-    fits, and χ² and slot (the number of its bit) of each candidate's worst hit, (n,); 0 and -1 without one.
+    `removed`, (n,), has bit s for VELO slot s, bit 26 + l for UT layer l, and bit 30 + l for SciFi layer l.
+    Return the fits, and for each candidate's worst hit its χ² and its slot, (n,) each. The slot is the number
+    of the bit. χ² is 0 and the slot is -1 if there is no such hit.
     """
     velo, strips = removed & ((1 << VELO_SLOTS) - 1), removed >> VELO_SLOTS
     numbers, integers = _fitter.fit_and_search(
@@ -98,21 +99,21 @@ def fit_with_rich(
     threads: int | None,
     build: str = "",
 ) -> tuple[Fitted, NDArray[Any]]:
-    """Fit a batch by the smoother; (56, n) float are the states at the RICH planes.
+    """Fit a batch by the smoother; also return the states at the RICH planes, (56, n) float.
 
-    For each plane they are x, y, tx, ty and the lower triangle of their covariance. `rich` are the set's
-    constants of the steps there, (66,).
+    For each plane they are x, y, tx, ty and the lower triangle of their covariance. `rich`, (66,), are the
+    set's constants for the steps to these planes.
     """
     numbers, integers = _fitter.fit(*_arguments(parameters, tracks, threads, build), smoother=True, rich=rich)
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
 
 def trace(parameters: ParameterSet, tracks: Candidates) -> tuple[NDArray[Any], Fitted]:
-    """Fit candidates in the trigger's arithmetic, one after the other, and follow each.
+    """Fit candidates in the trigger's arithmetic, one after the other, and record each of them on its way.
 
-    This is for comparisons with the trigger's own code. The numbers (n, 22, 21) are x, y (mm), tx, ty and q/p
-    (1/MeV) at each of ``POINTS``, the lower triangle of their covariance row by row, and z (mm). The fits are
-    those of :func:`fit` without `smoother`. The set must be one of production's forms.
+    This is for comparisons with the trigger's own code. The numbers (n, 22, 21) are, at each of ``POINTS``,
+    x, y (mm), tx, ty and q/p (1/MeV), the lower triangle of their covariance row by row, and z (mm). The fits
+    are the same as from :func:`fit` without `smoother`. The set must have production's forms.
     """
     points, numbers, integers = _fitter.trace_trigger(*_arguments(parameters, tracks, 1, ""))
     return points, Fitted.from_kernel(numbers, integers)
@@ -121,7 +122,7 @@ def trace(parameters: ParameterSet, tracks: Candidates) -> tuple[NDArray[Any], F
 def _arguments(
     parameters: ParameterSet, tracks: Candidates, threads: int | None, build: str
 ) -> tuple[Any, ...]:
-    """Return what all functions of the compiled fitter begin with: the set, the candidates, how to run."""
+    """Return the first arguments of all functions of the compiled fitter: set, candidates, and how to run."""
     constants = parameters.manifest.constants
     return (
         parameters.constant,

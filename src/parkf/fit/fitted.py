@@ -21,10 +21,10 @@ NUMBERS = (
     *("chi2_velo", "chi2_ut", "chi2_scifi"),
 )
 INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
-# Additional rows of a robust fit. χ² and ndof are those of the plain fit: cuts on ghosts need these, because
-# the treatment makes ghosts fit well too; the other ndof do not change. `treated` has bits of `TREATED`.
-# `scattered` is the layer at the end of the step whose noise was enlarged, 26 + UT layer or 30 + SciFi layer
-# (30 is the magnet); -1 where none was.
+# Additional rows of a robust fit. χ² and ndof here are those of the plain fit. Cuts on ghosts need them,
+# because the treatment makes ghosts fit well, too. Other ndof than the UT's do not change. `treated` has bits
+# of `TREATED`. `scattered` is the layer at the end of the step whose noise was enlarged, 26 + UT layer or 30
+# + SciFi layer (30 is the magnet); it is -1 if no noise was enlarged.
 NUMBERS_BEFORE = ("chi2_velo_before", "chi2_ut_before", "chi2_scifi_before")
 INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
 
@@ -32,7 +32,7 @@ INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
 STATUS: Mapping[int, str] = {bit: meaning for bit, _, meaning in _fitter.status}
 STATUS_BITS: Mapping[str, int] = {name: bit for bit, name, _ in _fitter.status}
 
-# Bits of `treated`: how a robust fit treated a track; 0 is the plain fit.
+# Bits of `treated` describe how a robust fit treated a track; 0 is the plain fit.
 TREATED: Mapping[int, str] = {
     1: "its UT hits were taken out",
     2: "the noise of the step that scattered hardest was enlarged",
@@ -54,7 +54,7 @@ def status_names(status: int) -> list[str]:
     return [name for name, bit in STATUS_BITS.items() if status & bit]
 
 
-# Prefix of the keys in a fitted file's metadata under which the fingerprints of the parameter set are.
+# Prefix of the keys, in a fitted file's metadata, of the fingerprints of the parameter set.
 _SET = "parkf.set."
 
 
@@ -71,7 +71,7 @@ def fitted_with(path: Path) -> dict[str, str] | None:
 
 
 def common_set(paths: Iterable[Path]) -> dict[str, str] | None:
-    """Return the fingerprints of the set that all of these files were fitted with; None without any set."""
+    """Return the fingerprints of the set that all these files were fitted with, or None without any set."""
     sets = [(path, found) for path in paths if (found := fitted_with(path))]
     for path, found in sets:
         if found != sets[0][1]:
@@ -85,13 +85,13 @@ def common_set(paths: Iterable[Path]) -> dict[str, str] | None:
 class Fitted:
     """Tracks at their closest approach to the beam line; every attribute is (n,).
 
-    z, x, y in mm, tx, ty in rad, qop at production in 1/MeV in the precision of the fit; the covariance's
-    elements xx, xtx, txtx, yy, yty, tyty, qopqop; χ² and ndof of the VELO, UT and SciFi hits, at the q/p of
-    all of them together; status (0: good, else a sum of the bits in :data:`STATUS`). The start from two hits
-    reduces the VELO's ndof by four; q/p reduces SciFi's by one, or the UT's without a SciFi hit. The full fit
-    counts in the order of its filter: q/p reduces the UT's, if it has hits. A robust fit has ``before``, the
-    rows `NUMBERS_BEFORE` and `INTEGERS_BEFORE` by name; ``scores``, if requested, are log odds that a track
-    is genuine, (n,) by name.
+    z, x, y are in mm, tx, ty in rad, and qop at production in 1/MeV, in the precision of the fit. The
+    elements of the covariance are xx, xtx, txtx, yy, yty, tyty, qopqop. χ² and ndof of the VELO, UT and SciFi
+    hits are at the q/p from all hits together. The status is 0 for a good fit, else a sum of the bits in
+    :data:`STATUS`. The start from two hits reduces the VELO's ndof by four. q/p reduces SciFi's ndof by one,
+    or the UT's if there is no SciFi hit. The full fit counts in the order of its filter, so q/p reduces the
+    UT's ndof if there are UT hits. A robust fit has ``before``, the rows `NUMBERS_BEFORE` and
+    `INTEGERS_BEFORE` by name. ``scores``, if requested, are log odds that a track is genuine, (n,) by name.
     """
 
     z: NDArray[Any]
@@ -131,7 +131,8 @@ class Fitted:
     def from_kernel(cls, numbers: NDArray[Any], integers: NDArray[np.int32]) -> "Fitted":
         """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied.
 
-        Those of a robust fit are (19, n) and (7, n), and fill ``before``, too; two more rows are ``scores``.
+        The arrays of a robust fit are (19, n) and (7, n); their last rows become ``before``. If there are two
+        more rows of numbers, they become ``scores``.
         """
         count, whole = len(NUMBERS), len(INTEGERS)
         named = dict(zip(NUMBERS, numbers[:count], strict=True))
@@ -146,14 +147,14 @@ class Fitted:
         return cls(**named, before=before, scores=scores)
 
     def flagged(self, rows: NDArray[np.bool_] | None, name: str) -> "Fitted":
-        """Return the same tracks with one more bit of the status set in these rows, (n,)."""
+        """Return the same tracks, with the bit `name` of the status set where `rows` (n,) is true."""
         if rows is None:
             return self
         bit = np.int32(STATUS_BITS[name])
         return replace(self, status=self.status | np.where(rows, bit, np.int32(0)))
 
     def to_arrow(self, event: pa.Array, candidate: pa.Array) -> pa.RecordBatch:
-        """Rows of the table ``fitted`` for the candidates of these numbers; float32 is not copied."""
+        """Return rows of the table ``fitted`` for candidates with these numbers; float32 is not copied."""
         columns = {"event": event, "candidate": candidate}
         kinds = dict(FITTED.columns)
         columns |= {name: column(getattr(self, name), kinds[name]) for name in (*NUMBERS, *INTEGERS)}

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import Geometry
 
-# Number of candidates read, fitted and written at a time: 5 MB of float32. It is one row group, so that no
-# second one has to be decoded.
+# Number of candidates read, fitted and written at a time: 5 MB of float32. This is one row group, so that
+# only one group has to be decoded for a batch.
 BATCH = MEASURED.rows_in_group
 
 # Fitted tracks, and the additional columns that were requested, by name.
@@ -59,23 +59,24 @@ def fit(
 ) -> Fitted:
     """Fit a batch of candidates.
 
-    Candidates are rows of the table ``candidates``, or a batch in the kernel's layout, which has its own
-    precision. The tracks, one for each candidate, are in arrays of NumPy, or of CuPy if the candidates' are.
-    A wrong option or column, other formulas than this kernel's, or a missing GPU raise a ParkfError.
+    Candidates are rows of the table ``candidates``, or a batch in the kernel's layout, which is fitted in the
+    precision of its arrays. The result has one track for each candidate. Its arrays are of NumPy, or of CuPy
+    if the candidates' arrays are. A wrong option or column, a set with other formulas than the kernel's, or a
+    missing GPU raise a ParkfError.
 
-    The scheme ``smoother`` is one forward filter that smooths the state at the first VELO hit and evaluates
-    the bend at the q/p of the first SciFi hit. ``trigger`` is the arithmetic of LHCb's trigger, for sets of
-    production's forms. ``velo_only`` fits VELO hits alone, for comparison, in float64 and on processor cores
-    (:mod:`parkf.fit.reference.velo_only`). The back end ``gpu`` is the current GPU through CuPy
-    (:func:`parkf.fit.gpu.fit`). `threads` of the processor are as many as cores by default.
+    The scheme ``smoother`` is a single forward filter. It smooths the state at the first VELO hit, and
+    evaluates the bend at the q/p of the first SciFi hit. ``trigger`` is the arithmetic of LHCb's trigger, for
+    sets with production's forms. ``velo_only`` fits only VELO hits, for comparison, in float64 and on
+    processor cores (:mod:`parkf.fit.reference.velo_only`). The back end ``gpu`` is the current GPU through
+    CuPy (:func:`parkf.fit.gpu.fit`). `threads`, on the processor, is by default the number of cores.
 
     With `robust`, the smoother treats tracks that cause the tails of q/p. A track with χ²/ndof above 2 in the
-    UT is fitted again without UT hits; this fit is kept if χ² falls by more than 12 plus one for each
-    removed hit. If, by all other measurements, a step behind the VELO scattered by k² = k_x² + k_y² > 14,
-    its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is
-    fitted again. The treatment and the χ² before it are in ``before`` of the result.
+    UT is fitted again without UT hits. This fit is kept if χ² falls by more than 12 plus one for each removed
+    hit. All other measurements may show that a step behind the VELO scattered by k² = k_x² + k_y² > 14. Then
+    its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is fitted
+    again. The treatment and the χ² before it are in ``before`` of the result.
 
-    With `score`, the smoother on processor cores computes the ghost scores of the set, by the plain fit.
+    With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit.
     """
     options = (("scheme", scheme, Scheme), ("precision", precision, Precision), ("backend", backend, Backend))
     for name, given, kind in options:
@@ -121,8 +122,8 @@ def fit_file(
     """Fit a file of candidates with the set in a folder, batch by batch, and count good and failed fits.
 
     `candidates` is a Parquet table ``candidates``, whose truth (``particle`` and ``purity``) may be missing;
-    `fitted` is the table ``fitted`` to write. Hits that agree less with the others than the limit `outliers`
-    allows are removed in a second fit (:mod:`parkf.fit.outliers`), which adds the columns ``REMOVED_HITS``.
+    `fitted` is the table ``fitted`` to write. If a limit `outliers` is set, hits that disagree more with the
+    other hits are removed in a second fit (:mod:`parkf.fit.outliers`). It adds the columns ``REMOVED_HITS``.
     `rich_states` fits on processor cores and adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`).
     The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``.
     """
@@ -157,7 +158,7 @@ def fit_file(
             result, more["removed"] = fit_as_trigger(numbers, tracks, limit=outliers, threads=threads)
             return result.flagged(tracks.nulls, "null_number"), more
         result = fit_tracks(tracks)
-        # The scores are those of the fit with all hits, before outliers are removed below.
+        # The scores belong to the fit with all hits, before outliers are removed below.
         more |= {**(result.before or {}), **(result.scores or {})}
         if outliers is not None:
             if rich_states:

@@ -1,6 +1,6 @@
-"""The fit on a GPU through CuPy: the same headers as on processor cores, one track a thread.
+"""The fit on a GPU through CuPy: the same headers as on processor cores, with one track in each thread.
 
-Results of both agree to rounding, not byte for byte.
+The results of GPU and processor agree to rounding, but not byte for byte.
 """
 
 from collections import deque
@@ -18,12 +18,12 @@ from parkf.io.errors import ParkfError
 from parkf.io.option_types import Backend, BackendChoice
 from parkf.params.parameter_set import ParameterSet
 
-# One warp. Threads of a block wait for each other, and small blocks leave the least shared memory unused.
+# A block is one warp. Its threads wait for each other, and small blocks leave the least shared memory unused.
 THREADS_PER_BLOCK = 32
 # Multiplications and additions are fused, as in the processor's v3 and v4 builds; results agree to rounding.
 OPTIONS = ("--std=c++17", "--fmad=true", f"-DPARKF_THREADS={THREADS_PER_BLOCK}")
-# Number of tracks of host arrays that are copied together, 120 MB in float32. The next part is copied while
-# this one is fitted.
+# Number of tracks in host arrays that are copied to the GPU together, 120 MB in float32. The next part is
+# copied while this one is fitted.
 PART = 1 << 18
 _STREAMS = 2
 
@@ -31,10 +31,10 @@ _STREAMS = 2
 def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool, robust: bool = False) -> Fitted:
     """Fit a batch on the current GPU, in the precision of its arrays.
 
-    Candidates of CuPy arrays stay on the GPU, and so do the results, as CuPy arrays. The kernel reads rows of
-    hits in place; arrays with gaps, or that do not start at a multiple of 16 bytes, are copied first. NumPy
-    arrays are copied to the GPU in parts, by two streams in turn, and the results are copied back likewise.
-    Without CuPy or a GPU, it raises a ParkfError.
+    Candidates in CuPy arrays stay on the GPU, and the results are CuPy arrays. The kernel reads rows of hits
+    in place. Arrays that have gaps, or do not start at a multiple of 16 bytes, are copied first. NumPy arrays
+    are copied to the GPU in parts, by two streams in turn, and the results are copied back in the same way. A
+    ParkfError is raised without CuPy or a GPU.
     """
     cupy = _cupy()
     kernel = Kernel(cupy, parameters, tracks.qop.dtype, smoother=smoother, robust=robust)
@@ -64,7 +64,7 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool, robust:
 
 
 def choose_backend(choice: BackendChoice) -> tuple[Backend, str]:
-    """Choose what fits run on, and describe it: ``auto`` is the GPU if there is one, ``gpu`` requires one."""
+    """Choose the back end, and describe it: ``auto`` is the GPU if there is one, ``gpu`` requires one."""
     if choice == "cpu":
         return "cpu", "processor cores"
     try:
@@ -76,7 +76,7 @@ def choose_backend(choice: BackendChoice) -> tuple[Backend, str]:
 
 
 def device() -> str:
-    """Return the driver's name of the GPU that fits run on; ParkfError without CuPy or a GPU."""
+    """Return the driver's name of the GPU that fits run on; raise a ParkfError without CuPy or a GPU."""
     runtime = _cupy().cuda.runtime
     return runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
 
@@ -91,8 +91,8 @@ class Kernel:
         blob, forms = parameters.constant.tobytes(), kernel_of(parameters.manifest)
         device = cupy.cuda.Device().id
         module = _module(blob, forms, name, device)
-        # The second fits of single tracks are in a separate module, so that the plain fit need not wait for
-        # its compilation.
+        # The second fits of single tracks are in a separate module, so that the plain fit does not have to
+        # wait until this module is compiled.
         again = _module(blob, forms, name, device, "fit/robust.cu") if robust else None
         self._again = again and [again.get_function(f) for f in ("choose_robust", "fit_robust")]
         self.rows = len(NUMBERS), len(INTEGERS)
@@ -138,7 +138,7 @@ class Kernel:
 
 @lru_cache(maxsize=8)
 def _module(blob: bytes, forms: str, precision: str, device: int, file: str = "fit/fit.cu") -> Any:
-    """One compiled module for each constant blob: constant memory belongs to the module."""
+    """Compile a module for each constant blob, because constant memory belongs to the module."""
     cupy = _cupy()
     real = {"float32": "float", "float64": "double"}[precision]
     module = cupy.RawModule(code=flattened(forms, file), options=(*OPTIONS, f"-DPARKF_REAL={real}"))

@@ -1,8 +1,8 @@
-"""Removal of outliers: hits that agree least with the others of their candidate, on processor cores.
+"""Removal of outliers on processor cores: hits that agree least with the candidate's other hits.
 
-The smoother compares each hit with all others (:func:`without_outliers`). LHCb's trigger compares it with
+The smoother compares each hit with all other hits (:func:`without_outliers`). LHCb's trigger compares it with
 the hits before it, and keeps a removal if χ²/ndof falls (:func:`fit_as_trigger`). Both remove one hit of a
-candidate at a time, and up to three.
+candidate at a time, and at most three.
 """
 
 import dataclasses
@@ -47,11 +47,11 @@ def fit_as_trigger(
 ) -> tuple[Fitted, NDArray[np.int64]]:
     """Fit in the trigger's arithmetic, with its removal of outliers.
 
-    The χ² of a hit is that of its distance from the prediction by the hits before it. If the largest χ² of
-    a candidate is above the limit, the candidate is fitted again without that hit, and the new fit is kept if
-    χ²/ndof falls. Such a fit still steps to a VELO hit that is left out, and adds the scattering of the step.
-    Three VELO hits, three UT layers and nine SciFi layers stay. The set must be one of production's forms.
-    Returns the fits, and which hits they leave out, (n,), as :func:`without_outliers` does.
+    The χ² of a hit measures its distance from the prediction by the hits before it. If the largest χ² of a
+    candidate is above the limit, the candidate is fitted again without that hit. The new fit is kept if
+    χ²/ndof falls. The new fit still steps to a VELO hit that is left out, and adds the scattering of the
+    step. At least three VELO hits, three UT layers and nine SciFi layers stay. The set must have production's
+    forms. Return the fits, and which hits they leave out, (n,), in the same form as :func:`without_outliers`.
     """
     removed = np.zeros(tracks.count, dtype=np.int64)
     fitted, worst, slot = cpu.fit_and_search(parameters, tracks, removed, threads=threads)
@@ -74,7 +74,7 @@ def fit_as_trigger(
 def _replaced(
     fitted: Fitted, rows: NDArray[Any], by: Fitted, which: NDArray[Any] | slice = slice(None)
 ) -> Fitted:
-    """Replace the fits of these rows, or of `which` of them."""
+    """Replace the fits of `rows`, or only of the rows that `which` selects among them."""
     arrays = {}
     for name in (*NUMBERS, *INTEGERS):
         arrays[name] = getattr(fitted, name).copy()
@@ -90,14 +90,14 @@ def without_outliers(
     limit: float = OUTLIER,
     threads: int | None = None,
 ) -> tuple[Candidates, NDArray[np.int64]]:
-    """Remove outliers: hits further than `limit` from the prediction by all other hits of the candidate.
+    """Remove outliers: hits whose u² from the prediction by all other hits of the candidate is above `limit`.
 
-    A hit's u² is the squared distance of x (in the VELO, of x or y) over its variance, in a fit without the
-    hit: the decrease of χ² if it is removed. The worst hit of a candidate is removed if its u² is above the
-    limit; up to three are removed, one after the other. Three VELO hits stay. Candidates whose fit has a χ²
-    below limit + ½ndof are skipped: a hit above the limit would leave less than ½ndof for all their other
-    hits. Returns a batch without those hits, and which they were, (n,): bit s for VELO slot s of `tracks`,
-    26 + l for UT layer l, 30 + l for SciFi layer l.
+    u² is the squared distance in x (in the VELO, in x or y) over its variance, in a fit without the hit. This
+    is the decrease of χ² if the hit is removed. The worst hit of a candidate is removed if its u² is above
+    the limit. Up to three hits are removed, one after the other, but at least three VELO hits stay.
+    Candidates whose fit has a χ² below limit + ½ndof are skipped: a hit above the limit would leave less than
+    ½ndof for all their other hits. Return a batch without the outliers, and which hits they were, (n,): bit s
+    for VELO slot s of `tracks`, bit 26 + l for UT layer l, bit 30 + l for SciFi layer l.
     """
     rows, cleaned, which = _cleaned(parameters, tracks, fitted, limit, threads)
     whole, removed = tracks.rows(np.arange(tracks.count)), np.zeros(tracks.count, dtype=np.int64)

@@ -34,10 +34,10 @@ def fit_with_rich(
 ) -> tuple[Fitted, PlaneStates]:
     """Fit candidates by the smoother, with states at z = 990, 2165, 9450 and 11900 mm from all their hits.
 
-    Steps with the set's RICH constants lead there: to 990 mm from the smoothed state at the last VELO hit, to
-    2165 mm from that at the first UT layer, to the others from the last SciFi layer. Scattering on the way is
-    left out. ``python -m benchmarks.rich_states`` compares with Runge-Kutta from the true state. A set
-    without RICH constants raises a ParkfError.
+    Steps with the set's RICH constants lead to these planes. The step to 990 mm begins at the smoothed state
+    at the last VELO hit, the step to 2165 mm at the smoothed state at the first UT layer, and the others at
+    the last SciFi layer. Scattering on the way is left out. ``python -m benchmarks.rich_states`` compares the
+    states with Runge-Kutta from the true state. A set without RICH constants raises a ParkfError.
     """
     if parameters.rich is None:
         raise ParkfError(

@@ -15,7 +15,7 @@ GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
 STATE = ("x", "y", "tx", "ty", "qop")
 DETECTORS = ("velo", "ut", "scifi")
 VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
-# Largest number of candidates; a larger sample is thinned. It is enough for widths to 1.4 per mille.
+# Largest number of candidates; a larger sample is thinned. So many determine widths to 1.4 per mille.
 MOST = 250_000
 _BYTES_OF_A_CANDIDATE = 173
 _ELECTRON = 11
@@ -23,25 +23,26 @@ _ELECTRON = 11
 
 @dataclass(frozen=True)
 class Sample:
-    """Candidates with fit and truth, one row each. A particle that decays makes a track of two momenta.
+    """Candidates with fit and truth, one row each. The track of a particle that decays has two momenta.
 
-    Columns of `rows` are those of the fitted table, number of the file, purity, polarity and numbers of hits
-    (``velo_n``, ``ut_n``, ``scifi_n``), the particle's id and momentum, ``true_z`` of its vertex, ``z_end``
-    where it decays or interacts, ``hardest``, its largest scattering (of ``parkf.io.tables.FATES``), and
-    ``true_<component>``: its state at the fitted z, on the straight line through its production vertex. The
-    field is negligible that close to the beam. Units are those of the tables.
+    `rows` has the columns of the fitted table, and the number of the file, purity, polarity and numbers of
+    hits (``velo_n``, ``ut_n``, ``scifi_n``). Other columns describe the particle: its id and momentum,
+    ``true_z`` of its vertex, ``z_end`` where it decays or interacts, and ``hardest``, its largest scattering
+    (from ``parkf.io.tables.FATES``). ``true_<component>`` is its state at the fitted z, on the straight line
+    through its production vertex; the field is negligible so close to the beam. Units are those of the
+    tables.
     """
 
     rows: Rows
 
     @property
     def is_track(self) -> npt.NDArray[np.bool_]:
-        """Whether one particle, no electron, made at least 70% of the hits and did not decay, (n,)."""
+        """Whether a particle that is no electron made at least 70% of the hits and did not decay, (n,)."""
         return self._is_made & ~np.isfinite(np.asarray(self.rows["z_end"], np.float64))
 
     @property
     def is_decayed(self) -> npt.NDArray[np.bool_]:
-        """Whether it would be genuine, had its particle not decayed on its way, (n,)."""
+        """Whether a candidate would be genuine if its particle had not decayed on its way, (n,)."""
         hard = np.asarray(self.rows["p_true"]) > 2000.0
         return self._is_made & np.isfinite(np.asarray(self.rows["z_end"], np.float64)) & hard
 
@@ -52,7 +53,7 @@ class Sample:
 
     @property
     def is_genuine(self) -> npt.NDArray[np.bool_]:
-        """Whether one particle, no electron, above 2 GeV, made at least 70% of the hits, (n,)."""
+        """Whether `is_track` holds and the particle has more than 2 GeV, (n,)."""
         return self.is_track & (np.asarray(self.rows["p_true"]) > 2000.0)
 
     @property
@@ -73,7 +74,7 @@ class Sample:
 
     @property
     def decayed(self) -> Rows:
-        """Candidates whose particle decayed on its way: neither genuine nor ghosts."""
+        """Candidates whose particle decayed on its way; they are neither genuine nor ghosts."""
         return self.rows[self.is_decayed]
 
     @property
@@ -83,17 +84,18 @@ class Sample:
 
 
 def scratch_bytes(candidates: int) -> int:
-    """Bytes of TMPDIR that a sample needs; a few per cent more where it is thinned."""
+    """Return the bytes in TMPDIR that a sample needs; a thinned sample needs a few per cent more."""
     return _BYTES_OF_A_CANDIDATE * min(candidates, MOST)
 
 
 def load_sample(files: Sequence[Files]) -> Sample:
     """Join fits and truth of several samples, for example of both polarities.
 
-    Of more than :data:`MOST` candidates, those of some events are kept, about that number. The choice depends
-    on the events' numbers alone, so that all fits are measured on the same candidates. Memory holds some
-    events at a time, TMPDIR :func:`scratch_bytes` as long as the sample lives. No candidates, fits of other
-    rows than the candidates', or a file that is not sorted by event, raise a ParkfError.
+    If there are more than :data:`MOST` candidates, only some events are kept, with about that number of
+    candidates. The choice depends only on the numbers of the events, so that all fits are measured on the
+    same candidates. Memory holds some events at a time; TMPDIR holds :func:`scratch_bytes` as long as the
+    sample exists. A ParkfError is raised if there are no candidates, if the rows of fits and candidates
+    differ, or if a file is not sorted by event.
     """
     count = 0
     for one in files:
@@ -120,7 +122,7 @@ def drawn(event: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
 
 
 def pulls(rows: Rows, component: str, *, finite_only: bool = True) -> npt.NDArray[np.float64]:
-    """Return (fit − truth) / fitted σ of one of x, y, tx, ty, qop; finite entries alone, or of every row."""
+    """Return (fit − truth) / fitted σ of x, y, tx, ty or qop; only finite entries, or those of every row."""
     variance = np.asarray(rows[VARIANCES[component]], np.float64)
     difference = np.asarray(rows[component], np.float64) - np.asarray(rows[f"true_{component}"], np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):

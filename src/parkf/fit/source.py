@@ -1,4 +1,4 @@
-"""The kernel's headers as one source, for compilers at run time."""
+"""The kernel's headers joined to one source text, for compilers at run time."""
 
 import re
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ _INCLUDE = re.compile(r'^#include "([^"]+)"$', re.MULTILINE)
 
 
 def kernel_of(manifest: Manifest) -> str:
-    """Return the installed kernel's name of a set's formulas, for example ``improved`` or ``improved_2``.
+    """Return the name that the installed kernel has for a set's formulas, such as ``improved_2``.
 
-    A kernel that was not built for them raises a ParkfError.
+    A ParkfError is raised if the kernel was not built for these formulas.
     """
     names = [name for name, formulas in _fitter.formulas.items() if formulas == manifest.formulas]
     if not names:
@@ -30,14 +30,15 @@ def kernel_of(manifest: Manifest) -> str:
 def flattened(forms: str, name: str = "fit/fit.cu") -> str:
     """Return the text of a kernel file with its own headers included; standard headers stay includes.
 
-    Headers generated for a set of forms are in the folder of the kernel's name for it. CuPy's cache of
-    compiled kernels compares the source's text only: it would not notice a change in an included header.
+    Headers that are generated for a set of forms are in a folder with the kernel's name for these forms.
+    CuPy's cache of compiled kernels compares only the text of the source. It would not notice a change in an
+    included header.
     """
     return expanded(name, (KERNEL_FOLDER, KERNEL_FOLDER / forms), set())
 
 
 def expanded(name: str, folders: Sequence[Path], seen: set[str]) -> str:
-    """Return the text of a file with those that it includes; those that are in `seen` are left out."""
+    """Return the text of a file and of the files that it includes; files in `seen` are left out."""
     if name in seen:
         return ""
     seen.add(name)

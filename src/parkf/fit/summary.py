@@ -1,4 +1,4 @@
-"""Good and failed fits of a file's tracks, counted batch by batch."""
+"""Counts of good and failed fits of the tracks in a file, batch by batch."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,9 +6,10 @@ from numpy.typing import NDArray
 from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted
 
 HIGH_CHI2 = 5.0
-"""Median χ²/ndof of good tracks above which a warning is printed; about 1 if hits fit to set and detector."""
+"""Above this median χ²/ndof of good tracks, a warning is printed. It is about 1 if set and detector agree."""
 
-# Bins of χ²/ndof, even in its logarithm: the median to 1.2 % in constant memory for any number of tracks.
+# Bins of χ²/ndof, even in its logarithm. They determine the median to 1.2 %, in constant memory for any
+# number of tracks.
 _EDGES = np.geomspace(1e-3, 1e6, 9 * 200 + 1)
 
 
@@ -36,14 +37,14 @@ class Summary:
 
     @property
     def median_chi2(self) -> float | None:
-        """Median of χ²/ndof of good tracks, to 1.2 %; None without any that has degrees of freedom."""
+        """Median of χ²/ndof of good tracks, to 1.2 %; None if none of them has degrees of freedom."""
         if not self._chi2.sum():
             return None
         below = np.cumsum(self._chi2)
         return float(_EDGES[min(np.searchsorted(below, 0.5 * below[-1]), len(_EDGES) - 1)])
 
     def lines(self) -> list[str]:
-        """Summarise as text; anything that users should look into is a warning."""
+        """Summarise as text, with warnings about anything that users should look into."""
         median = self.median_chi2
         good = f"{self.good} of {self.count} tracks are good"
         lines = [good if median is None else f"{good}, median χ²/ndof {median:.2f}"]

@@ -27,7 +27,7 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one sample, each sorted by event; several files of a kind continue each other.
+    """The files of one sample, each sorted by event; several files of a kind continue one another.
 
     Without fates, hard scatterings are unknown.
     """
@@ -76,7 +76,7 @@ def _pieces(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> Iter
 
 
 class _Pieces:
-    """Pieces of a table, which are read in ascending order; some may be missing."""
+    """Pieces of a table, read in ascending order; some pieces may be missing."""
 
     def __init__(self, table: Table, paths: Sequence[Path], columns: Sequence[str]) -> None:
         self._pieces = _pieces(table, paths, columns)

@@ -31,7 +31,7 @@ _SIGNS = {"up": 1, "down": -1}
 
 @contextmanager
 def open_root(path: Path) -> Iterator[Any]:
-    """Open a file; a ParkfError reports damage, also where it shows only within the block."""
+    """Open a file; a ParkfError reports damage, also damage that is found later, inside the `with` block."""
     import uproot
 
     try:
@@ -47,7 +47,7 @@ def open_root(path: Path) -> Iterator[Any]:
 
 @contextmanager
 def open_tree(path: Path, name: str | None = None) -> Iterator[Any]:
-    """Open a tree of a file: the only one where no name is given."""
+    """Open a tree of a file; without a name, the only tree."""
     with open_root(path) as file:
         trees = tree_names(file)
         if name is None and len(trees) != 1:

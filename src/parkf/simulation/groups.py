@@ -1,4 +1,4 @@
-"""Groups of different lengths, one behind the other in flat arrays; the nearest entry of a group."""
+"""Groups of different lengths, stored one behind the other in flat arrays, and searches in these groups."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ _SPACING = 1e5  # mm between the groups on the sorted axis; far more than any |x
 def ragged(first: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Spread out ranges from `first` to `end`, (n,) each; a range is empty where they are equal.
 
-    Return, for each entry, which range it is of, ascending, and its number in the range from `first` on,
-    (m,) each.
+    Return, for each entry, the number of its range, in ascending order, and its value, which counts from
+    `first`; (m,) each.
     """
     count = end - first
     group = np.repeat(np.arange(len(count)), count)
@@ -17,16 +17,16 @@ def ragged(first: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def best_of_each(default: np.ndarray, group: np.ndarray, value: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Value with the smallest score of each group, the first of equal ones, (n,).
+    """Return the value with the smallest score in each group, (n,); of equal scores, the first.
 
-    `default` (n,) is for groups without an entry; `group` (m,), each less than n, ascends.
+    `default` (n,) is the value of groups without an entry. `group` (m,) ascends, and is less than n.
     """
     start = np.flatnonzero(np.diff(group, prepend=-1))
     if not len(start):
         return default
     least = np.repeat(np.minimum.reduceat(score, start), np.diff(start, append=len(group)))
     best = np.flatnonzero(score == least)[::-1]
-    # Among equal indices NumPy keeps the value written last: entries run backwards, so the first best one
+    # Of equal indices NumPy keeps the value written last. Entries run backwards, so the first of the best
     # stays.
     result = default.copy()
     result[group[best]] = value[best]
@@ -57,8 +57,8 @@ class LayerSearch:
             return place, np.full(place.shape, np.inf)
         inside = (place >= 0) & (place < len(self._key))
         place = np.where(inside, place, 0)
-        # Distances are differences of the positions themselves: on the common axis, rounding grows with the
-        # number of the group.
+        # Distances are differences of the original positions, because rounding on the common axis grows with
+        # the number of the group.
         distance = np.where(inside & (self._group[place] == group), self._x[place] - x, np.inf)
         return self._order[place], distance
 

@@ -31,7 +31,7 @@ def in_acceptance(particles: Columns, eta: tuple[float, float], p_min: float) ->
 
 
 def select_particles(particles: Columns) -> np.ndarray:
-    """Mask of particles to train on: no electrons (they radiate), p and η of usable tracks."""
+    """Mask of particles to train on: p and η of usable tracks, and no electrons, because they radiate."""
     return in_acceptance(particles, ETA_RANGE, P_MIN) & (np.abs(particles["pdg_id"]) != ELECTRON)
 
 
@@ -44,8 +44,8 @@ def usable_states(states: Columns) -> np.ndarray:
 def long_like(plane: np.ndarray, active: np.ndarray, track: np.ndarray, count: int) -> np.ndarray:
     """Mask (count,) of tracks that may be long: at least three VELO hits, and the last SciFi layer reached.
 
-    True states have a plane, whether they are inside its sensitive area, and the number of their track
-    from 0, (m,) each.
+    `plane`, `active` and `track` describe true states, (m,) each: their plane, whether they are inside its
+    sensitive area, and the number of their track from 0.
     """
     velo = np.bincount(track[active & (plane < VELO_PLANES.stop)], minlength=count)
     last = np.bincount(track[active & (plane == SCIFI_PLANES[-1])], minlength=count)

@@ -1,6 +1,6 @@
 """Training of a set: step datasets, fits of every step, the magnet table, its closure, the ghost score.
 
-Fits depend on each other in one direction: slopes before positions, p before the noise, steps before the
-closure. A minimum that is not valid ends the job with the reason. Each fit keeps values, errors and
+Fits depend on each other in one direction: slopes come before positions, p before the noise, and steps before
+the closure. If a minimum is not valid, the job ends and reports the reason. Each fit keeps values, errors and
 correlations.
 """

@@ -27,13 +27,14 @@ def measure_accuracy(
 ) -> dict[str, Any]:
     """Collect the accuracy of all steps, of steps in a row, and of the magnet table.
 
-    All noise is that of single steps, as it was fitted: the noise in a parameter set is wider by
+    All noise is as it was fitted to single steps. The noise in a parameter set is wider, by
     ``training.noise_scale`` (:mod:`parkf.training.fit_noise`).
 
     Folder `fits` has ``<step>.json`` of every step, and `datasets` the ``<step>.parquet`` that they were
-    fitted to. The table is the one that the steps were fitted with. The closed table is not suitable: it is
-    trained to lead to the right q/p with the forms behind it, and not to predict the state at z_out.
-    `table_accuracy` is JSON of :func:`parkf.training.magnet_table.train.train_table`, or of the closure.
+    fitted to. The table is the one that the steps were fitted with. The closed table is not suitable, because
+    it is trained to lead to the right q/p together with the later steps, and not to predict the state at
+    z_out. `table_accuracy` is JSON of :func:`parkf.training.magnet_table.train.train_table`, or of the
+    closure.
 
     Return ``forms``, the name of the set of forms;
     ``steps.<step>.<component>``, a list of {p_min, p_max (GeV), mean, rms, q68, q99 (mm or rad),
@@ -76,7 +77,7 @@ def measure_accuracy(
 
 
 def _groups(step: str, joined: int) -> dict[str, Sequence[int]]:
-    """Return the sets that each name in the file puts together."""
+    """Return the sets that are measured together, by their name in the file."""
     if step == "V":
         return {"V.forward": [0], "V.backward": [1]}
     if step == "UT":
@@ -90,10 +91,10 @@ def _groups(step: str, joined: int) -> dict[str, Sequence[int]]:
 def _step_accuracy(
     forms: Forms, result: FitResult, rows: list[StoredRows], sets: Sequence[int], scattering: F64
 ) -> list[BinAccuracy]:
-    """Accuracy of several sets together.
+    """Measure the accuracy of several sets together.
 
-    A step without noise is measured in units of UTTF's, with parameters `scattering`; it has no standardised
-    differences from the truth.
+    A step without noise is measured in units of the noise of UTTF, with its parameters `scattering`. Such a
+    step has no standardised differences from the truth.
     """
     functions = numpy_step(forms.steps[result.step])
     spreads = Spreads()
@@ -108,7 +109,7 @@ def _step_accuracy(
 
 
 def _magnets(forms: Forms, p: F64, rows: Rows) -> dict[str, F64]:
-    """UTTF's scattering for rows at z_out, whose unknown origins are replaced by the states there."""
+    """Compute UTTF's scattering for rows at z_out; their unknown origins are replaced by the states there."""
     begins = {name: rows[column] for name, column in zip(BEFORE_COLUMNS, COLUMNS, strict=False)}
     return numpy_step(forms.steps["UTTF"]).noise(p, {**rows, **begins})
 

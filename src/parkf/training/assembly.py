@@ -48,12 +48,12 @@ def assemble(
 ) -> ParameterSet:
     """Make a parameter set from its parts.
 
-    Folder `fits` has ``<step>.json`` of every step; they were fitted with the magnet table `table`, and in
-    the map `field`. `configuration` has those keys of the run's configuration that decide the training, for
-    the manifest; its ``training.noise_scale`` has the factor of the noise of each kind of step, 1 by default.
-    `inputs` are further fingerprints for the manifest, and `seeds` further seeds than the run's. The set is
-    for all data by default. Its magnet table is `closed`, by default `table`. The ghost score `score` was
-    trained with the same set without a score; `rich` is the fit of the RICH constants.
+    Folder `fits` has ``<step>.json`` of every step. The steps were fitted with the magnet table `table`, and
+    in the map `field`. `configuration` goes into the manifest; it has the keys of the run's configuration
+    that decide the training. Its ``training.noise_scale`` has the factor of the noise of each kind of step, 1
+    by default. `inputs` are further fingerprints for the manifest, and `seeds` are seeds besides the run's.
+    The set is for all data by default. Its magnet table is `closed`, by default `table`. The ghost score
+    `score` was trained with the same set without a score. `rich` is the fit of the RICH constants.
     """
     detector = load_geometry(geometry).align(load_alignment(alignment))
     # A damaged map is refused before its fingerprint goes into the manifest.
@@ -147,7 +147,7 @@ def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
 
 
 def errors_of(parameters: ParameterSet, fits: Path) -> dict[tuple[str, str, int], float | None]:
-    """Return the errors of a set's fitted numbers, by block, set and index, times the noise factors."""
+    """Return the errors of a set's fitted numbers, by block, set and index. Noise factors are included."""
     results = load_results(fits)
     errors = _grown_errors(results, _grown_noise(parameters, results))
     return {(name, results[name].sets[i].label, index): error for (name, i, index), error in errors.items()}
@@ -173,7 +173,7 @@ def _grown_errors(
 
 
 def scifi_layers(geometry: Geometry) -> F64:
-    """Block TLayer, (4, 12): z at y = 0 (mm), dy/dz, dx/dy by layer; squared error by cluster size (mm²)."""
+    """Return block TLayer, (4, 12): z at y = 0 (mm), dy/dz, dx/dy by layer; error² by cluster size (mm²)."""
     planes = geometry.planes()[list(SCIFI_PLANES)]
     if (planes[:, 2] == 0).any():
         place = f"geometry: SciFi layer {int(np.argmax(planes[:, 2] == 0))}"

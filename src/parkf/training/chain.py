@@ -19,16 +19,15 @@ from parkf.training.spread import Spreads
 
 # Number of tracks that determines widths to a per cent in every bin.
 LARGEST = 200_000
-# Change of a slope for numerical derivatives of the table; far below the change by scattering.
+# Change of a slope for numerical derivatives of the table. It is far below the change by scattering.
 SLOPE_STEP = 1e-5
 
 
 def measure_chain(trained: Trained) -> list[BinAccuracy]:
     """Compare predictions over all steps with the truth, in units of the predicted spread.
 
-    Tracks are found in the datasets of the first step and the last again by polarity, event and particle.
-    In the result, `truth_width` is the figure to look at; `mean`, `rms` and quantiles are those of
-    prediction − truth.
+    Tracks in the datasets of the first and the last step are matched by polarity, event and particle. In the
+    result, `truth_width` is the important figure. `mean`, `rms` and quantiles are of prediction − truth.
     """
     begin, end = _common(_thinned(trained.dataset("VUT")), _thinned(trained.dataset("TFT")))
     layers = _ut_layers(trained.dataset("UT"))
@@ -59,7 +58,7 @@ class _Track:
         self.covariance: F64 = np.zeros((len(start["qop"]), 4, 4))
 
     def step(self, functions: NumpyStep, p: F64, z: F64 | float, *, scatters: bool = True) -> None:
-        """Go on to z by a step function."""
+        """Extrapolate to z by a step function."""
         rows = {**self.rows, "z1": np.broadcast_to(z, self.rows["z0"].shape)}
         self._carry(functions.jacobian(p, rows)[:, :, :4])
         if functions.step.noise and scatters:
@@ -73,7 +72,7 @@ class _Track:
         self._move(np.column_stack(functions.predict(p, rows)), rows["z1"])
 
     def through(self, table: MagnetTable, qop: F64, z_out: float) -> None:
-        """Go through the magnet by the table alone."""
+        """Extrapolate through the magnet by the table alone."""
         states = np.column_stack([self.rows[f"{c}0"] for c in COMPONENTS])
         ends = table.extrapolate(states, qop, self.rows["polarity"])
         jacobian = np.tile(np.eye(4), (len(states), 1, 1))
@@ -94,7 +93,7 @@ class _Track:
 
 
 def _thinned(path: Path) -> Rows:
-    """Rows of some groups of particles, hardly more than `LARGEST`."""
+    """Read the rows of some groups of particles, hardly more than `LARGEST` rows."""
     parts: list[Rows] = []
     groups = GROUPS
     for rows in read_batches(path):
@@ -107,7 +106,7 @@ def _thinned(path: Path) -> Rows:
 
 
 def _common(begin: Rows, end: Rows) -> tuple[Rows, Rows]:
-    """Rows of the tracks that both have, in the same order."""
+    """Return the rows of tracks that are in both, in the same order."""
     one, other = (
         np.rec.fromarrays([rows["polarity"].astype(np.int64), rows["event"], rows["particle"]])
         for rows in (begin, end)

@@ -6,9 +6,9 @@ from pathlib import Path
 from parkf.params.description import constant_numbers, table_numbers
 from parkf.params.parameter_set import load
 
-# Columns of a row. The error is None for numbers that no fit determined: those of the geometry, fixed or
-# unused ones. It is also None for the magnet table, where the coefficients of a polynomial are strongly
-# correlated and only their sum matters; its accuracy is measured on independent rays.
+# Columns of a row. The error is None for numbers that no fit determined: numbers of the geometry, and fixed
+# or unused ones. It is also None for the magnet table. There the coefficients of a polynomial are strongly
+# correlated, and only the polynomial matters; the accuracy is measured on independent rays.
 COLUMNS = ("block", "set", "index", "name", "value", "unit", "error", "text")
 Explained = tuple[str, str, int, str, float, str, float | None, str]
 

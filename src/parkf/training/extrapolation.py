@@ -1,4 +1,4 @@
-"""Fits of p: the form follows the Runge–Kutta extrapolation; slopes first, since positions use them."""
+"""Fits of p: the form follows the Runge–Kutta extrapolation. Slopes come first, since positions use them."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ from parkf.training.minimise import Fits, Floating
 from parkf.training.result import Minimum
 from parkf.training.rows import F64, Rows, residuals
 
-# Slopes before positions, which use them; ty before tx, which may use it; x before y, because y determines
-# shared parameters less well.
+# Slopes come before positions, which use them, and ty before tx, which may use it. x comes before y, because
+# y determines shared parameters less well.
 ORDER = ("ty", "tx", "x", "y")
-# Scale of the residual in units of σ_MS beyond which its weight falls; below it the loss is nearly quadratic.
-# The misfit of a form is hardly ever that large: such a track has lost much of its momentum on its path.
+# The weight of a residual falls beyond this scale, in units of σ_MS; below it the loss is nearly quadratic.
+# The misfit of a form is hardly ever so large: such a track has lost much of its momentum on its path.
 REACH = 5.0
 
 
@@ -21,9 +21,9 @@ def fit_extrapolation(
 ) -> tuple[F64, list[Minimum]]:
     """Fit the parameters of the state's formulas, component by component.
 
-    `start` (m,) float64 are all parameters of the set. The minima are looked for first at `near` (m,), the
-    parameters of a neighbour's fit. Return the start with the fitted parameters in place, and one minimum for
-    each component that has parameters of its own.
+    `start` (m,) float64 has all parameters of the set. The search for the minima begins at `near` (m,), the
+    parameters of a neighbour's fit. Return `start` with the fitted parameters filled in, and a minimum for
+    each component whose fit had parameters to determine.
     """
     values, minima = start.copy(), []
     step = functions.step
@@ -39,7 +39,7 @@ def fit_extrapolation(
 
 
 def scattering_weights(functions: NumpyStep, rows: Rows, p: F64, component: str) -> F64:
-    """σ_MS up to a factor, (n,): the measure in which δ_par counts; ∝ 1/p where a step has no scattering."""
+    """Return σ_MS up to a factor, (n,), the unit of δ_par in the fit; ∝ 1/p if the step has no scattering."""
     if functions.step.noise:
         return functions.noise(p, rows)[component]
     return np.abs(rows["qop"])
@@ -70,7 +70,8 @@ def _fit_component(
         return nll, np.vstack([d_pull * designs(vector, rows, weights), 1 - square])
 
     start = np.append(p, 0.0)
-    # One Gauss–Newton step: most forms are linear in their parameters, and Minuit then starts at the minimum.
+    # Make one Gauss–Newton step. Most forms are linear in their parameters: Minuit then starts at the
+    # minimum.
     weights = scattering_weights(functions, fits.sample, p, component)
     design = designs(start, fits.sample, weights).T
     start[own] -= np.linalg.lstsq(design, pulls(start, fits.sample, weights), rcond=None)[0]

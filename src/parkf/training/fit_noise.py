@@ -1,19 +1,19 @@
 """Conversion between the noise in a set and the noise that was fitted to its steps.
 
 They differ in two ways. First, the noise of each kind of step has a factor, ``training.noise_scale`` of the
-configuration. p̃ is fitted to one step: the core of the scattering there is N(0; σ), and rare hard scatters,
-a few per cent, belong to a tail. A fit of a track adds up some thirty steps. The core of a sum of such
+configuration. p̃ is fitted to one step. The core of the scattering in it is N(0; σ), and a few per cent of
+hard scatters belong to a tail. The fit of a track adds up some thirty steps. The core of a sum of such
 distributions is wider than the quadratic sum of the cores, because a hard scatter in one step no longer
-stands out once other scatters are added to it; for many steps the limit is the whole variance. So the set
-holds the fitted noise times the factor: widths grow, and correlations stay. :mod:`parkf.training.sums`
-measures how large the factor is.
+stands out once other scatters are added to it. For many steps the square of the width tends to the whole
+variance. So the set holds the fitted noise times the factor: widths grow, and correlations stay.
+:mod:`parkf.training.sums` measures how large the factor is.
 
 Second, a fraction of the scattering in the step through the magnet may be moved in front of the bend. In
 production's formulas the noise behind the bend is a number times 1/p. But a turn in front of the bend grows
-by (N'/N)³ on the way through it, with N = √(1 + tx² + ty²), which matters for soft tracks. With all noise
-behind the bend, the error of q/p would be too small for soft tracks, compared with hard ones. The last gap
-between UT layers ends where the step through the magnet begins, and the table extrapolates the noise of its
-slope. The fraction that grows therefore belongs to this gap.
+by (N'/N)³ on the way through it, with N = √(1 + tx² + ty²). This matters for soft tracks. With all noise
+behind the bend, their error of q/p would be too small, compared with that of hard tracks. The last gap
+between UT layers ends where the step through the magnet begins, and the table extrapolates the noise of the
+slope in this gap. The fraction that grows therefore belongs to this gap.
 """
 
 from collections.abc import Mapping
@@ -34,26 +34,26 @@ from parkf.training.rows import COMPONENTS, F64, Rows
 
 BlockNumbers = Mapping[str, F64]
 
-# Key of the fraction that stays behind the bend, of the largest turn that the noise allows at the last UT
-# layer.
+# Key in `noise_scale`. The noise allows some largest turn at the last UT layer; the value of this key is the
+# fraction of that turn that stays behind the bend.
 STAYS = "BEND"
-# In production's forms: index of the last forward gap in the UT; indices of the noise of slope, position and
-# correlation, for that gap and for the step through the magnet, in x and in y; power of ten in the unit of
-# the latter's position.
+# Facts about production's forms. _LAST_GAP is the index of the last forward gap in the UT. _PLANES has, for x
+# and for y, the indices of the noise of slope, position and correlation: first in that gap, then in the step
+# through the magnet. _TEN is a power of ten in the unit of the noise of position in the magnet.
 _LAST_GAP = 2
 _PLANES = (((8, 1, 9), (12, 13, 14)), ((10, 3, 11), (15, 16, 17)))
 _TEN = 100.0
-# Numbers of rows and of random parameters that the powers of the widths are found with.
+# The powers of the widths are found with _ROWS rows for each of _TURNS draws of random parameters.
 _ROWS, _TURNS = 64, 6
 
 
 def noise_factors(
     forms: Forms, fitted: BlockNumbers, configuration: Mapping[str, str] | None, way: float
 ) -> dict[str, F64]:
-    """Return the factors of fitted numbers (sets, m) in a set of this configuration, (sets, m) of each step.
+    """Return, for each step, the factors (sets, m) by which a set of this configuration changes `fitted`.
 
-    The step to the first SciFi layer has no noise in its formulas; the first gap behind it includes its
-    noise. The configuration is that of a manifest; `way` is that from the last UT layer to z_out, mm.
+    The formulas of the step to the first SciFi layer have no noise; the first gap behind that layer includes
+    it. The configuration comes from a manifest; `way` is the distance from the last UT layer to z_out, mm.
     """
     factors = _widenings(forms, configuration)
     stays = _stays(forms, configuration)
@@ -70,18 +70,18 @@ def noise_factors(
 def fitted_numbers(
     forms: Forms, held: BlockNumbers, configuration: Mapping[str, str] | None, way: float
 ) -> dict[str, F64]:
-    """Invert :func:`noise_factors`: return the fitted numbers of the steps from those of a set."""
+    """Invert :func:`noise_factors`: return the fitted numbers of all steps from the numbers in a set."""
     numbers = {name: np.array(held[name], np.float64) for name in forms.steps}
     stays = _stays(forms, configuration)
     if stays != 1:
-        # The noise behind the bend allows `stays` times the largest turn from before.
+        # Now the noise behind the bend allows only `stays` times the largest turn that it allowed before.
         _move_in_front(numbers, way, 1 - 1 / stays)
     factors = _widenings(forms, configuration)
     return {name: values / factors[name] for name, values in numbers.items()}
 
 
 def way_through_magnet(layout: Layout, constant: NDArray[Any]) -> float:
-    """Distance from the last UT layer to z_out, mm, of a constant blob."""
+    """Return the distance in mm from the last UT layer to z_out, from a constant blob."""
     layers, header = (constant[layout.block_slice(name)] for name in ("UTLayer", "UTT_META"))
     return float(header[HEADER.index("z_out")]) - float(layers[-1])
 
@@ -108,10 +108,11 @@ def _stays(forms: Forms, configuration: Mapping[str, str] | None) -> float:
 
 
 def _move_in_front(numbers: BlockNumbers, way: float, fraction: float) -> None:
-    """Move `fraction` of the largest turn at the layer in front of the bend, in place, in x and in y.
+    """Move `fraction` of the largest turn to the layer in front of the bend, in x and in y, in place.
 
-    Q of (position, slope) behind the bend, in units of 1/p², includes a turn of variance a² at the layer as
-    long as Q − a²·v·vᵀ with v = (way, 1) has no negative eigenvalue: up to a² = 1/(vᵀ Q⁻¹ v).
+    Q is the covariance of (position, slope) behind the bend, in units of 1/p². It can include a turn of
+    variance a² at the layer as long as Q − a²·v·vᵀ, with v = (way, 1), has no negative eigenvalue. The
+    largest such turn has a² = 1/(vᵀ Q⁻¹ v).
     """
     gap, hop = numbers["UT"][_LAST_GAP], numbers["UTTF"][0]
     for own, far in _PLANES:
@@ -143,10 +144,10 @@ def widening(step: Step, factor: float) -> F64:
 
 @cache
 def width_powers(functions: NumpyStep) -> F64:
-    """Find powers d, (m,), for which p_i λ^d_i makes every σ of a step λ times as wide, and leaves its ρ.
+    """Find powers d (m,): the parameters p_i λ^d_i make every σ of a step λ times as wide, and keep its ρ.
 
     By Euler's theorem Σ d_i p_i ∂σ/∂p_i = σ and Σ d_i p_i ∂ρ/∂p_i = 0 for all states. The power is zero for
-    parameters that are not noise. A ParkfError is raised when there are none.
+    parameters that are not noise. A ParkfError is raised when no such powers exist.
     """
     step = functions.step
     noise = list(step.indices("noise"))

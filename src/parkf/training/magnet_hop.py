@@ -19,7 +19,7 @@ from parkf.training.result import FitResult
 from parkf.training.rows import COMPONENTS, F64, Rows, StoredRows
 from parkf.training.spread import half_width
 
-# Number of rows that determine the energy loss, to 0.05 MeV.
+# Number of rows that the energy loss is determined from. It is known to 0.05 MeV.
 SAMPLE = 100_000
 # A row whose plane is farther than this from the table's, in mm, was made for another detector.
 PLANE_TOLERANCE = 0.01
@@ -28,10 +28,10 @@ PLANE_TOLERANCE = 0.01
 def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64) -> Rows:
     """Carry the origins of UTTF's rows to z_out.
 
-    Of the parameters `p` (m,) of UTTF, those for the energy loss are used. Returned rows have x0, y0, tx0,
-    ty0 at z_out and x_in, y_in, tx_in, ty_in at z_in. The Runge–Kutta target is moved to the momentum that
-    the form assumes: fluctuations of the energy loss are scattering, not misfit, and stay in the truth. The
-    few per mille of the rows beyond the grid's edge are left out, because the table ends there, and its
+    Only the energy loss is used of the parameters `p` (m,) of UTTF. Returned rows have x0, y0, tx0, ty0 at
+    z_out and x_in, y_in, tx_in, ty_in at z_in. The Runge–Kutta target is moved to the momentum that the form
+    assumes, because fluctuations of the energy loss are scattering and not misfit. They stay in the truth. A
+    few per mille of the rows lie beyond the grid's edge and are left out: the table ends there, and its
     misfit must not enter the corrections and the scattering.
     """
     header = dict(zip(HEADER, table.header, strict=True))
@@ -52,12 +52,12 @@ def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64)
 
 
 def loss_before_bend(functions: NumpyStep, table: MagnetTable, rows: StoredRows, start: F64) -> float:
-    """Energy loss (MeV) with which the table's bend agrees with the true one.
+    """Return the energy loss (MeV) with which the table's bend agrees with the true one.
 
-    It differs from the mean loss up to z_in in two ways: it includes the loss between z_in and the bend,
-    and rare large losses count little, because no mean describes tracks that have them. It is the centre
-    of a Cauchy distribution fitted to the residuals in tx, with a width that follows them. The search
-    begins at the loss in `start` (m,), parameters of UTTF.
+    It differs from the mean loss up to z_in in two ways. It includes the loss between z_in and the bend. And
+    rare large losses have a small weight, because no mean describes tracks that have them. The loss is the
+    centre of a Cauchy distribution fitted to the residuals in tx; the width of the distribution is adapted to
+    the residuals. The search begins at the loss in `start` (m,), the parameters of UTTF.
     """
     sample = rows.sample(SAMPLE)
     (index,) = functions.step.indices("loss")
@@ -67,7 +67,7 @@ def loss_before_bend(functions: NumpyStep, table: MagnetTable, rows: StoredRows,
         carried = through_magnet(functions, table, sample, p)
         return np.asarray((carried["tx0"] - carried["tx1"]) / np.abs(carried["qop"]))
 
-    # The bend is linear in the loss, as long as this is small compared with the momentum.
+    # The bend is linear in the loss, as long as the loss is small compared with the momentum.
     first = residual(start[index])
     slope = residual(start[index] + 1) - first
     shift = 0.0
@@ -99,6 +99,6 @@ class Trained:
         return self.datasets / f"{name}.parquet"
 
     def begin(self, name: str, number: int, rows: Rows) -> Rows:
-        """Carry the rows of a set to where its forms begin: those of UTTF from z_in to z_out."""
+        """Carry the rows of a set to where its forms begin. Only rows of UTTF move, from z_in to z_out."""
         functions, p = self.step(name, number)
         return through_magnet(functions, self.table, rows, p) if name == "UTTF" else rows

@@ -1,8 +1,8 @@
 """Minimisation with iminuit: analytic gradients, sandwich errors; an invalid minimum is refused.
 
 Minuit minimises on a sample of the rows. From there Newton's method reaches the minimum of all rows in three
-or four passes over them: only these passes read all rows, which need not be in memory. Where a neighbour's
-fit has the approximate minimum, Newton's method begins there.
+or four passes over them. Only these passes read all rows, so the rows need not be in memory. Where a
+neighbour's fit is near the minimum, Newton's method begins at that fit.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,8 +23,7 @@ from parkf.training.rows import F64, GROUPS, SAMPLE, Rows, StoredRows
 # to the negative log-likelihood, (n,), and their derivatives with respect to the floating parameters, (f, n).
 Likelihood = Callable[[F64, Rows], tuple[F64, F64]]
 Limits = tuple[float, float]
-# Largest estimated distance to the minimum, in units of the log-likelihood: the value that Minuit accepts by
-# default.
+# Largest estimated distance to the minimum, in units of the log-likelihood. Minuit accepts this by default.
 LARGEST_EDM = 1e-4
 MOST_PASSES = 20
 # Distance from a limit, in units of a parameter's step, below which a parameter counts as at the limit.
@@ -43,11 +42,13 @@ class Floating:
 class Fits:
     """The fits of one parameter set: their rows, and the shift of the parameters by each group of particles.
 
-    The squares of these shifts sum up to the sandwich covariance, which holds whatever the distribution of
-    residuals is. A later fit inherits the errors of earlier ones: positions use the fitted slopes.
+    The squares of these shifts sum up to the sandwich covariance, which is valid for any distribution of the
+    residuals. A later fit inherits the errors of earlier ones, because fits of positions use the fitted
+    slopes.
 
-    A set has so many `parameters`; nuisances come behind them, belong to one fit, and are not kept. `where`
-    names step and set in error messages. Results do not depend on the number of processes, `workers`.
+    `parameters` is the number of parameters of the set. Nuisances come behind them; they belong to one fit
+    and are not kept. `where` names step and set in error messages. Results do not depend on the number of
+    processes, `workers`.
     """
 
     def __init__(self, rows: StoredRows, parameters: int, where: str, workers: int = 1) -> None:
@@ -72,14 +73,14 @@ class Fits:
     ) -> Minimum:
         """Minimise a negative log-likelihood.
 
-        All parameters and nuisances, `start` (m,), stay but for those that are `floating`, in the order of
-        the likelihood's derivatives. Columns of `directions` (f, f) are the steps of Minuit's parameters,
-        each of the size of an error. Columns that are independent in the likelihood keep a search with
-        correlated parameters short; a parameter with limits needs a column of its own.
+        `start` (m,) has all parameters and nuisances. Only the `floating` ones change; they are in the order
+        of the likelihood's derivatives. Columns of `directions` (f, f) are the steps of Minuit's parameters,
+        each of the size of an error. If the columns are independent in the likelihood, the search stays short
+        even for correlated parameters. A parameter with limits needs a column with no other parameter.
 
-        Where the floating parameters are expected near those of `near`, all parameters of a neighbour's set,
-        Newton's method begins there; should it not end in a minimum, Minuit searches as it does by default.
-        The function that is minimised and the allowed distance to its minimum do not depend on `near`. A
+        `near` has all parameters of a neighbour's set, where the minimum is expected nearby. Newton's method
+        then begins there. If it does not end in a minimum, Minuit searches as it does by default. The
+        function that is minimised and the allowed distance to its minimum do not depend on `near`. A
         ParkfError names the reason when the minimum is not valid.
         """
         problem = _Problem(likelihood, start, floating, directions)
@@ -109,7 +110,8 @@ class Fits:
         end, hessian = found
         w, free = end.w, end.free
         place = problem.place(w)
-        # A parameter at its limit counts as fixed, for example the tail's fraction where there is no tail.
+        # A parameter at its limit counts as fixed. An example is the fraction in the tail if there is no
+        # tail.
         inverse = np.zeros_like(hessian)
         inverse[np.ix_(free, free)] = np.linalg.inv(hessian[np.ix_(free, free)])
         moved = self._inherit(problem, w, end.scores) @ -inverse @ directions.T
@@ -131,13 +133,13 @@ class Fits:
         )
 
     def _descend(self, problem: "_Problem", w: F64) -> tuple["_End", F64]:
-        """Go on from w to the minimum of all rows; return it, and the curvature there, (f, f)."""
+        """Go from w to the minimum of all rows; return the minimum and the curvature (f, f) at it."""
         hessian = problem.curvature(self.sample, w) / self.share
         end = _newton(problem, hessian, w, self.rows, self.workers)
         return end, problem.curvature(self.sample, end.w) / self.share
 
     def _inherit(self, problem: "_Problem", w: F64, scores: F64) -> F64:
-        """Add the effect of the shifts of earlier parameters on the gradient, (groups, f)."""
+        """Return the scores (groups, f) with the change of the gradient by shifts of earlier parameters."""
         scores, gradient = scores.copy(), problem.gradient(self.sample, w)
         for index, moved in self._moved.items():
             step = float(np.sqrt(moved @ moved))
@@ -179,11 +181,11 @@ class _Problem:
     def limits(self) -> F64:
         """Smallest and largest w, (f, 2)."""
         away = np.array([np.subtract(f.limits, self.start[f.index]) for f in self.floating])
-        # A parameter with limits has a column of its own, with a positive step.
+        # The column of a parameter with limits moves no other parameter.
         return np.asarray(away / np.abs(np.diag(self.directions))[:, None])
 
     def evaluate(self, rows: Rows, w: F64) -> tuple[float, F64]:
-        """Value, and derivatives by row, (f, n)."""
+        """Return the value of the likelihood, and its derivatives by row, (f, n)."""
         contributions, derivatives = self.likelihood(self.place(w), rows)
         return float(contributions.sum()), self.directions.T @ derivatives
 
@@ -208,12 +210,12 @@ class _Problem:
         minuit.errordef = Minuit.LIKELIHOOD
         minuit.errors = np.ones(len(self.floating))
         minuit.limits = self.limits
-        # Newton's method follows with a curvature of its own.
+        # A fast strategy is enough: Newton's method follows, and computes the curvature itself.
         minuit.strategy = 0
         minuit.migrad()
         if not minuit.valid:
-            # From a bad start the search can end above the tolerated distance; a second, more careful run
-            # from there corrects this.
+            # From a bad start, the search can end farther from the minimum than tolerated. A second, more
+            # careful run from there corrects this.
             minuit.strategy = 2
             minuit.migrad()
         return minuit
@@ -237,7 +239,7 @@ class _Problem:
 
 
 def _correlation(covariance: F64) -> F64:
-    """Correlation matrix; what has no error is correlated with nothing."""
+    """Return the correlation matrix; a parameter without an error has no correlations."""
     errors = np.sqrt(np.diag(covariance))
     correlation = np.eye(len(errors))
     known = np.ix_(errors > 0, errors > 0)
@@ -246,7 +248,7 @@ def _correlation(covariance: F64) -> F64:
 
 
 def _sums(problem: _Problem, w: F64, rows: StoredRows, workers: int) -> tuple[float, F64]:
-    """Value, and derivatives summed over each group of particles, (GROUPS, f), of all rows."""
+    """Sum over all rows: return the value, and the derivatives of each group of particles, (GROUPS, f)."""
 
     def of_stripe(stripe: range) -> tuple[float, F64]:
         nll, scores = 0.0, np.zeros((GROUPS, len(w)))
@@ -266,7 +268,7 @@ def _sums(problem: _Problem, w: F64, rows: StoredRows, workers: int) -> tuple[fl
 
 
 def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows, workers: int = 1) -> _End:
-    """Go on to the minimum of all rows."""
+    """Go from w to the minimum of all rows, by Newton's method."""
     low, high = problem.limits.T
     edm, before = np.inf, None
     for passes in range(1, MOST_PASSES + 1):
@@ -280,8 +282,8 @@ def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows, workers: 
         gradient = scores.sum(axis=0)
         if before is not None:
             hessian = _updated(hessian, w - before[0], gradient - before[1])
-        # A parameter at a limit stays fixed there if the likelihood would push it beyond. Minuit only comes
-        # close to a limit, hence the tolerance.
+        # A parameter at a limit stays fixed there if the likelihood would push it beyond. The tolerance is
+        # needed because Minuit comes close to a limit, but does not reach it.
         pressed_down = (w <= low + AT_LIMIT) & (gradient > 0)
         pressed_up = (w >= high - AT_LIMIT) & (gradient < 0)
         free = ~(pressed_down | pressed_up)
@@ -296,7 +298,7 @@ def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows, workers: 
 
 
 def _updated(hessian: F64, step: F64, change: F64) -> F64:
-    """Make the curvature agree with a step's change of the gradient (Broyden, Fletcher, Goldfarb, Shanno)."""
+    """Update the curvature so that it agrees with the change of the gradient in a step (BFGS formula)."""
     if step @ change <= 0:
         return hessian
     pushed = hessian @ step

@@ -1,4 +1,4 @@
-"""The fit for a similar detector, as a start for another one."""
+"""The fit for a similar detector, as a start for the fit for another detector."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ class Neighbour:
 def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
     """Read the numbers from which the fit of a step starts.
 
-    The place is ``fits/<step>.json`` of another run, or the folder of a run or of a parameter set: see
-    :func:`parkf.params.configuration.start_file`. The noise of a set is converted to that of its fits,
-    without the factors of its configuration. A ParkfError reports numbers of other formulas.
+    `place` is ``fits/<step>.json`` of another run, or the folder of a run or of a parameter set: see
+    :func:`parkf.params.configuration.start_file`. The noise of a set is converted to the noise of its fits,
+    without the factors of its configuration. A ParkfError reports numbers that belong to other formulas.
     """
     file = start_file(place, step)
     if file.name == MANIFEST_FILE:
@@ -55,7 +55,7 @@ def neighbour(place: Path, step: str, forms: FormsName) -> Neighbour:
 
 
 def _check_formula(path: Path, step: str, forms: FormsName, formula: str | None) -> None:
-    """Refuse parameters of other formulas, in which the same parameter means something else."""
+    """Refuse parameters that belong to other formulas, where the same parameter has another meaning."""
     if formula != FORMS[forms].steps[step].formula_hash():
         raise ParkfError(
             f"{path}: other formulas than step {step} has now; start from a fit of the same, or from none"

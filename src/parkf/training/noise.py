@@ -1,9 +1,9 @@
 """Fits of p̃: the process noise describes the scatter of the truth around the form, with p fixed.
 
-First the widths are fitted, each component separately: scattering has different tails in position and in
-slope, and an outlier in one may lie at the centre of the other. Then the correlations are fitted, with N₂ of
-their covariance. Hard scatters, decays and large energy losses are described by wide tails whose fractions
-float, so that each core has width one.
+First the widths are fitted, with a density for each component. The components are separate because scattering
+has different tails in position and in slope: an outlier in one may lie at the centre of the other. Then the
+correlations are fitted, with the normal density N₂ of position and slope. Wide tails, whose fractions float,
+describe hard scatters, decays and large energy losses. Each core then has width one.
 """
 
 from collections.abc import Callable
@@ -16,22 +16,24 @@ from parkf.training.result import Minimum
 from parkf.training.rows import COMPONENTS, F64, Rows, residuals
 
 TAIL_START = 0.03
-# Limits of the tail's fraction. The lower one changes the width of a normal core by less than a per mille,
-# and limits the influence of outliers.
+# Limits of the tail's fraction. The lower limit bounds the influence of outliers. It changes the width of a
+# normal core by less than one per mille.
 TAIL_LIMITS = (1e-3, 0.5)
-# Width of the tail in units of the core's. It is fixed, because a floating width would narrow the tail onto
-# the core's flanks, and the core with it. With 2 to 2.5, the fitted core of a layer's scattering is 1% to 2%
-# wider than a core that is determined within two widths. It is narrower by as much where the tail is small.
+# Width of the tail in units of the core's width. It is fixed, because a floating tail would narrow until it
+# describes the core's flanks, and the core would narrow with it. With values of 2 to 2.5, the fitted core of
+# a layer's scattering is 1% to 2% wider than a core that is determined within two widths. It is narrower by
+# the same amount where the tail is small.
 TAIL_WIDTH = 2.2
 # Beyond this correlation a parabola is added to the negative log-likelihood, which drives Minuit back.
 LARGEST_CORRELATION = 0.9999
 WALL = 1e3
-# t_d over N_d at the centre, for K = 1.
+# Ratio of t_d to N_d at the centre, for K = 1.
 _PEAK = {1: np.sqrt(np.pi) / 2, 2: 1.0}
 
-# The type of a likelihood of the noise. Arguments: the name of a width or correlation; residuals form − truth
-# and the noise, (n,) each by name; and the fraction in the tail. It returns contributions to the negative
-# log-likelihood, and their derivatives by that width or correlation and by the fraction, (n,) each.
+# The type of a likelihood of the noise. Its arguments are the name of a width or correlation; the residuals
+# form − truth and the noise, by name, (n,) each; and the fraction in the tail. It returns contributions to
+# the negative log-likelihood, and their derivatives with respect to the width or correlation and to the
+# fraction, (n,) each.
 Density = Callable[[str, dict[str, F64], dict[str, F64], float], tuple[F64, F64, F64]]
 
 
@@ -45,7 +47,7 @@ def fit_noise(
         return values, minima
     used = set().union(*(step.noise[name].free_symbols for name in COMPONENTS))
     widths = [i for i in step.indices("noise") if step.symbols[i] in used]
-    # The other parameters make correlations alone.
+    # The other parameters appear only in correlations.
     correlations = [i for i in step.indices("noise") if i not in widths]
     if widths:
         minima.append(_fit(functions, fits, values, widths, COMPONENTS, _width, near))
@@ -96,7 +98,7 @@ def _fit(
 
 
 def _width(c: str, truth: dict[str, F64], noise: dict[str, F64], fraction: float) -> tuple[F64, F64, F64]:
-    """N(form − truth; σ) of one component, with a tail."""
+    """Evaluate N(form − truth; σ) of one component, with a tail."""
     q = (truth[c] / noise[c]) ** 2
     nll, d_q, d_fraction = mixture(q, np.log(noise[c]), fraction, TAIL_WIDTH, 1)
     return nll, (1 - 2 * q * d_q) / noise[c], d_fraction
@@ -105,7 +107,7 @@ def _width(c: str, truth: dict[str, F64], noise: dict[str, F64], fraction: float
 def _correlation(
     name: str, truth: dict[str, F64], noise: dict[str, F64], fraction: float
 ) -> tuple[F64, F64, F64]:
-    """N₂(form − truth; Q) of position and slope of one plane, with a tail; the widths are fixed."""
+    """Evaluate N₂(form − truth; Q) of position and slope in one plane, with a tail; the widths are fixed."""
     plane = name.removeprefix("rho_")
     a, b = (truth[c] / noise[c] for c in (plane, f"t{plane}"))
     rho = np.clip(noise[name], -LARGEST_CORRELATION, LARGEST_CORRELATION)
@@ -119,7 +121,7 @@ def _correlation(
 
 
 def _signs(functions: NumpyStep, p: F64, rows: Rows, plane: str) -> F64:
-    """−1 for the correlation of a plane where position and slope are anticorrelated, else 1; (m,)."""
+    """Return signs (m,): −1 for the plane's correlation if position and slope are anticorrelated, else 1."""
     step, truth = functions.step, residuals(functions.predict(p, rows), rows, "1")
     sign = np.sign(np.sum(np.sign(truth[plane] * truth[f"t{plane}"])))
     correlation = step.noise[f"rho_{plane}"]
@@ -127,9 +129,9 @@ def _signs(functions: NumpyStep, p: F64, rows: Rows, plane: str) -> F64:
 
 
 def _limits(functions: NumpyStep, rows: Rows, p: F64, index: int) -> Limits:
-    """Widths stay positive and correlations below one.
+    """Return limits that keep widths positive and correlations below one.
 
-    A contribution to a width that starts at zero or below may reduce the width by half at most.
+    A parameter that starts at zero or below is a contribution to a width. It may at most halve the width.
     """
     step = functions.step
     if step.symbols[index] in (step.noise["rho_x"], step.noise["rho_y"]):
@@ -144,13 +146,13 @@ def _limits(functions: NumpyStep, rows: Rows, p: F64, index: int) -> Limits:
 
 
 def mixture(q: F64, log_volume: F64, fraction: float, width: float, dimension: int) -> tuple[F64, F64, F64]:
-    """Negative log of a density with a normal core and a wide tail of the same centre, and its derivatives.
+    """Return the negative log of a density with a normal core and a wide tail around it, and its derivatives.
 
     The density of one component (d = 1), or of position and slope (d = 2), is
-    (1 − ε)·N_d(q) + ε·t_d(q/K²)/K^d, with Student's t of two degrees of freedom, which falls off as single
-    scattering does; ε is `fraction` and K is `width`. `q` (n,) is the squared distance in units of the core;
-    `log_volume` (n,) is half the log of the determinant of the core's covariance. Return nll and its
-    derivatives with respect to q and ε, (n,) each; that with respect to log_volume is one.
+    (1 − ε)·N_d(q) + ε·t_d(q/K²)/K^d. Here t_d is Student's t of two degrees of freedom, which falls off as
+    single scattering does; ε is `fraction` and K is `width`. `q` (n,) is the squared distance in units of the
+    core. `log_volume` (n,) is half the log of the determinant of the core's covariance. Return nll and its
+    derivatives with respect to q and ε, (n,) each. The derivative with respect to log_volume is one.
     """
     near = 2 * width**2 / (2 * width**2 + q)
     core = np.exp(-0.5 * q)

@@ -1,6 +1,7 @@
-"""The outcome of a step's fits, as kept in JSON: everything a report or a parameter set needs.
+"""The outcome of a step's fits, kept in JSON. It has everything that a report or a parameter set needs.
 
-A step may be trained in parts, some parameter sets each; joined, they equal the result of one training.
+A step may be trained in parts, each with some of its parameter sets. Joined, the parts equal the result of a
+single training.
 """
 
 import re
@@ -31,11 +32,11 @@ class _Strict(BaseModel):
 class Minimum(_Strict):
     """One minimisation."""
 
-    target: str  # components that were fitted: one of x, y, tx, ty for p, several for the scattering
+    target: str  # components that were fitted: for p one of x, y, tx, ty; for the scattering several
     kind: str  # extrapolation (p) or noise (p̃)
     names: list[str]  # parameters that floated; nuisances (θ and tail fractions) come last
     values: list[float]
-    # Of the sandwich form, clustered by particle, because the residual is misfit and not noise.
+    # Errors of the sandwich form, clustered by particle, because the residuals are misfit and not noise.
     errors: list[float]
     naive_errors: list[float]  # from the curvature alone
     correlation: list[list[float]]  # of the sandwich covariance
@@ -45,10 +46,11 @@ class Minimum(_Strict):
 
 
 class BinAccuracy(_Strict):
-    """δ_par = form − Runge–Kutta of one component in one momentum bin (GeV, at production).
+    """δ_par = form − Runge–Kutta of one component in one bin of the momentum at production (GeV).
 
-    `mean` and `rms` of δ_par, `q68`, `q99` of |δ_par| in mm or rad; `ratio_rms` is the RMS of δ_par/σ_MS,
-    `truth_width` the core width of (form − truth)/σ_MS; both null where the step has no scattering.
+    `mean` and `rms` are of δ_par, `q68` and `q99` are quantiles of |δ_par|, all in mm or rad. `ratio_rms` is
+    the RMS of δ_par/σ_MS, `truth_width` the core width of (form − truth)/σ_MS. Both are null where the step
+    has no scattering.
     """
 
     p_min: float
@@ -64,9 +66,9 @@ class BinAccuracy(_Strict):
 
 
 class Profile(_Strict):
-    """Mean and RMS of δ_par/σ_MS of each component in slices of one variable, between `edges`."""
+    """Mean and RMS of δ_par/σ_MS, for each component, in slices of one variable between `edges`."""
 
-    variable: str  # p (GeV, at production); x, y (mm), tx or ty at the origin
+    variable: str  # p at production (GeV), or at the origin of the step: x, y (mm), tx or ty
     edges: list[float]
     mean: dict[str, list[float]]
     rms: dict[str, list[float]]
@@ -138,7 +140,10 @@ class FitResult(_OfStep):
 
 
 def load_results(folder: Path) -> dict[str, FitResult]:
-    """Read the fit results of all steps, of one set of forms and its formulas now, from ``<step>.json``."""
+    """Read the fit results of all steps from ``<step>.json``.
+
+    They must have one set of forms, and the formulas that these forms have now.
+    """
     results: dict[str, FitResult] = {}
     for name in STEP_NAMES:
         path = folder / f"{name}.json"
@@ -159,7 +164,7 @@ def load_results(folder: Path) -> dict[str, FitResult]:
 
 @dataclass(frozen=True)
 class Part:
-    """The number-th of `count` parts of a step's parameter sets; numbers count from one."""
+    """One of the `count` parts of a step's parameter sets; `number` counts from one."""
 
     number: int
     count: int
@@ -187,14 +192,14 @@ class PartResult(_OfStep):
 
     what = "part of a fit result"
 
-    footer: str  # fingerprint of the dataset's footer, of :func:`footer`
+    footer: str  # fingerprint of the dataset's footer, from :func:`footer`
     first: int  # number of the first of the sets
 
 
 def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
-    """Put all parts of one step together, in whichever order they come.
+    """Join all parts of one step, in any order.
 
-    The fingerprint of the whole dataset that they were fitted to is computed here, once.
+    The fingerprint of the whole dataset that they were fitted to is computed only here.
     """
     ordered = sorted(parts, key=lambda part: part.first)
     one = ordered[0]
@@ -209,15 +214,15 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
     expected = list(range(len(FORMS[one.forms].steps[one.step].sets)))
     if numbers != expected:
         raise ParkfError(f"parts of step {one.step}: hold sets {numbers}, expected each of {expected} once")
-    # The other columns were read and checked in the fits. Check the rest, so that the fingerprint is that of
-    # an undamaged file.
+    # The fits read some columns, and checked them. Check the rest here, so that the fingerprint belongs to an
+    # undamaged file.
     check_pages(dataset, UNREAD)
     sets = [result for part in ordered for result in part.sets]
     return FitResult(**{name: getattr(one, name) for name in alike}, dataset=sha256(dataset), sets=sets)
 
 
 def footer(dataset: Path) -> str:
-    """SHA-256 of a Parquet file's footer, which has size, position and extreme values of every column."""
+    """SHA-256 of a Parquet file's footer, which holds size, position and extreme values of every column."""
     # A Parquet file ends with its footer, the footer's length in four bytes, and four letters.
     with dataset.open("rb") as file:
         file.seek(-8, 2)

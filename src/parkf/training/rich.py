@@ -23,15 +23,16 @@ from parkf.training.result import SetResult, StoredModel
 from parkf.training.rows import COMPONENTS, Rows, StoredRows, group_of_particle, read_batches, select
 from parkf.training.train import set_result
 
-# Of T, the two sets whose target is the last layer, above and below y = 0.
+# The two sets of T whose target is the last layer, above and below y = 0.
 LAST_GAP = range(2 * (SCIFI_LAYERS - 2), 2 * (SCIFI_LAYERS - 1))
-# Where a step begins decides its dataset, and the sets there: VUT's only one, UT's from the first layer.
+# A step uses the dataset, and the sets in it, that begin where the step begins. VUT has only one set; the set
+# of UT begins at the first layer.
 SETS = {"VUT": range(1), "UT": range(1), "T": LAST_GAP}
 DATASET = {"RICH1": "VUT", "RICH_VELO": "VUT", "RICH_UT": "UT", "RICH2": "T", "RICH_SCIFI": "T"}
 
 
 class RichFit(StoredModel):
-    """Fits of the steps to the RICH planes: their sets by name of the step, in the order of the planes."""
+    """Fits of the steps to the RICH planes: the sets of each step by its name, in the order of planes."""
 
     what = "fit of the RICH constants"
 
@@ -73,8 +74,8 @@ def rows_at(
 ) -> Iterator[Rows]:
     """Yield rows of a step's dataset with their Runge-Kutta target at z (mm), as xe, ye, txe, tye.
 
-    `dataset` is the step's name: VUT, UT or T. Tracks that leave the map before are left out. There is no
-    true state at these planes: x1, y1, tx1, ty1 are the same as the target.
+    `dataset` is the step's name: VUT, UT or T. Tracks that leave the map on the way are left out. There is no
+    true state at these planes, so x1, y1, tx1, ty1 are the same as the target.
     """
     sets = SETS[dataset]
     for batch in read_batches(file, sets):

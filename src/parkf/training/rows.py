@@ -1,7 +1,7 @@
 """Rows of a step dataset for the fits: set by set, in blocks, most of them on disk.
 
-The fits pass over the rows many times. They are sorted into one scratch file a parameter set first, so
-that memory holds a block of rows and a sample, however many rows there are.
+The fits read the rows many times. The rows are therefore first sorted into scratch files, one for each
+parameter set. Memory then holds only a block of rows and a sample, no matter how many rows there are.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,29 +24,29 @@ from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS
 F64 = NDArray[np.float64]
 Rows = dict[str, NDArray[Any]]
 COMPONENTS = ("x", "y", "tx", "ty")
-# Number of rows read from a dataset at once, and of rows in a block: with the arrays computed from it, a
-# block fits into a cache.
+# BATCH is the number of rows read from a dataset at once, BLOCK the number of rows in a block. A block and
+# the arrays computed from it fit into a cache.
 BATCH = 16_384
 BLOCK = 8192
-# Number of blocks in a stripe. Sums over rows are added up by stripes; each core works on one at a time, for
-# most of a second.
+# Number of blocks in a stripe. Sums over rows are added up stripe by stripe. Each core works on one stripe at
+# a time, for most of a second.
 STRIPE = 64
-# Largest number of rows that a step's accuracy is measured on: they determine figures to a thousandth.
+# Largest number of rows that a step's accuracy is measured on. It is known to a thousandth from so many rows.
 MOST_ROWS = 4_000_000
-# Number of rows in a sample of a set, which Minuit works on: they determine the curvature to a few per cent.
+# Number of rows in the sample of a set that Minuit works on. It determines the curvature to a few per cent.
 SAMPLE = 10_000
 # Number of groups that particles are distributed over; see `group_of_particle`.
 GROUPS = 4096
 KEPT = (*COLUMNS, *(f"{c}{end}" for end in "1e" for c in COMPONENTS), "p_true", "group")
-# Columns of a step dataset that no fit reads, and those that rows are made of.
+# UNREAD are the columns of a step dataset that no fit reads; _READ are all others.
 UNREAD = ("pdg_id", "charge")
 _READ = tuple(name for name, _ in STEP_DATA.columns if name not in UNREAD)
 
 
 def scratch_bytes(rows: int, step: str) -> int:
-    """Bytes in TMPDIR that the training of a step with so many rows needs.
+    """Return the bytes in TMPDIR that the training of a step with this number of rows needs.
 
-    144 bytes a row; UTTF 320, since its rows are kept before and behind the magnet.
+    These are 144 bytes for each row, and 320 for UTTF, whose rows are kept before and behind the magnet.
     """
     changed = len(KEPT) + len(BEFORE_COLUMNS) if step == "UTTF" else 0
     return rows * (len(KEPT) + changed) * np.dtype(np.float64).itemsize
@@ -55,8 +55,8 @@ def scratch_bytes(rows: int, step: str) -> int:
 class StoredRows:
     """Rows of one parameter set, in a new file of float64 blocks.
 
-    All blocks but the last are of one size, however the rows came: sums over blocks are the same to the
-    last bit.
+    All blocks except the last have the same size, no matter in which portions rows were appended. Sums over
+    blocks are therefore the same to the last bit.
     """
 
     def __init__(self, path: Path, columns: tuple[str, ...] = KEPT) -> None:
@@ -92,23 +92,26 @@ class StoredRows:
             yield dict(zip(self._columns, self._rest, strict=True))
 
     def stripes(self) -> list[range]:
-        """Return numbers of blocks that together are all rows; the last block is the one that is not full."""
+        """Return the numbers of the blocks of each stripe; together these are all blocks of the set."""
         return [range(begin, begin + STRIPE) for begin in range(0, self._blocks + 1, STRIPE)]
 
     def through_magnet(self, change: Callable[[Rows], Rows]) -> "StoredRows":
-        """Rows after `change`, which adds where they began; block by block, in a file beside this one."""
+        """Apply `change` block by block; return the rows in a new file beside this one.
+
+        `change` must add columns with the state at which the rows began.
+        """
         result = StoredRows(self._path.with_suffix(".changed"), KEPT + BEFORE_COLUMNS)
         for block in self.blocks():
             result.append(change(block))
         return result
 
     def sample(self, largest: int) -> Rows:
-        """Every row, or every second, third … row, so that there are no more than `largest`."""
+        """Return every row, or every second, third … row, so that there are no more than `largest`."""
         stride = max(1, -(-len(self) // largest))
         parts, position = [], 0
         for block in self.blocks():
             length = len(block["qop"])
-            # Copies: a slice would keep its whole block in memory.
+            # Make copies, because a slice would keep its whole block in memory.
             parts.append(select(block, np.arange(-position % stride, length, stride)))
             position += length
         return concatenate(parts)
@@ -117,7 +120,7 @@ class StoredRows:
 def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) -> list[StoredRows]:
     """Sort rows (:data:`parkf.io.tables.STEP_DATA`) by parameter set, into scratch files in a folder.
 
-    `sets` are those of the step that are wanted; `joined` sets of the dataset make one of the step.
+    `sets` are the wanted sets of the step. Each of them joins `joined` sets of the dataset.
     """
     stored = {number: StoredRows(folder / str(number)) for number in sets}
     for batch in batches:
@@ -132,9 +135,9 @@ def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) 
 def read_batches(path: Path, sets: range | None = None, *, most: int | None = None) -> Iterator[Rows]:
     """Read a step dataset: columns as float64, ``set``, ``event`` and ``particle`` as int64.
 
-    Row groups that hold none of the wanted `sets`, by their statistics, are left out. Of a dataset with more
-    than `most` rows every second row group, or third …, is read, so that there are not many more rows. A
-    ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
+    Row groups are left out if their statistics show that they hold none of the wanted `sets`. If a dataset
+    has more than `most` rows, only every second, third … row group is read, so that not many more rows are
+    read. A ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
     """
     with STEP_DATA.open(path) as file:
         for begin, batch in _record_batches(file, sets, most):
@@ -152,7 +155,7 @@ def read_batches(path: Path, sets: range | None = None, *, most: int | None = No
 def _record_batches(
     file: pq.ParquetFile, sets: range | None, most: int | None
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Batches of the row groups that may hold some of the sets, each with the number of its first row."""
+    """Yield batches of row groups that may hold some of the sets, each with the number of its first row."""
     groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
     begins = np.cumsum([0, *(group.num_rows for group in groups)])
     column = file.schema_arrow.get_field_index("set")

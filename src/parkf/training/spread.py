@@ -1,6 +1,6 @@
 """Figures of residuals by momentum bin and component, and profiles, gathered from blocks of rows.
 
-Profiles of the residuals in the track's state and momentum show what a form misses.
+The profiles show how the residuals depend on the track's state and momentum, and so where a form is wrong.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ BINS = tuple(pairwise(EDGES))
 # Fewer rows do not determine a 99% quantile.
 FEWEST_ROWS = 20
 
-# |δ_par| is counted in equal steps of its logarithm: a quantile is known to half a per cent.
+# |δ_par| is counted in equal steps of its logarithm, so that a quantile is known to half a per cent.
 _DECADES, _PER_DECADE = (-16, 6), 200
 _LOG_STEPS = (_DECADES[1] - _DECADES[0]) * _PER_DECADE
 # Standardised differences are counted in linear steps; values beyond the range do not belong to the core.
@@ -27,8 +27,8 @@ _REACH, _PULL_STEPS = 8.0, 1600
 _PULL_EDGES = np.linspace(-_REACH, _REACH, _PULL_STEPS + 1)
 # Half-width of a core's range in units of its width, and the variance of a normal distribution inside it.
 _WINDOW, _VARIANCE_INSIDE = 2.0, 0.7737413035760184
-# Information of one row of a normal distribution on the logarithm of its width, within that window:
-# the mean of (r² − that variance)² inside, for r of width one. Without a window it would be 2.
+# Information on the logarithm of the width, from one row of a normal distribution, within this window. It is
+# the mean of (r² − variance inside)² inside the window, for r of width one. Without a window it would be 2.
 _INFORMATION = 0.7804
 VARIABLES = ("p", "x", "y", "tx", "ty")
 SLICES = 16  # of equal numbers of rows
@@ -97,11 +97,11 @@ class Spreads:
 
 
 def core_width(counts: NDArray[Any], edges: F64 = _PULL_EDGES) -> float:
-    """Width of the normal core of a histogram of standardised differences.
+    """Return the width of the normal core of a histogram of standardised differences.
 
     It is determined from the mean square within two widths on either side of the median, so that tails do
-    not count; for a normal distribution it is the standard deviation. The result is at most half of the
-    histogram's range.
+    not matter. For a normal distribution it is the standard deviation. The result is at most half of the
+    largest value in the histogram.
     """
     centres = 0.5 * (edges[1:] + edges[:-1])
     cumulative = np.cumsum(counts)
@@ -121,7 +121,7 @@ def core_width(counts: NDArray[Any], edges: F64 = _PULL_EDGES) -> float:
 
 
 def core_error(width: float, rows: int) -> float:
-    """Return the standard error of :func:`core_width` of so many rows, if most are a normal core."""
+    """Return the standard error of :func:`core_width` for `rows` rows, most of them in a normal core."""
     return width / float(np.sqrt(_INFORMATION * rows))
 
 
@@ -145,7 +145,7 @@ def _quantile(counts: NDArray[np.int64], share: float) -> float:
 
 
 def bin_numbers(qop: F64) -> NDArray[np.int64]:
-    """Return the number of the bin of each q/p at production (1/MeV), (n,); -1 outside all."""
+    """Return the number (n,) of the bin of each q/p at production (1/MeV); -1 outside all bins."""
     number = np.searchsorted(EDGES, 1e-3 / np.abs(qop), side="right") - 1
     return np.where(number < len(BINS), number, -1)
 
@@ -158,7 +158,7 @@ def momentum_bins(qop: F64) -> Iterator[tuple[float, float, NDArray[np.bool_]]]:
 
 
 def half_width(values: F64, share: float = 0.68) -> float:
-    """Half-width around zero that holds this fraction of the values."""
+    """Return the half-width of the interval around zero that holds this fraction of the values."""
     return float(np.quantile(np.abs(values), share))
 
 

@@ -1,7 +1,7 @@
 """Distance of the forms from Runge–Kutta at 1 TeV, in float64 and as float32 computes it.
 
-At that momentum δ_par is a hundredth of its value at 10 GeV, so that the rounding of float32 is visible
-beside it.
+At that momentum δ_par is a hundredth of its value at 10 GeV. The rounding of float32 is then visible in
+comparison.
 """
 
 from pathlib import Path
@@ -46,14 +46,14 @@ def measure_stiff(trained: Trained, field: FieldMap) -> dict[str, dict[str, dict
 
 
 def _at_1_tev(rows: Rows, field: FieldMap) -> Rows:
-    """Rows with the same origins and q/p of 1 TeV, carried to their targets in steps good to a nanometre."""
+    """Return rows with the same origins at 1 TeV; steps to their targets are accurate to a nanometre."""
     charge = np.sign(rows["qop"])
     rows = rows | {"charge": charge, "qop": charge / MOMENTUM, "p_true": np.full(len(charge), MOMENTUM)}
     return with_target(rows, field, tolerance=1e-6)[0]
 
 
 def _stiffest(path: Path, step: Step) -> list[Rows]:
-    """Rows of each set, the stiffest first; memory holds no more of them than are wanted."""
+    """Return the stiffest rows of each set, the stiffest first; memory holds few more than these."""
     stiffest: list[Rows] = []
     for batch in read_batches(path, most=MOST_ROWS):
         hard = select(batch, np.abs(batch["qop"]) < 1 / LEAST)

@@ -1,8 +1,8 @@
 """How wide the core of a sum of like steps is, in units of the quadratic sum of their σ.
 
-The distribution of (form − truth)/σ of single steps, folded with itself n times: as if n steps in a row had
-scattered alike and independently of each other, which they do. ``training.noise_scale`` of a configuration
-comes from here (:mod:`parkf.training.fit_noise`).
+The distribution of (form − truth)/σ of single steps is folded with itself n times. The result describes n
+steps in a row that scatter alike and independently of each other, as real steps do. ``training.noise_scale``
+of a configuration comes from here (:mod:`parkf.training.fit_noise`).
 """
 
 import numpy as np
@@ -14,9 +14,10 @@ from parkf.training.spread import BINS, core_width
 
 COUNTS = (1, 2, 4, 8, 16)
 STEPS = ("V", "VUT", "UT", "UTTF", "T")
-# Lowest momentum, GeV: below it, the misfit of a step's form may exceed the scattering.
+# Lowest momentum, GeV. Below it, the misfit of a step's form may exceed the scattering.
 LOWEST = BINS[1][0]
-# Values farther out, in σ, are counted in the last bin: they belong to no core, however many steps there are.
+# Values farther out, in σ, are counted in the last bin. They do not belong to the core for any number of
+# steps.
 _REACH, _STEPS = 40.0, 4001
 _EDGES = np.linspace(-_REACH, _REACH, _STEPS + 1)
 
@@ -30,11 +31,11 @@ def measure_sums(trained: Trained) -> dict[str, dict[str, list[dict[str, float]]
 
 
 def widths_of_sums(counts: F64) -> list[dict[str, float]]:
-    """Core widths of sums of so many independent numbers, over the root of how many.
+    """Return the core widths of sums of n independent numbers, divided by √n, for each n of `COUNTS`.
 
     `counts` (4001,) is the histogram of one such number from −40 to 40.
     """
-    # Rotated so that the middle bin, at zero, is the first: convolutions are then not shifted.
+    # Rotate the histogram so that the middle bin, at zero, is the first. Convolutions are then not shifted.
     one = np.fft.rfft(np.fft.ifftshift(counts / counts.sum()))
     widths = []
     for n in COUNTS:

@@ -1,4 +1,4 @@
-"""The fit of one step: p from the Runge–Kutta target, then p̃ from the truth, set by set."""
+"""The fit of one step, set by set: first p from the Runge–Kutta target, then p̃ from the truth."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -23,7 +23,7 @@ from parkf.training.result import FitResult, Minimum, Part, PartResult, SetResul
 from parkf.training.rows import F64, SAMPLE, Rows, StoredRows, read_batches, residuals, store_sets
 from parkf.training.spread import Spreads, residual_profiles
 
-# A function of rows: σ of each component and correlations, (n,) each.
+# The type of a function of rows that returns σ of each component, and correlations, (n,) each.
 Noise = Callable[[Rows], dict[str, F64]]
 # Fewer rows do not determine a dozen parameters and their errors.
 FEWEST_ROWS = 100
@@ -46,10 +46,10 @@ def train_part(
 ) -> PartResult:
     """Fit the parameter sets of a part of a step to its dataset, both polarities together.
 
-    UTTF needs the magnet table. With a neighbour, the fit of a similar detector, the search for each minimum
-    begins at the neighbour's. This moves the results by a few per cent of an error at most. Equal inputs lead
-    to equal results, with any number of processes, `workers`. TMPDIR needs
-    :func:`parkf.training.rows.scratch_bytes` meanwhile. A ParkfError reports a fit that is invalid.
+    UTTF needs the magnet table. `neighbour` is the fit for a similar detector: the search for each minimum
+    then begins at the neighbour's minimum. This moves the results by a few per cent of an error at most.
+    Equal inputs lead to equal results, with any number of processes, `workers`. TMPDIR must have room for
+    :func:`parkf.training.rows.scratch_bytes`. A ParkfError reports a fit that is invalid.
     """
     steps = FORMS[forms].steps
     if step not in steps:
@@ -90,7 +90,7 @@ def train_rows(
     where: str = "rows",
     workers: int = 1,
 ) -> list[SetResult]:
-    """Fit the parameter sets of these numbers, or all, to rows, batch by batch; see :func:`train_part`."""
+    """Fit the parameter sets with these numbers, or all sets, to batches of rows; see :func:`train_part`."""
     numbers = range(len(step.sets)) if numbers is None else numbers
     functions = numpy_step(step)
     results = []
@@ -120,7 +120,7 @@ def train_rows(
 def set_result(
     functions: NumpyStep, label: str, rows: StoredRows, p: F64, minima: list[Minimum], *, scatters: bool
 ) -> SetResult:
-    """Measure a fitted set. Where its tracks scatter, this is also done in units of the scattering."""
+    """Measure the accuracy of a fitted set; if its tracks scatter, also in units of the scattering."""
     spreads = Spreads()
     add_residuals(spreads, functions, p, rows, partial(functions.noise, p) if scatters else None)
     # Parameters that no minimum determined have no error.
@@ -138,9 +138,10 @@ def set_result(
 
 
 def mean_energy_loss(rows: StoredRows) -> float:
-    """Mean loss in MeV between production and the origin of the step, without the 1% that lost most.
+    """Return the mean loss in MeV between production and the origin of the step.
 
-    No mean describes the tracks with the rare large losses of a Landau distribution.
+    The 1% of tracks that lost most are left out: no mean describes the rare large losses of a Landau
+    distribution.
     """
     largest = np.quantile(_energy_loss(rows.sample(SAMPLE)), 0.99)
     total, count = 0.0, 0
@@ -158,7 +159,7 @@ def _energy_loss(rows: Rows) -> F64:
 def add_residuals(
     spreads: Spreads, functions: NumpyStep, p: F64, rows: StoredRows, noise: Noise | None
 ) -> None:
-    """Add the residuals of a step with parameters `p`, in units of its own or another step's scattering."""
+    """Add the residuals of a step with parameters `p`; `noise` is the scattering of this or another step."""
     for block in rows.blocks():
         predicted = functions.predict(p, block)
         delta, truth = residuals(predicted, block, "e"), residuals(predicted, block, "1")

@@ -1,8 +1,8 @@
 """The full fit: Runge–Kutta through the field, every layer of material, energy loss, smoothing.
 
 A forward filter finds q/p and the trajectory. It runs once more, linearised about that trajectory, for the
-χ². A backward filter starts anew behind the last layer and has used all hits when it has passed the first
-layer: its state there is the smoothed one. The kernel's folder ``full_fit`` has the code, which fits several
+χ². A backward filter starts again behind the last layer. When it has passed the first layer, it has used all
+hits, so its state there is the smoothed one. The code is in the kernel's folder ``full_fit``; it fits several
 tracks at a time.
 """
 

@@ -151,7 +151,7 @@ def _of_shape(
     moved = _reversed(axis, dipole) or [one for number in range(3) for one in _shift(field, dipole, number)]
     findings = list(moved)
     size = abs(scale)
-    # The strength of a shifted map differs at the same points, but not by powers of ten.
+    # At the same points, a shifted map has another strength, but the ratio is no power of ten.
     if moved and not power_of_ten(size):
         size = 1.0
     if abs(size - 1) > _SCALE[0]:
@@ -245,9 +245,9 @@ def _reversed(axis: Floats, dipole: DipoleSources) -> list[Finding]:
 def _of_maxwell(field: FieldMap) -> Iterator[Figure | Finding]:
     """Compare divergence and curl in the acceptance with 0, by central differences over one spacing.
 
-    Differences over twice the spacing err four times as much, so a third of the distance between the two is
-    the error of the first (Richardson). Nodes with two neighbours in the acceptance on each side are used;
-    nothing is measured where there are fewer than a hundred.
+    Differences over twice the spacing have four times the error. So a third of the distance between the two
+    is the error of the first (Richardson). Only nodes with two neighbours in the acceptance on each side are
+    used. Nothing is measured if there are fewer than a hundred such nodes.
     """
     if min(field.values.shape[:3]) < 5:
         return

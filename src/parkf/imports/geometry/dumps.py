@@ -1,7 +1,7 @@
 """The geometry dumps that Allen reads: packed little-endian numbers without names.
 
-A dump does not name its content. Everything that can be checked of its numbers is therefore checked here:
-counts, length, finite numbers, and positions where such a detector can be.
+A dump does not name its content. Therefore all possible checks of its numbers are made here: of counts and
+length, that numbers are finite, and that positions are possible for such a detector.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """A geometry and an alignment that put every sensor, strip and fibre where Allen's dumps have them.
 
-The geometry file has the positions of modules, layers and their pieces. The alignment has what the file
-cannot hold: how modules of one half differ from each other, and how pieces are turned. What neither holds is
-measured.
+The geometry file has the positions of modules, layers and their pieces. The alignment has properties that the
+file cannot hold: how modules of one half differ from each other, and how pieces are rotated. Deviations that
+neither of them can hold are measured.
 """
 
 from collections.abc import Mapping

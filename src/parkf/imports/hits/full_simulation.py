@@ -9,8 +9,8 @@ The two Parquet files must hold, in mm and MeV:
   `mother_pid`, -999999 where there is none.
 - tracks may have `mother_key`, the mother's key in the same event, or NaN where there is none. The mother
   need not be among the tracks. With `mother_key`, decays of charged pions and kaons behind the UT are treated
-  as in the embedded simulation (`parkf.simulation.response.in_flight`): the mother ends there, and the
-  product's hits are hers.
+  as in the embedded simulation (`parkf.simulation.response.in_flight`): the mother ends at the decay, and the
+  product's hits count as hits of the mother.
 """
 
 from collections.abc import Callable

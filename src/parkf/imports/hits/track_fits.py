@@ -8,7 +8,7 @@ import numpy as np
 from parkf.detector.frame import Floats, Ints
 from parkf.io.events import Columns
 
-# mm; the values of a fit in the UT are those at `Z_UT`, of one in the SciFi those at `Z_SCIFI`.
+# mm; the values of a fit in the UT are at `Z_UT`, the values of a fit in the SciFi at `Z_SCIFI`.
 Z_UT, Z_SCIFI = 2485.0, 8600.0
 
 
@@ -18,7 +18,7 @@ class Fits:
 
     values: Floats  # (n, k), NaN where there are fewer hits than parameters
     residuals: Floats  # (n, m) hit minus fit, mm; NaN without a hit
-    # (n, m) residuals over σ, scaled for the degrees of freedom of the fit: of width 1 where σ is right.
+    # (n, m) residuals over σ, scaled for the degrees of freedom of the fit; their width is 1 if σ is right.
     pulls: Floats
     chi2: Floats  # (n,)
 

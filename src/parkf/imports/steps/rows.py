@@ -10,9 +10,8 @@ from parkf.detector.field import FieldMap
 from parkf.io.events import select
 from parkf.training.datasets.carry import COMPONENTS, Rows, carried
 
-# Width of the scattering in a slope, times p, in MeV, from LHCb's parameters: truth has it, Runge-Kutta has
-# not. There is no material between the plane behind the magnet and the first layer, where that of a gap in
-# the SciFi is used.
+# Width of the scattering in a slope, times p, in MeV, from LHCb's parameters. The truth includes scattering,
+# Runge-Kutta does not. TFT has no material; the value of a gap in the SciFi is used for it.
 SCATTERING = {"V": 1.22, "VUT": 5.4, "UT": 1.2, "UTTF": 2.93, "TFT": 1.4, "T": 1.4, "BEAM": 1.22}
 P_RANGE = (1e3, 2e5)  # MeV; momenta are clipped to this range when the scattering is estimated
 _LEAST = 0.02  # mm; closer than that no position needs to be known

@@ -7,7 +7,8 @@ forward in the UT trees 1 to 3 (set tree - 1), backward 5 to 7 (set 10 - tree), 
 to 23 (set tree - 2, odd ones with y <= 0). Other trees hold steps that a fit does not use. No tree holds the
 step from the VELO to the beam.
 
-The branches name no particle: rows of one event with the same true q/p at production count as one particle.
+The branches do not identify particles. Rows of one event with the same true q/p at production count as one
+particle.
 """
 
 import re

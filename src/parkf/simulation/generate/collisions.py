@@ -1,9 +1,10 @@
 """Proton-proton collisions from Pythia 8, as tables of charged final particles.
 
-One parent initialises Pythia and every chunk of events runs in a fresh fork of it, seeded by (seed, chunk):
-the same seed makes the same events on any number of cores. Particles that decay before the magnet end there
-(charged pions, kaons and hyperons too), and so do particles that interact in the material. Secondaries from
-the beam pipe and the SciFi are added, and products of decays behind the UT.
+One parent process initialises Pythia. Every chunk of events runs in a fresh fork of it, seeded by (seed,
+chunk), so that the same seed makes the same events on any number of cores. Particles that decay in front of
+the magnet end at their decay, charged pions, kaons and hyperons too. Particles that interact in the material
+end at the interaction. Secondaries from the beam pipe and the SciFi are added, and products of decays behind
+the UT.
 
 Both beams are protons, and the detector covers one side. Every collision of Pythia is therefore used twice:
 its forward particles in one event, and its backward particles, turned around, in another.
@@ -32,7 +33,7 @@ from parkf.simulation.random_numbers import Stream, keyed_generator
 from parkf.simulation.response.in_flight import decay_behind_ut
 
 EVENTS_PER_CHUNK = 25  # fixed, because the events of a seed depend on it
-ETA_RANGE = (1.5, 5.5)  # pseudorapidity kept; wider than the spectrometer, as tracks bend across its edges
+ETA_RANGE = (1.5, 5.5)  # pseudorapidity; wider than the spectrometer, because tracks bend across its edges
 P_MIN = 300.0  # MeV; softer particles curl up before the UT
 Z_MIN = -500.0  # mm, of the production vertex: the end of the field map
 SHORTEST_TRACK = 1.0  # mm along the beam; a charged particle that decays later than this leaves a track
@@ -52,9 +53,9 @@ def generate(
     """Write the charged particles of bunch crossings: `parkf.io.tables.PARTICLES`, by event and particle.
 
     A crossing has `pile_up` inelastic collisions on average (Poisson). There are `events` crossings, with
-    numbers from `first` on. Crossings of a number are the same for a seed, whichever are generated with them,
-    with any number of `workers` (all cores by default). A ParkfError when `events` or `pile_up` is not
-    positive, `first` is no multiple of `EVENTS_PER_CHUNK`, or Pythia cannot be initialised.
+    numbers from `first` on. Seed and number determine a crossing; other crossings in the same call, and the
+    number of `workers` (all cores by default), do not matter. A ParkfError is raised when `events` or
+    `pile_up` is not positive, `first` is no multiple of `EVENTS_PER_CHUNK`, or Pythia cannot be initialised.
     """
     if events <= 0 or not pile_up > 0:
         raise ParkfError(f"events and pile-up must be positive, got {events} and {pile_up}")
@@ -68,7 +69,8 @@ def generate(
 def chunks_of(first: int, number: int, size: int) -> list[range]:
     """Divide `number` events from `first` on into chunks of `size`.
 
-    A ParkfError when `first` is negative or inside a chunk: Pythia's draws depend on where a chunk begins.
+    A ParkfError is raised when `first` is negative or inside a chunk, because Pythia's random numbers depend
+    on where a chunk begins.
     """
     if first < 0 or first % size:
         raise ParkfError(f"first: got {first}, expected a multiple of {size}, from 0 on")
@@ -83,7 +85,7 @@ def write_chunks(
     label: str,
     workers: int | None,
 ) -> int:
-    """Write what `make` makes of each chunk; return the number of rows."""
+    """Write the particles that `make` returns for each chunk; return the number of rows."""
     rows = 0
     with progress_bar(label, "events", total=sum(map(len, chunks))) as bar:
         for chunk, columns in zip(chunks, forked_map(make, chunks, workers), strict=True):
@@ -105,7 +107,7 @@ def _crossings(pythia: Any, beam: Beam, seed: int, pile_up: float, events: range
         for stream in (Stream.INTERACTIONS, Stream.SECONDARIES, Stream.DECAYS)
     )
     particles = draw_collisions(pythia, -(-sum(counts) // 2), seed, events.start)
-    # Of an odd number, the last collision is used once.
+    # If the number is odd, the last collision is used only once.
     particles = select(particles, particles["collision"] < sum(counts))
     particles = from_vertices(particles, np.concatenate(vertices), interactions)
     later = secondaries(particles, extra)
@@ -127,16 +129,16 @@ def _crossings(pythia: Any, beam: Beam, seed: int, pile_up: float, events: range
 
 
 def draw_collisions(pythia: Any, count: int, seed: int, chunk: int) -> Columns:
-    """Particles of `count` collisions, each used twice, as from :func:`stable_particles`.
+    """Return the particles of `count` collisions, each used twice, as from :func:`stable_particles`.
 
-    The seed of the chunk, which has the number of its first event, is drawn from those that Pythia accepts.
+    The number of the chunk is that of its first event. Its seed is drawn from the seeds that Pythia accepts.
     """
     pythia.rndm.init(int(keyed_generator(seed, chunk, Stream.PYTHIA).integers(1, MAX_SEED)))
     return stable_particles(pythia, collisions(pythia, count))
 
 
 def collisions(pythia: Any, wanted: int) -> ak.Array:
-    """Particle records of `wanted` collisions; Pythia leaves out those that it fails to complete."""
+    """Return particle records of `wanted` collisions; Pythia leaves out those that it cannot complete."""
     batches = []
     while wanted > 0:
         batch = pythia.nextBatch(wanted)
@@ -148,9 +150,9 @@ def collisions(pythia: Any, wanted: int) -> ak.Array:
 
 
 def stable_particles(pythia: Any, records: ak.Array) -> Columns:
-    """Collect what leaves a track, and photons: columns as in PARTICLES.
+    """Collect particles that leave a track, and photons, with columns as in PARTICLES.
 
-    `collision` counts over all records twice; the second time they are turned, by half a turn about y.
+    `collision` counts over all records twice. The second time, particles are rotated by 180° about y.
     """
     sizes = ak.to_numpy(ak.num(records))
     flat = ak.flatten(records)
@@ -171,7 +173,7 @@ def stable_particles(pythia: Any, records: ak.Array) -> Columns:
     mass = _GEV * ak.to_numpy(flat.m)
     sides = []
     for number, sign in enumerate(({"x": 1, "y": 1, "z": 1}, {"x": -1, "y": 1, "z": -1})):
-        # Where the first daughter starts is where its mother decays.
+        # A particle decays where its first daughter starts.
         start = sign["z"] * places["z"]
         end = np.where(final, np.inf, start[first + daughter])
         long_lived = final | (is_hadron & (daughter > 0) & (end - start > SHORTEST_TRACK))
@@ -198,7 +200,7 @@ def vertices_of(beam: Beam, count: int, random: np.random.Generator) -> np.ndarr
 
 
 def from_vertices(particles: Columns, vertices: np.ndarray, random: np.random.Generator) -> Columns:
-    """Move particles to the vertices (collisions, 3) of their collisions; let those accepted interact."""
+    """Move particles to the vertices (collisions, 3) of their collisions; let accepted particles interact."""
     vertex = vertices[particles["collision"]]
     moved = {name: particles[name] + vertex[:, axis] for axis, name in enumerate("xyz")}
     moved["z_end"] = particles["z_end"] + vertex[:, 2]

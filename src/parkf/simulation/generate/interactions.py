@@ -1,9 +1,10 @@
 """Nuclear interactions and photon conversions before the magnet, in a simple model.
 
-The transport scatters particles and slows them down; it makes no new ones. But a hadron that interacts leaves
-a VELO segment without a SciFi segment, and its products leave SciFi segments without a VELO segment: false
-matches are made of these. Here both processes are equally likely at every z up to the magnet (VELO, RF foil,
-RICH 1, UT lie all along), at rates that give about as many products per event as LHCb's full simulation.
+The transport scatters particles and slows them down, but it makes no new ones. A hadron that interacts leaves
+a VELO segment without a SciFi segment, and its products leave SciFi segments without a VELO segment. Such
+segments are combined to false matches. Here both processes are equally likely at every z up to the magnet,
+because VELO, RF foil, RICH 1 and UT fill this range. The rates lead to about as many products per event as in
+LHCb's full simulation.
 """
 
 import numpy as np
@@ -75,7 +76,7 @@ def _products(
 
 
 def at_end(parents: Columns) -> Columns:
-    """Columns that products inherit: they begin where their parents end, which fly straight."""
+    """Return the columns that products inherit. They begin where their parents, which fly straight, end."""
     flight = parents["z_end"] - parents["z"]
     return {
         "mother": parents["pdg_id"],

@@ -1,9 +1,9 @@
 """Pythia 8, ready to make collisions.
 
-Initialising soft collisions takes 6 s, nearly all of it for cross sections of multiparton interactions, which
-depend only on the settings. They are read from a file beside this module, named by Pythia's version and a
-fingerprint of the settings; for settings without a file, they are calculated. ``python -m
-parkf.simulation.generate.pythia`` writes the file.
+Initialising soft collisions takes 6 s, nearly all of it for cross sections of multiparton interactions. These
+depend only on the settings. They are therefore read from a file beside this module. Its name has Pythia's
+version and a fingerprint of the settings. For settings without a file, the cross sections are calculated.
+``python -m parkf.simulation.generate.pythia`` writes the file.
 """
 
 import hashlib
@@ -42,8 +42,8 @@ _KEPT, _LOADED = 1, 2
 def initialised(settings: tuple[str, ...]) -> Any:
     """Return a Pythia with some settings beside the common ones; the same one each time.
 
-    Only forks of this process draw from it, so that it stays as new. A ParkfError when Pythia refuses a
-    setting, or cannot be initialised.
+    Only forks of this process draw from it, so that its state stays new. A ParkfError is raised when Pythia
+    refuses a setting, or cannot be initialised.
     """
     kept = cross_sections(settings)
     return _initialised(settings, _LOADED, kept) if kept.exists() else _initialised(settings)

@@ -1,10 +1,10 @@
 """Particles from the beam pipe in the magnet and from the SciFi, by their densities in LHCb's simulation.
 
-Particles that are made in the pipe's wall, its flanges and the first SciFi station leave as many SciFi
-segments as those from the collisions do, and none in the VELO: false matches are made of these. The embedded
-transport has neither that material nor showers. These particles are therefore drawn from the distributions of
-origin and momentum in ten events of LHCb's full simulation (4 SciFi layers at least, above 100 MeV; 1116
-particles).
+Particles from the pipe's wall, its flanges and the first SciFi station leave as many SciFi segments as
+particles from the collisions, but no VELO segments. False matches contain such segments. The embedded
+transport has neither this material nor showers. These particles are therefore drawn from the distributions of
+origin and momentum in ten events of LHCb's full simulation: 1116 particles above 100 MeV, with at least 4
+SciFi layers.
 """
 
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ import numpy as np
 from parkf.io.events import Columns, concatenate
 from parkf.simulation.particles import ELECTRON, PHOTON, PION, PROTON, masses_of, momentum
 
-# The secondaries of a collision are proportional to its prompt charged particles in this range of
-# pseudorapidity; LHCb's have 103.6 an event.
+# The number of secondaries of a collision is proportional to the number of its prompt charged particles in
+# this range of pseudorapidity. LHCb's events have 103.6 of them.
 ETA = (2.0, 5.0)
 PROMPT_RADIUS = 0.5  # mm from the beam line
 PIPE_SLOPE = (0.0100, 0.0125)  # r/z of the beam pipe's wall and flanges
-# MeV; width of a particle's momentum along each axis across the direction from the origin. Half of the
-# electrons are closer.
+# MeV; width of each momentum component perpendicular to the direction from the origin. Half of the electrons
+# are closer to this direction.
 HADRON_PULL, ELECTRON_PULL = 330.0, 10.0
 PROTON_SHARE = 0.3
 
@@ -30,9 +30,9 @@ class Source:
     """A stretch of z: how many particles begin there and what they are."""
 
     z: tuple[float, float]  # ends, mm
-    rate: float  # particles for each charged one of the collision
-    # Fraction that begins in the pipe. The distance of the others from the beam is log-normal about `radius`
-    # (mm), with the width `spread` of its logarithm.
+    rate: float  # number of particles for each charged particle of the collision
+    # Fraction that begins in the pipe. The distance of the others from the beam is log-normal around `radius`
+    # (mm); its logarithm has the width `spread`.
     pipe: float
     radius: float
     spread: float

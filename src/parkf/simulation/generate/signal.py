@@ -1,4 +1,4 @@
-"""Signal decays for mass peaks: pp collisions that make a heavy pair, with the decay of interest forced.
+"""Signal decays for mass peaks: pp collisions that make a heavy quark pair, with the wanted decay forced.
 
 Only the two tracks of the peak are kept, since the mass resolution depends on nothing else.
 """
@@ -36,11 +36,11 @@ def generate_signal(
     """Write the pairs of tracks in the acceptance, an event each; return how many there are.
 
     The table is `parkf.io.tables.PARTICLES`. Pairs are from J/ψ→μμ in B_s→J/ψφ, or D⁰→Kπ in D*⁺→D⁰π⁺. There
-    are `number` collisions, of a heavy quark pair each, with numbers from `first` on; one in five makes a J/ψ
-    with both tracks, one in seven a D⁰. Pairs of a collision are the same for a seed, with the same event
-    numbers, whichever are generated with them, with any number of `workers` (all cores by default). A
-    ParkfError when `number` is not positive, `first` is no multiple of `COLLISIONS_PER_CHUNK`, Pythia cannot
-    be initialised, or no pair came out.
+    are `number` collisions, each with a heavy quark pair, and with numbers from `first` on. One in five makes
+    a J/ψ with both tracks, one in seven a D⁰. Seed and number of a collision determine its pairs and their
+    event numbers; other collisions in the same call, and the number of `workers` (all cores by default), do
+    not matter. A ParkfError is raised when `number` is not positive, `first` is no multiple of
+    `COLLISIONS_PER_CHUNK`, Pythia cannot be initialised, or no pair is found.
     """
     if number <= 0:
         raise ParkfError(f"signal: {number} collisions, expected a positive number")
@@ -77,7 +77,7 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Co
     number = np.bincount(particles["collision"][own], minlength=count)
     charge = np.bincount(particles["collision"][own], particles["charge"][own], minlength=count)
     particles = select(particles, own & ((number == 2) & (charge == 0))[particles["collision"]])
-    # Refuse pairs of different vertices: with two mothers in a collision, each may have lost one track.
+    # Refuse pairs of different vertices. If a collision has two mothers, each may have lost one track.
     particles = select(particles, np.repeat(np.ptp(particles["z"].reshape(-1, 2), axis=1) == 0, 2))
     row = np.arange(len(particles["z"]))
     numbers = {"event": chunk.start + row // 2, "particle": row % 2, "collision": np.zeros_like(row)}

@@ -1,4 +1,4 @@
-"""Track finding as a trigger does it: segments, matching through the magnet, UT hits, a first momentum."""
+"""Track finding as in a trigger: segments, their matching through the magnet, UT hits, a first momentum."""
 
 from parkf.simulation.pattern.candidates import find_candidates
 

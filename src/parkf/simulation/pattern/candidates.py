@@ -38,12 +38,12 @@ def find_candidates(
 ) -> None:
     """Find track candidates in simulated hits, with any number of `workers` (all cores by default).
 
-    Hits are a table `parkf.io.tables.HITS`, sorted by event; candidates are a table `CANDIDATES`, sorted by
-    event and candidate. Only measured hits are used, with one exception: for `segments` by truth, the truth
-    decides which hits a segment search follows; others are found from hits alone. Candidates with hits of
-    several particles are kept. With `matched` there is no search: a candidate has the hits that one particle
-    left behind, by truth. The polarity is +1 for MagUp, -1 for MagDown; geometry and field are those that
-    the pattern recognition assumes. Hits that cannot be read are a ParkfError.
+    Hits are a table `parkf.io.tables.HITS`, sorted by event. Candidates are a table `CANDIDATES`, sorted by
+    event and candidate. With `segments` "found", segments are searched for in the hits alone. With "truth",
+    the search for a segment begins with the hits that belong to one particle by truth. Candidates with hits
+    of several particles are kept. With `matched` there is no search: a candidate has the hits that one
+    particle left behind, by truth. The polarity is +1 for MagUp, -1 for MagDown. The pattern recognition
+    assumes this geometry and this field. A ParkfError reports hits that cannot be read.
     """
     search = Search(geometry, fit_magnet_model(field, geometry), polarity)
 
@@ -61,8 +61,8 @@ def find_candidates(
 class Search:
     """A pattern recognition in a detector.
 
-    Hits are columns of HITS of some whole events, sorted by event; candidates are columns of CANDIDATES, the
-    lists of hits as (n, slots) float32.
+    Hits are columns of HITS of some whole events, sorted by event. Candidates are columns of CANDIDATES;
+    lists of hits are (n, slots) float32.
     """
 
     geometry: Geometry
@@ -87,10 +87,10 @@ class Search:
         return self._columns(hits, event, number, taken, h)
 
     def matched(self, hits: Columns) -> Columns:
-        """Collect what each particle left behind, by truth.
+        """Make a candidate of the hits that each particle left behind, by truth.
 
-        The momentum is still what a pattern recognition would find, from the directions of the segments
-        before and behind the magnet.
+        The momentum is still estimated as in a pattern recognition: from the directions of the segments in
+        front of the magnet and behind it.
         """
         own, magnet = find_own_hits(hits), self.magnet
         curves = fit_curves(hits, own["scifi"], magnet.z_scifi, magnet.cubic_ratio)
@@ -101,10 +101,11 @@ class Search:
     def _columns(
         self, hits: Columns, event: np.ndarray, number: np.ndarray, taken: Columns, h: np.ndarray
     ) -> Columns:
-        """Columns of CANDIDATES.
+        """Make the columns of CANDIDATES.
 
-        `event` (n,) ascends. `number` (m,) is the hit of each row of `hits`, as in :func:`distinct_hits`.
-        `taken` has rows (n, slots) by detector, -1 for an empty slot. `h` is polarity · q/p in 1/MeV.
+        `event` (n,) ascends. `number` (m,) is the number of the hit that each row of `hits` belongs to, from
+        :func:`distinct_hits`. `taken` has rows (n, slots) of `hits` by detector, -1 for an empty slot. `h` is
+        polarity · q/p in 1/MeV.
         """
         particle, purity = majority(hits["particle"], np.concatenate(list(taken.values()), axis=1), number)
         columns = {
@@ -126,15 +127,16 @@ class Search:
 def distinct_hits(hits: Columns) -> tuple[np.ndarray, np.ndarray]:
     """Find the hits that a detector reports: each occurs once, however many particles made it.
 
-    Of columns (m,) of `parkf.io.tables.HITS`, sorted by event, plane and x, with a row for each particle of
-    a hit, return the first row of each hit, (k,), and which of these hits each row belongs to, (m,).
+    Hits are columns (m,) of `parkf.io.tables.HITS`, sorted by event, plane and x, with a row for each
+    particle of a hit. Return the first row of each hit, (k,), and the number of the hit that each row belongs
+    to, (m,).
     """
     run = np.cumsum(_begins(hits["event"], hits["plane"], hits["x"]))
-    # Rows of one hit have the same x, so they are adjacent up to other hits of the same x.
+    # Rows of one hit have the same x. Only other hits of this x can lie between them.
     several = np.flatnonzero(np.bincount(run)[run] > 1)
     order = several[np.lexsort((hits["z"][several], hits["y"][several], run[several]))]
     new = _begins(run[order], hits["y"][order], hits["z"][order])
-    # The sort is stable: the first row of a hit in it is the first in the table.
+    # The sort is stable, so the first row of a hit after sorting is also its first row in the table.
     first = np.arange(len(run))
     first[order] = order[new][np.cumsum(new) - 1]
     rows = np.flatnonzero(first == np.arange(len(run)))
@@ -142,26 +144,27 @@ def distinct_hits(hits: Columns) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _begins(*columns: np.ndarray) -> np.ndarray:
-    """Mask (m,) of rows in which one of the columns differs from the row before, and of the first row."""
+    """Mask (m,) of the first row, and of rows that differ from the row before in one of the columns."""
     new = np.ones(len(columns[0]), bool)
     new[1:] = np.any([values[1:] != values[:-1] for values in columns], axis=0)
     return new
 
 
 def rows_or_none(rows: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Rows of a table for numbers of hits in `rows` (k,), any shape, -1 for none in both."""
+    """Look up numbers of hits, of any shape, in `rows` (k,); -1, for no hit, stays -1."""
     return np.where(hits >= 0, rows[hits], -1)
 
 
 def majority(
     particle: np.ndarray, hits: np.ndarray, number: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the particle with most of the hits, and the fraction of them that it made, (n,) each.
+    """Find the particle that made most hits of a candidate, and the fraction of the hits that it made.
 
-    Where no hit is of a particle, these are -1 and 0; of two particles with as many hits, it is the
-    smaller number. `particle` (m,) is that of each row of the table of hits, -1 for noise. `hits` (n, slots)
-    are rows of that table, -1 for an empty slot; at least one of a candidate is filled. `number` (m,) is the
-    hit that a row is of, where a hit of several particles has a row for each; all differ by default.
+    Return both, (n,) each; they are -1 and 0 where no particle made a hit. If two particles made equally many
+    hits, the one with the smaller number is chosen. `particle` (m,) has the particle of each row of the table
+    of hits, -1 for noise. `hits` (n, slots) are rows of that table, -1 for an empty slot; each candidate has
+    at least one hit. A hit of several particles has a row for each: `number` (m,) has the number of the hit
+    that a row belongs to. By default each row is a hit.
     """
     number = np.arange(len(particle)) if number is None else number
     rows = np.argsort(number, kind="stable")

@@ -8,7 +8,7 @@ from parkf.io import planes
 
 # Whether each layer is a stereo layer.
 STEREO = np.tile(planes.STEREO, planes.SCIFI_LAYERS // len(planes.STEREO))
-# Iterations of a fit, and of the search for z: the second knows at which y the first crossed a fibre.
+# Iterations of a fit, and of the search for z. The second iteration uses the y of the first at each fibre.
 PASSES = 2
 _FEWEST_X, _FEWEST_STEREO = 3, 2  # layers that determine a curve
 
@@ -16,12 +16,14 @@ _FEWEST_X, _FEWEST_STEREO = 3, 2  # layers that determine a curve
 def fit_curves(
     fibre: dict[str, np.ndarray], collected: np.ndarray, z_reference: float, cubic_ratio: float
 ) -> np.ndarray:
-    """Fit x(z) = a + b·z + c·z²(1 + r·z) to the x layers, y(z) = d + e·z to where that meets stereo fibres.
+    """Fit curves to the hits of tracks in the SciFi.
 
-    All hits count alike: so does the trigger's seeding (Allen, ``seed_xz`` and ``seed_confirmTracks``).
+    x(z) = a + b·z + c·z²(1 + r·z) is fitted to the x layers. y(z) = d + e·z is fitted to the points where
+    this curve crosses the stereo fibres. All hits have the same weight, as in the trigger's seeding (Allen,
+    ``seed_xz`` and ``seed_confirmTracks``).
 
-    `collected` (n, 12) are rows of `fibre`, -1 for none, of three x layers and two stereo layers at least.
-    Returns a, b, c, d, e, (n, 5), in mm.
+    `collected` (n, 12) are rows of `fibre`, -1 for none, in at least three x layers and two stereo layers.
+    Return a, b, c, d, e, (n, 5), in mm.
     """
     slots = np.ascontiguousarray(collected.T)
     used = slots >= 0
@@ -40,7 +42,7 @@ def fit_curves(
 
 
 def places_at(curve: np.ndarray, z: np.ndarray, cubic_ratio: float) -> tuple[np.ndarray, np.ndarray]:
-    """(n, 12) x and y of the curves at z, relative to the reference."""
+    """Return x and y, (n, 12) each, of the curves at z, which is relative to the reference."""
     a, b, c, d, e = (column[:, None] for column in curve.T)
     return a + b * z + c * z**2 * (1 + cubic_ratio * z), d + e * z
 
@@ -51,7 +53,7 @@ def slope_at(curves: np.ndarray, z: float, cubic_ratio: float) -> np.ndarray:
 
 
 def enough(collected: np.ndarray, fewest: int) -> np.ndarray:
-    """Mask (n,) of collected hits (n, 12), -1 for none, in `fewest` layers or more that determine a curve."""
+    """Whether hits (n, 12), -1 for none, are in at least `fewest` layers and determine a curve, (n,)."""
     used = collected >= 0
     determined = ((used & ~STEREO).sum(1) >= _FEWEST_X) & ((used & STEREO).sum(1) >= _FEWEST_STEREO)
     return determined & (used.sum(1) >= fewest)
@@ -62,12 +64,12 @@ def _mean(values: np.ndarray, used: np.ndarray) -> np.ndarray:
 
 
 def _sum(values: np.ndarray) -> np.ndarray:
-    """Sum over layers, one after the other: a track's result depends on no other track."""
+    """Sum over layers one after the other, so that the result of a track depends on no other track."""
     return reduce(np.add, values)
 
 
 def _fit_line(z: np.ndarray, y: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least squares d, e (n,) of y = d + e·z over the layers used; all arrays (layers, n)."""
+    """Fit y = d + e·z to the layers used, by least squares; return d, e (n,). All arrays are (layers, n)."""
     z_mean, y_mean = _mean(z, used), _mean(y, used)
     dz = np.where(used, z - z_mean, 0.0)
     e = _sum(dz * y) / _sum(dz * dz)
@@ -75,7 +77,10 @@ def _fit_line(z: np.ndarray, y: np.ndarray, used: np.ndarray) -> tuple[np.ndarra
 
 
 def _fit_bend(z: np.ndarray, cubic: np.ndarray, x: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Least squares a, b, c (n,) of x = a + b·z + c·cubic over the layers used; all arrays (layers, n)."""
+    """Fit x = a + b·z + c·cubic to the layers used, by least squares; return a, b, c (n,).
+
+    All arrays are (layers, n).
+    """
     z_mean, cubic_mean, x_mean = (_mean(values, used) for values in (z, cubic, x))
     dz, dq = np.where(used, z - z_mean, 0.0), np.where(used, cubic - cubic_mean, 0.0)
     # Keep the part of the cubic term that is orthogonal to the slope.

@@ -1,7 +1,7 @@
-"""Paths through the magnet as the few polynomials that a pattern recognition needs.
+"""The polynomials that a pattern recognition needs to describe paths through the magnet.
 
-All of them are linear least-squares fits to rays that are carried through the field once, without material.
-With h = polarity · q/p they hold for both polarities.
+All of them are fitted by linear least squares to rays, which are carried through the field without material.
+They are functions of h = polarity · q/p, and therefore hold for both polarities.
 """
 
 from dataclasses import dataclass
@@ -15,37 +15,41 @@ from parkf.detector.transport import propagate
 from parkf.simulation.pattern.curves import STEREO, fit_curves, slope_at
 from parkf.simulation.pattern.velo import Z_REFERENCE
 
-Terms = tuple[np.ndarray, ...]  # (n,) each: the terms of a polynomial without their coefficients
+Terms = tuple[np.ndarray, ...]  # terms of a polynomial without their coefficients, (n,) each
 
-P_MIN = 1500.0  # MeV; smallest momentum of a candidate, by the seed, and of rays
+P_MIN = 1500.0  # MeV; smallest momentum of rays, and of a candidate by its first estimate
 N_RAYS = 6000
 _SEED = 20_000
 _P_MAX = 100_000.0
 _SLOPE_MAX = (0.3, 0.25)
-# At η = 5. Tracks are uniform in η, rays in the square of slopes: a steep ray represents fewer tracks.
+# The slope at η = 5. Tracks are uniform in η, but rays are uniform in tx and ty. A steep ray therefore
+# represents fewer tracks, and has a smaller weight.
 _SLOPE_MIN = 0.013
 _VERTEX_SIGMA_Z = 60.0
-_STEREO_SLOPE = 0.0875  # dx/dy of stereo fibres; any will do for rays
-# mm; where a VELO segment typically has its direction: its line neglects the bending behind this z.
+_STEREO_SLOPE = 0.0875  # dx/dy of the stereo fibres; any value is good enough for rays
+# mm; at this z a track typically has the direction of its VELO segment, whose line neglects the bending
+# behind.
 _Z_START = 300.0
 _MOST = 0.99
 _SMALLEST_BEND = 1e-3
-_NO_BEND = 1e-6  # a straight track's momentum is that of this bend
+_NO_BEND = 1e-6  # a straight track is assigned the momentum of this bend
 
 
 @dataclass(frozen=True)
 class MagnetModel:
-    """Fitted polynomials of the bending; the methods name the terms of their coefficients (k,).
+    """Fitted polynomials of the bending; the methods use the terms that the coefficients (k,) belong to.
 
     The chord of a track is the straight line through its first and last SciFi layer.
     """
 
     z_scifi: float  # mm; z of the states of SciFi segments, in the middle of the SciFi
     z_end: float  # mm; z of the last layer
-    cubic_ratio: float  # 1/mm; cubic over quadratic coefficient of x(z - z_scifi): how the field falls off
-    curvature: float  # 1/mm²; that quadratic coefficient over x of the chord at z = 0
-    chord: float  # mm MeV; |x| of the chord at z = 0 times p, which 99 % of tracks stay below
-    focusing: float  # 1/mm²; y of the line behind the magnet at z = 0, over y at z_scifi and x² of the chord
+    # 1/mm; cubic over quadratic coefficient of x(z - z_scifi). It describes how the field falls off.
+    cubic_ratio: float
+    curvature: float  # 1/mm²; the same quadratic coefficient, divided by x of the chord at z = 0
+    chord: float  # mm MeV; 99 % quantile of |x| of the chord at z = 0, times p
+    # 1/mm²; y at z = 0 of the line behind the magnet, divided by y at z_scifi and by x² of the chord
+    focusing: float
     kink: np.ndarray
     momentum: np.ndarray
     y_shift: np.ndarray
@@ -53,15 +57,16 @@ class MagnetModel:
     ut_shift: np.ndarray  # (4, k), one row for each UT layer
 
     def x_at_scifi(self, velo: np.ndarray, tx_scifi: np.ndarray) -> np.ndarray:
-        """X (n,) in mm at `z_scifi` of VELO lines (n, 4) that leave the magnet with slope `tx_scifi` (n,).
+        """Return x (n,) in mm at `z_scifi` of VELO lines (n, 4) that have slope `tx_scifi` (n,) there.
 
-        Both straight lines meet in the kink, whose z is a polynomial in the slopes.
+        The straight lines before and behind the magnet meet in the kink, whose z is a polynomial in the
+        slopes.
         """
         z_kink = _sum(self.kink, _kink_terms(velo, tx_scifi))
         return velo[:, 0] + velo[:, 2] * (z_kink - Z_REFERENCE) + tx_scifi * (self.z_scifi - z_kink)
 
     def y_at_scifi(self, velo: np.ndarray, tx_scifi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Y (n,) in mm and ty (n,) at `z_scifi`: the straight line plus the magnet's weak focusing."""
+        """Return y (n,) in mm and ty (n,) at `z_scifi`: the straight line plus the magnet's weak focusing."""
         terms = _focusing_terms(velo, tx_scifi)
         y = velo[:, 1] + velo[:, 3] * (self.z_scifi - Z_REFERENCE) + _sum(self.y_shift, terms)
         return y, velo[:, 3] + _sum(self.ty_shift, terms)
@@ -69,10 +74,10 @@ class MagnetModel:
     def h(self, velo: np.ndarray, tx_end: np.ndarray) -> np.ndarray:
         """Polarity · q/p (n,) in 1/MeV from VELO lines (n, 4) and slopes (n,) at the last SciFi layer.
 
-        The trigger's estimate (Allen, ``track_matching``, 2024): p = c₀ + (c₁ + c₂·tx'² + c₃·tx'⁴ +
-        c₄·tx'·tx + c₅·ty² + c₆·ty⁴ + c₇·tx²)/abs(tx' − tx). The slope tx' is that at the end of a
-        segment's curve. This costs resolution at high momentum: the error of the curvature adds to that of
-        the slope there.
+        This is the trigger's estimate (Allen, ``track_matching``, 2024): p = c₀ + (c₁ + c₂·tx'² + c₃·tx'⁴ +
+        c₄·tx'·tx + c₅·ty² + c₆·ty⁴ + c₇·tx²)/abs(tx' − tx). Here tx' is the slope at the end of a segment's
+        curve. This costs resolution at high momentum, because at the end the error of the curvature adds to
+        the error of the slope.
         """
         return 1 / _sum(self.momentum, _momentum_terms(velo, tx_end))
 
@@ -91,7 +96,7 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
     z = z_layers - z_scifi
     _, _, quadratic, cubic = np.polynomial.polynomial.polyfit(z, x_scifi.T, 3)
     cubic_ratio = float((quadratic * cubic).sum() / (quadratic**2).sum())
-    # Curves of the rays, fitted to their places in the layers as SciFi segments are.
+    # Fit curves to the positions of the rays in the layers, as for SciFi segments.
     dxdy = np.broadcast_to(_STEREO_SLOPE * STEREO, x_scifi.shape).ravel()
     places = {"z": np.broadcast_to(z, x_scifi.shape).ravel(), "dzdy": np.zeros(x_scifi.size)}
     fibre = places | {"x": x_scifi.ravel() - dxdy * y_scifi.ravel(), "dxdy": dxdy}
@@ -128,9 +133,9 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
 
 
 def _carry_rays(field: FieldMap, geometry: Geometry) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Rays from the beam spot that stay within the SciFi.
+    """Carry rays from the beam spot through the field, and keep those that stay within the SciFi.
 
-    Return VELO lines (n, 4), h (n,), and x and y (n, 16) in mm at the layers of UT and SciFi.
+    Return their VELO lines (n, 4), h (n,), and x and y (n, 16) in mm at the layers of UT and SciFi.
     """
     random = np.random.Generator(np.random.Philox(_SEED))
     tx, ty = (limit * (2 * random.random(N_RAYS) - 1) for limit in _SLOPE_MAX)
@@ -161,7 +166,7 @@ def _solve(terms: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _sum(coefficients: np.ndarray, terms: Terms) -> np.ndarray:
-    """Add up term by term: unlike in a matrix product, a track's rounding then depends on no other track."""
+    """Add up term by term. A matrix product could round a track differently depending on the other tracks."""
     return reduce(np.add, (c * term for c, term in zip(coefficients, terms, strict=True)))
 
 
@@ -194,6 +199,6 @@ def _ut_terms(velo: np.ndarray) -> Terms:
 
 
 def _ratio(values: np.ndarray, scale: np.ndarray) -> float:
-    """Least-squares ratio, 0 where nothing determines it."""
+    """Return the ratio by least squares, or 0 where nothing determines it."""
     square = float((scale**2).sum())
     return float((values * scale).sum()) / square if square > 0 else 0.0

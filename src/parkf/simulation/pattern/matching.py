@@ -8,22 +8,23 @@ from parkf.simulation.pattern.scifi import SciFiSegments
 from parkf.simulation.pattern.velo import Z_REFERENCE, VeloSegments
 
 CHI2 = 30.0  # largest χ² of a pair from its distances in x, y and ty (3 terms)
-# Two segments may be this far apart in y (mm, and fraction of |y| for the focusing) on the straight line.
+# Largest distance in y of a SciFi segment from the straight VELO line: in mm, plus a fraction of |y| that
+# allows for the focusing.
 COARSE_Y, COARSE_Y_SHARE = 120.0, 0.06
 # mm between events on the sorted axis, and the largest |y| on it: far outside the detector.
 _EVENT_SPACING, _FARTHEST_Y = 1e6, 1e5
-_MARGIN = 1e-3  # mm; more than what rounding moves a position on that axis
+_MARGIN = 1e-3  # mm; more than rounding can move a position on that axis
 
-# Widths of the distances in a genuine pair. One term is the measurement error. The other is proportional to
-# the bend, that is to 1/p: scattering by some 6.5 MeV/p before the magnet, 6.7 m from the middle of the
-# SciFi.
+# Widths of the distances in a genuine pair. One term is the measurement error. The other is due to scattering
+# by some 6.5 MeV/p in front of the magnet, 6.7 m from the middle of the SciFi. It is proportional to 1/p, and
+# so to the bend.
 SIGMA_X, SIGMA_X_PER_BEND = 0.7, 23.0
 SIGMA_Y, SIGMA_Y_PER_BEND = 1.0, 37.0
 SIGMA_TY, SIGMA_TY_PER_BEND = 0.8e-3, 6.3e-3
 
 
 def match_segments(velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel) -> tuple[np.ndarray, ...]:
-    """Join segments of the same events, sorted by event; every segment is used once, in its best pair.
+    """Join segments of the same events; both are sorted by event. Each segment is used in one pair at most.
 
     Return rows (n,) of both segments, and polarity · q/p (n,) in 1/MeV from the bending.
     """
@@ -46,7 +47,7 @@ def match_segments(velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel
 
 
 def first_come(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Choose pairs (n,) in their order, leaving out those with a partner that is in a chosen pair already.
+    """Choose pairs (n,) in their order; leave out a pair if one of its partners is already in a chosen pair.
 
     Return numbers (m,) of the chosen pairs; each partner occurs once.
     """
@@ -55,8 +56,8 @@ def first_come(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     taken_i, taken_j = np.zeros(len(first_i), bool), np.zeros(len(first_j), bool)
     while len(waiting):
         a, b = i[waiting], j[waiting]
-        # Written backwards, so that the first pair of each segment stays. A pair that is the first of both
-        # its partners is settled.
+        # Of equal indices NumPy keeps the last value. Written backwards, the first pair of each segment
+        # stays. A pair is settled if it is the first one for both partners.
         first_i[a[::-1]] = first_j[b[::-1]] = waiting[::-1]
         settled = (first_i[a] == waiting) & (first_j[b] == waiting)
         chosen.append(waiting[settled])
@@ -66,10 +67,11 @@ def first_come(i: np.ndarray, j: np.ndarray) -> np.ndarray:
 
 
 def _coarse_pairs(velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel) -> tuple[np.ndarray, ...]:
-    """Rows (i, j) of pairs of one event that roughly agree in y."""
+    """Return rows (i, j) of pairs that belong to one event and roughly agree in y."""
     y = velo.lines[:, 1] + velo.lines[:, 3] * (magnet.z_scifi - Z_REFERENCE)
     first_event = min(velo.event.min(initial=0), scifi.event.min(initial=0))
-    # All events lie on one axis: positions are clipped below half of the spacing, so events do not overlap.
+    # All events lie one after the other on one axis. Positions are clipped to less than half of the spacing,
+    # so that events do not overlap.
     key = (velo.event - first_event) * _EVENT_SPACING + np.clip(y, -_FARTHEST_Y, _FARTHEST_Y)
     order = np.argsort(key, kind="stable")
     y_scifi = scifi.states[:, 1]

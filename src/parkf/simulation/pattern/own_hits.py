@@ -11,7 +11,7 @@ _LAYERS_PER_STATION = 4
 
 
 def hits_on_planes(hits: Columns) -> np.ndarray:
-    """Rows (n, 70) of each particle's first hit on each plane, -1 without one, by event and particle.
+    """Return the row of each particle's first hit on each plane, (n, 70), by event and particle; -1 for none.
 
     Hits are columns (m,) of `parkf.io.tables.HITS`.
     """
@@ -19,8 +19,7 @@ def hits_on_planes(hits: Columns) -> np.ndarray:
     key = particle_key({name: hits[name][rows] for name in ("event", "particle")})
     owner = np.unique(key, return_inverse=True)[1]
     on_plane = np.full((owner.max(initial=-1) + 1, PLANES), -1)
-    # Among equal indices NumPy keeps the value written last: written backwards, the first hit of a plane
-    # stays.
+    # Of equal indices NumPy keeps the value written last. Written backwards, the first hit on a plane stays.
     on_plane[owner[::-1], hits["plane"][rows[::-1]]] = rows[::-1]
     return on_plane
 
@@ -28,12 +27,13 @@ def hits_on_planes(hits: Columns) -> np.ndarray:
 def find_own_hits(hits: Columns) -> Columns:
     """Collect the hits of particles that a search can find in VELO and SciFi, sorted by event and particle.
 
-    A particle counts when it has enough VELO modules and, in each SciFi station, an x and a stereo layer:
-    LHCb's definition of a reconstructible long track. Its hits are used as they are, outliers too; of
-    several in a layer the first.
+    A particle counts if it has hits in enough VELO modules and, in each SciFi station, in an x layer and in a
+    stereo layer. This is LHCb's definition of a reconstructible long track. Its hits are used as they are,
+    including outliers. If it has several hits in a layer, the first is used.
 
-    Return rows of `hits`, which are columns of `parkf.io.tables.HITS` sorted by event and plane: `velo`
-    (n, 26) in ascending z, -1 behind the last; `ut` (n, 4) and `scifi` (n, 12), -1 for a layer without.
+    `hits` are columns of `parkf.io.tables.HITS`, sorted by event and plane. Return rows of `hits`: `velo`
+    (n, 26) in ascending z, -1 behind the last hit; `ut` (n, 4) and `scifi` (n, 12), -1 for a layer without
+    a hit.
     """
     on_plane = hits_on_planes(hits)
     stations = on_plane[:, SCIFI_PLANES].reshape(len(on_plane), -1, _LAYERS_PER_STATION) >= 0
@@ -44,7 +44,7 @@ def find_own_hits(hits: Columns) -> Columns:
     velo = long[:, VELO_PLANES]
     order = np.argsort(np.where(velo >= 0, hits["z"][velo], np.inf), axis=1)
     velo = np.take_along_axis(velo, order, axis=1)
-    # The slots hold the last hits when there are more.
+    # If there are more hits than slots, the slots hold the last hits.
     surplus = np.maximum((velo >= 0).sum(1) - VELO_SLOTS, 0)[:, None]
     velo = np.take_along_axis(velo, surplus + np.arange(VELO_SLOTS), axis=1)
     return {"velo": velo, "ut": long[:, UT_PLANES], "scifi": long[:, SCIFI_PLANES]}

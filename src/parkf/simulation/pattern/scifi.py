@@ -1,4 +1,4 @@
-"""SciFi segments: found from hits alone as the trigger finds them, or begun with one particle's hits."""
+"""SciFi segments: found from hits alone, as in the trigger, or begun with the hits of one particle."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class SciFiSegments:
     """SciFi segments of some events, sorted by event."""
 
     event: np.ndarray  # (n,)
-    hits: np.ndarray  # (n, 12) rows of the hit table, one a layer, -1 where there is none
+    hits: np.ndarray  # (n, 12) rows of the hit table, one for each layer, -1 for no hit
     states: np.ndarray  # (n, 4): x, y in mm and tx, ty at the reference z
     tx_end: np.ndarray  # (n,) slope in x at the last layer
 
@@ -32,7 +32,7 @@ def search_scifi(hits: Columns, geometry: Geometry, magnet: MagnetModel) -> SciF
     """Find segments from hits alone; src/kernel/pattern holds the search.
 
     Hits are columns (m,) of `parkf.io.tables.HITS`, sorted by event and plane, each hit once. The magnet
-    model determines what curves particles have.
+    model determines the shape of the curves.
     """
     begun = _pattern.scifi_segments(
         *columns_of_search(hits),
@@ -72,8 +72,9 @@ def _follow_curves(
 ) -> SciFiSegments:
     """Fit curves to hits. Then take the hit nearest to the curve in each layer, and fit the curve again.
 
-    A hit nearer than `WINDOW` is taken, whichever particle made it. `begun` (n, 12) are the first rows
-    of `hits`, sorted by event, -1 for a layer without; those with too few hits are left out.
+    A hit nearer than `WINDOW` is taken, no matter which particle made it. `begun` (n, 12) are the rows of
+    `hits` that a segment begins with, sorted by event, -1 for a layer without a hit. Segments with too few
+    hits are left out.
     """
     z_reference, cubic_ratio = magnet.z_scifi, magnet.cubic_ratio
     begun = begun[enough(begun, FEWEST_LAYERS)]

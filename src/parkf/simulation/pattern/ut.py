@@ -1,4 +1,4 @@
-"""UT hits for a matched pair: the set of strips that lies best on a line bent by one scattering angle."""
+"""UT hits for a matched pair: the set of strips that best agrees with a line bent by one scattering angle."""
 
 import numpy as np
 
@@ -11,40 +11,42 @@ from parkf.simulation.pattern.velo import Z_REFERENCE
 from parkf.simulation.response.hits import ut_row
 
 WINDOW = 4.0  # widths; a hit may lie this far from the line through another one
-FEWEST = 3  # layers, as in the trigger: two strips near the expected position may well be noise
-# Each of so many hits near the expected position in one of these layers is tried as the start of a set.
+FEWEST = 3  # layers, as in the trigger; two strips near the expected position may well be noise
+# In each of ANCHOR_LAYERS, this number of hits near the expected position is tried, each as the start of a
+# set.
 ANCHOR_LAYERS, ANCHORS_PER_LAYER = (0, 3), 6
-Z_PIVOT = 1000.0  # mm; where the material between VELO and UT deflects on average
-SCATTERING = 5.4  # MeV; times 1/p, the width of that deflection
+Z_PIVOT = 1000.0  # mm; average z of the deflection in the material between VELO and UT
+SCATTERING = 5.4  # MeV; times 1/p, the width of this deflection
 SMALLEST_DEFLECTION = 1.5e-4  # rad; error of the VELO line's own direction, added in quadrature
 DEFLECTION_MAX = 4.0  # largest deflection tried, in widths
-# MeV; times 1/p and the distance along z from the set's first hit, the width of a hit's distance from the
-# line: the layers scatter by 1.2, and part of the deflection is not at the pivot. In mm, the width of that
-# distance from the errors of both hits and of the direction between them.
+# The width of a hit's distance from the line has two terms. SCATTERING_IN_LAYER (MeV) is multiplied by 1/p
+# and by the distance along z from the set's first hit: the layers scatter by 1.2, and part of the deflection
+# is not at the pivot. MEASUREMENT (mm) comes from the errors of both hits and of the direction between them.
 SCATTERING_IN_LAYER, MEASUREMENT = 2.5, 0.15
-ROW_TOLERANCE = 3.0  # mm; how far in y beyond its strip's end a hit is still compatible
+ROW_TOLERANCE = 3.0  # mm; a track may pass a strip's end by this distance in y
 _ROWS = 32
 
 
 def find_ut_hits(
     hits: Columns, event: np.ndarray, velo: np.ndarray, h: np.ndarray, geometry: Geometry, magnet: MagnetModel
 ) -> np.ndarray:
-    """UT hits of each candidate: rows (n, 4) of `hits`, -1 where a layer has none.
+    """Find the UT hits of each candidate: return rows (n, 4) of `hits`, -1 for a layer without a hit.
 
-    Hits are columns (m,) of `parkf.io.tables.HITS`, any detectors. Candidates have an event (n,), a VELO line
-    x, y, tx, ty (n, 4) in mm and rad, and h = polarity · q/p (n,) in 1/MeV.
+    Hits are columns (m,) of `parkf.io.tables.HITS`, of any detectors. Candidates have an event (n,), a VELO
+    line x, y, tx, ty (n, 4) in mm and rad, and h = polarity · q/p (n,) in 1/MeV.
     """
     rows = np.flatnonzero((hits["plane"] >= UT_PLANES.start) & (hits["plane"] < UT_PLANES.stop))
     layer = (hits["plane"][rows] - UT_PLANES.start).astype(np.int64)
     first_event = hits["event"].min(initial=0)
     z = geometry.planes()[UT_PLANES, 0]
-    # Sectors lie before and behind their layer: strips are projected from the origin to the layer's z.
+    # Sectors lie in front of their layer or behind it, so strips are projected from the origin to the layer's
+    # z.
     seen = (hits["x"][rows] * (z[layer] / hits["z"][rows])).astype(hits["x"].dtype)
     search = LayerSearch(_group(hits["event"][rows] - first_event, layer, ut_row(hits["y"][rows])), seen)
 
     x = velo[:, :1] + velo[:, 2:3] * (z - Z_REFERENCE) + magnet.x_shift_at_ut(velo, h)
     y = velo[:, 1:2] + velo[:, 3:4] * (z - Z_REFERENCE)
-    # From here on x is where the strip through the track's point crosses y = 0.
+    # From here on x is the position at which the strip through the track's point crosses y = 0.
     x -= y * np.array([geometry.strip_slope(plane) for plane in UT_PLANES])
     width = np.hypot(SCATTERING * np.abs(h), SMALLEST_DEFLECTION)
 
@@ -58,7 +60,7 @@ def find_ut_hits(
     for anchor in ANCHOR_LAYERS:
         _, distance = search.around(strips[:, anchor], x[:, anchor, None], ANCHORS_PER_LAYER)
         distance = distance.reshape(len(x), 2 * ANCHORS_PER_LAYER)
-        # Where there are fewer hits, one of the missing distances is 0: no scattering.
+        # If there are fewer hits, one missing distance is set to 0, so that no scattering is tried, too.
         missing = np.isinf(distance)
         short = np.flatnonzero(missing.any(1))
         distance[short, np.argmax(missing[short], axis=1)] = 0.0

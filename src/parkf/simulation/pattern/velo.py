@@ -1,4 +1,4 @@
-"""VELO segments: found from hits alone as the trigger finds them, or the hits along one particle's line."""
+"""VELO segments: found from hits alone, as in the trigger, or collected along the line of one particle."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ from parkf.simulation.groups import best_of_each, ragged
 FEWEST_HITS = 3  # of a segment
 Z_REFERENCE = 770.0  # mm, just behind the last module; segments are straight lines at this z
 HIT_ERROR = 0.0125  # mm; error of a hit's x and y in the fit
-# rad²; variance that a module adds to a slope at any momentum: a constant, and a factor of tx² + ty².
+# rad²; variance that a module adds to a slope at any momentum: a constant, and a coefficient of tx² + ty².
 SCATTERING = (1e-8, 7e-6)
 _WIDE_SLOPE = 1.0  # rad; no VELO track is as steep
 _GROUP_SPACING = 1e3  # mm between the modules on a sorted axis; far more than a module's size
-_MARGIN = 1e-6  # mm; more than what rounding moves a hit on that axis
+_MARGIN = 1e-6  # mm; more than rounding can move a hit on that axis
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class VeloSegments:
 
 
 def search_velo(hits: Columns, geometry: Geometry) -> VeloSegments:
-    """Find segments that point forward from hits alone; src/kernel/pattern holds the search.
+    """Find segments that point forward, from hits alone; src/kernel/pattern holds the search.
 
     Hits are columns (m,) of `parkf.io.tables.HITS`, sorted by event and plane, each hit once.
     """
@@ -58,7 +58,7 @@ def search_velo(hits: Columns, geometry: Geometry) -> VeloSegments:
 
 
 def columns_of_search(hits: Columns) -> tuple[np.ndarray, ...]:
-    """First row of each event, planes, and positions, in the types of the searches in C++."""
+    """Return the first row of each event, planes, and positions, in the types that the C++ searches need."""
     first = np.flatnonzero(np.diff(hits["event"], prepend=-1))
     return (
         first.astype(np.int64),
@@ -68,11 +68,11 @@ def columns_of_search(hits: Columns) -> tuple[np.ndarray, ...]:
 
 
 def find_velo_segments(hits: Columns) -> VeloSegments:
-    """Collect the VELO hits of every particle that has enough, sorted by event and particle.
+    """Collect the VELO hits of every particle that has enough of them, sorted by event and particle.
 
-    At each of the particle's modules, the hit nearest to the line through the segment's neighbouring hits
-    is taken, whichever particle made it. Hits are columns (m,) of `parkf.io.tables.HITS`, any detectors and
-    events.
+    In each module of the particle, the hit nearest to the line through two neighbouring hits of the segment
+    is taken, no matter which particle made it. Hits are columns (m,) of `parkf.io.tables.HITS`, of any
+    detectors and events.
     """
     rows = np.flatnonzero(hits["plane"] < VELO_PLANES.stop)
     module = hits["event"][rows].astype(np.int64) * len(VELO_PLANES) + hits["plane"][rows]
@@ -83,14 +83,14 @@ def find_velo_segments(hits: Columns) -> VeloSegments:
     segment = particle_key({name: hits[name][rows[own]] for name in ("event", "particle")})
     order = np.lexsort((module[own], segment))
     own, segment = own[order], segment[order]
-    # Where sensors of a module overlap, the first hit will do.
+    # Where sensors of a module overlap, a particle may have two hits; use the first.
     new = (np.diff(segment, prepend=-1) != 0) | (np.diff(module[own], prepend=-1) != 0)
     own, segment = best_of_each(own[new], np.cumsum(new) - 1, own, z[own]), segment[new]
     first = np.flatnonzero(np.diff(segment, prepend=-1))
     count = np.diff(first, append=len(own))
     long_enough = count >= FEWEST_HITS
     first, count = first[long_enough], count[long_enough]
-    # The slots hold the hits nearest to the magnet when there are more.
+    # If there are more hits than slots, the slots hold the hits nearest to the magnet.
     first, count = first + np.maximum(count - VELO_SLOTS, 0), np.minimum(count, VELO_SLOTS)
 
     track, place = ragged(first, first + count)
@@ -107,16 +107,17 @@ def find_velo_segments(hits: Columns) -> VeloSegments:
 
 
 def _points(hits: Columns) -> np.ndarray:
-    """(m, 2) x and y of all hits."""
+    """Return x and y of all hits, (m, 2)."""
     return np.stack([hits["x"], hits["y"]], axis=1)
 
 
 def _nearest_of_module(
     points: np.ndarray, module: np.ndarray, expected: np.ndarray, own: np.ndarray
 ) -> np.ndarray:
-    """Rows (n,) of the hits nearest to `expected` (n, 2) in the module of the hits `own` (n,).
+    """Return rows (n,) of the hits nearest to `expected` (n, 2) in the module of the hits `own` (n,).
 
-    A hit nearer than the particle's own one differs less in x than that one is away; mostly there is none.
+    `own` are the particle's own hits. A nearer hit must lie within the own hit's distance in x; mostly there
+    is no such hit.
     """
     key = _GROUP_SPACING * module + points[:, 0]
     order = np.argsort(key)
@@ -132,20 +133,21 @@ def _nearest_of_module(
 
 
 def lines_of(hits: Columns, rows: np.ndarray) -> np.ndarray:
-    """Fit lines (n, 4) as :func:`fit_lines` does to rows (n, slots) of `hits`, -1 behind the last."""
+    """Fit lines (n, 4), by :func:`fit_lines`, to rows (n, slots) of `hits`; -1 behind the last hit."""
     return fit_lines(_points(hits)[rows], hits["z"][rows], (rows >= 0).sum(1))
 
 
 def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Straight lines at `Z_REFERENCE` through hits, filtered from the first to the last as in the trigger.
+    """Fit straight lines to hits with the trigger's Kalman filter, from the first hit to the last.
 
-    x and y are separate, and a module scatters by the same angle at any momentum (Allen,
-    ``VeloKalmanFilter``). Points (n, slots, 2) and z (n, slots) are in mm in ascending z; `count` (n,)
-    slots hold hits, 2 at least. Return x, y, tx, ty, (n, 4), in mm and rad.
+    x and y are filtered separately, and a module scatters by the same angle at any momentum (Allen,
+    ``VeloKalmanFilter``). Points (n, slots, 2) and z (n, slots) are in mm, in ascending z. The first `count`
+    (n,) slots hold hits, at least 2. Return x, y, tx, ty at `Z_REFERENCE`, (n, 4), in mm and rad.
     """
     if not len(z):
         return np.zeros((0, 4))
-    # Sort by length, longest first, so that the segments with a hit in a given slot are contiguous.
+    # Sort segments by their number of hits, largest first. Segments with a hit in a given slot are then
+    # contiguous.
     order = np.argsort(-count, kind="stable")
     points, z, count = points[order], z[order], count[order]
     at, rows = z[:, 0].copy(), np.arange(len(z))
@@ -153,7 +155,7 @@ def fit_lines(points: np.ndarray, z: np.ndarray, count: np.ndarray) -> np.ndarra
     slope = (points[rows, count - 1] - x) / (z[rows, count - 1] - at)[:, None]
     constant, per_slope = SCATTERING
     noise = constant + per_slope * (slope**2).sum(1)
-    # Both projections have one covariance: elements xx, xt and tt of position and slope.
+    # Both projections have the same covariance. Its elements are xx, xt and tt, of position x and slope t.
     xx, xt, tt = np.full(len(z), variance), np.zeros(len(z)), np.full(len(z), _WIDE_SLOPE**2)
     for slot in range(1, count[0]):
         here = slice(np.searchsorted(-count, -slot))

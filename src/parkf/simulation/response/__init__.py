@@ -1,1 +1,1 @@
-"""What the detector makes of particles: true states, hits, decays in flight."""
+"""The response of the detector to particles: true states, hits, decays in flight."""

@@ -1,7 +1,8 @@
 """Features of LHCb's hits: tails of the errors, clusters of several particles, hits of soft particles.
 
-The numbers are from ten events of LHCb's full simulation (74 long tracks an event): densities of hits, and
-how far hits of tracks above 3 GeV lie from fits within their own detector.
+The numbers are from ten events of LHCb's full simulation, with 74 long tracks per event. They describe the
+densities of hits, and the residuals of hits in tracks above 3 GeV. The residuals are distances from a fit to
+the hits in the same detector.
 """
 
 from dataclasses import dataclass
@@ -12,10 +13,11 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geomet
 from parkf.io.events import Columns, select
 from parkf.simulation.groups import ragged
 
-JITTER = 20.0  # mm; width of a stranger's position about that of a real hit
-BEAM_SPREAD = 60.0  # mm; width along the beam of the point to which a stranger's direction points back
+# A stranger is a hit of a particle that is not simulated.
+JITTER = 20.0  # mm; width of the distance between a stranger and the real hit that it is modelled on
+BEAM_SPREAD = 60.0  # mm; width, along the beam, of the point that a stranger's direction points back to
 SHORTEST_WAY, STEEPEST = 20.0, 0.6  # mm and slope: limits of a stranger's direction
-# SciFi clusters of hits further apart than so many mm have at least the error of that size class.
+# SciFi clusters whose hits are more than LARGE_EXTENT (mm) apart have at least the error of this size class.
 LARGE_CLUSTER, LARGE_EXTENT = 4, 0.20
 
 
@@ -23,17 +25,18 @@ LARGE_CLUSTER, LARGE_EXTENT = 4, 0.20
 class Crowd:
     """Model of one detector: hits of particles that are not simulated, and errors of its clusters."""
 
-    # Short straight pieces of tracks (electrons of a few MeV, most of them), for each hit of a particle.
+    # Number of stubs for each hit of a particle. A stub is a short straight piece of a track, mostly of an
+    # electron of a few MeV.
     stubs: float
     length: float  # mean number of layers of a stub, before the limit `longest`
-    longest: int  # largest number of layers of a stub: anything longer is a particle, and is simulated
-    # Largest stretch of their positions from the beam, over the hits that they are modelled on, less one.
+    longest: int  # largest number of layers of a stub; longer tracks are particles, which are simulated
+    # A stub lies farther from the beam than the hit that it is modelled on: by a factor of up to 1 + spread.
     spread: float
-    turn: float  # rad; width of their slopes about the direction from the beam
-    singles: float  # hits of one layer alone, for each hit of a particle
+    turn: float  # rad; width of the angle between a stub and the direction from the beam
+    singles: float  # number of hits in a single layer, for each hit of a particle
     merged: float  # mm; hits of several particles that are closer than this are one cluster
-    # Largest error to which an entry applies (mm), fraction of these clusters in the tail, and width of the
-    # tail (mm).
+    # Each entry has the largest error of clusters that it applies to (mm), the fraction of them in the tail,
+    # and the width of the tail (mm).
     tails: tuple[tuple[float, float, float], ...]
 
 
@@ -45,9 +48,9 @@ DETECTORS = ((VELO_PLANES, 2, VELO), (UT_PLANES, 1, UT), (SCIFI_PLANES, 1, SCIFI
 
 
 def erring(sigma: np.ndarray, crowd: Crowd, choice: np.ndarray) -> np.ndarray:
-    """Width from which each cluster's error is drawn: mostly `sigma` (n,) in mm, in the tails a larger one.
+    """Return the width (n,) in mm of the distribution from which each cluster's error is drawn.
 
-    `choice` (n,) is uniform between 0 and 1.
+    It is `sigma` (n,) for most clusters, and larger in the tails. `choice` (n,) is uniform between 0 and 1.
     """
     width, rest = sigma.copy(), np.ones(len(sigma), bool)
     for largest, fraction, tail in crowd.tails:
@@ -60,10 +63,11 @@ def erring(sigma: np.ndarray, crowd: Crowd, choice: np.ndarray) -> np.ndarray:
 def strangers(
     plane: np.ndarray, x: np.ndarray, y: np.ndarray, geometry: Geometry, random: np.random.Generator
 ) -> list[Columns]:
-    """Draw crossings of one event that belong to no particle, in proportion to the particles' crossings (n,).
+    """Draw crossings of one event that belong to no simulated particle.
 
-    They lie where real hits are, turned by 180° about the beam and moved by about `JITTER`. Return columns
-    `plane`, `x` and `y` (mm), by detector.
+    Their number is proportional to the number n of the particles' crossings, whose `plane`, `x` and `y` are
+    (n,). They lie where real hits are, but turned by 180° about the beam and moved by about `JITTER`. Return
+    columns `plane`, `x` and `y` (mm), by detector.
     """
     z = geometry.planes()[:, 0]
     found = []
@@ -94,7 +98,7 @@ def strangers(
 
 
 def _sees(plane: np.ndarray, place: np.ndarray, geometry: Geometry) -> np.ndarray:
-    """Whether there are strips or fibres at a crossing; VELO sensors are assumed wherever hits are."""
+    """Whether a crossing hits strips or fibres. All crossings in the VELO are assumed to hit sensors."""
     x, y = np.abs(place)
     seen = np.ones(len(plane), bool)
     for index, part, layer in geometry.strip_layers():
@@ -105,17 +109,17 @@ def _sees(plane: np.ndarray, place: np.ndarray, geometry: Geometry) -> np.ndarra
 
 
 def merge(hits: Columns, geometry: Geometry) -> Columns:
-    """Merge hits too close for separate clusters; each particle keeps a row, at the common position.
+    """Merge hits that are too close for separate clusters; each particle keeps a row, at the common position.
 
-    Hits are columns of `parkf.io.tables.HITS`, in any order. The result is sorted by event, plane and x; a
-    cluster of particles has no row for its hits of no particle.
+    Hits are columns of `parkf.io.tables.HITS`, in any order. The result is sorted by event, plane and x. If
+    hits of particles and hits of no particle merge, the cluster has rows for the particles only.
     """
     if not len(hits["x"]):
         return hits
     reach = np.zeros(SCIFI_PLANES.stop)
     for planes, _, crowd in DETECTORS:
         reach[planes] = crowd.merged
-    # Strips of one row have the same y, and so have fibres of one half.
+    # All strips of one row have the same y. So do all fibres of one half.
     row = np.where(hits["plane"] < VELO_PLANES.stop, 0.0, hits["y"])
     order = np.lexsort((hits["particle"], hits["x"], row, hits["plane"], hits["event"]))
     hits, row = select(hits, order), row[order]

@@ -1,7 +1,7 @@
 """Hits of true crossings: resolution, inefficiency and noise of the detector.
 
-A hit has the line or point of its element, at the element's position in the geometry. Its error is the width
-with which it was drawn; in the SciFi, the error of the element's position is added.
+A hit is the line or the point of its element, at the element's position in the geometry. Its error is the
+width of the distribution from which it was drawn. In the SciFi, the error of the element's position is added.
 """
 
 from itertools import pairwise
@@ -15,8 +15,9 @@ from parkf.io.tables import HITS
 from parkf.simulation.random_numbers import Stream, keyed_generator
 from parkf.simulation.response import crowd
 
-UT_STRIP_LENGTH = 97.28  # mm; UT strips come in rows of this height, so a UT hit knows its y to within a row
-# mm; noise lies where the layer's real hits are, turned by 180° about the beam and moved by about this.
+UT_STRIP_LENGTH = 97.28  # mm; height of a row of UT strips; the y of a UT hit is known to within a row
+# mm; noise lies where real hits of the layer are, turned by 180° about the beam and moved by about this
+# distance.
 NOISE_JITTER = 20.0
 NOISE = -1  # number of the particle of a noise hit
 
@@ -25,8 +26,8 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
     """Turn the true states of some whole events into hits.
 
     States are columns of `parkf.io.tables.STATES`, sorted by event; hits are columns of `HITS`, sorted by
-    event, plane and x. Draws are keyed by seed and event. `crowded` hits have what
-    `parkf.simulation.response.crowd` adds. Otherwise errors are Gaussian, and a hit is of one particle.
+    event, plane and x. Random numbers depend on seed and event. `crowded` hits have the features of
+    `parkf.simulation.response.crowd`. Otherwise errors are Gaussian, and a hit belongs to one particle.
     """
     on_sensor = (states["plane"] < UT_PLANES.stop) | (states["plane"] >= SCIFI_PLANES.start)
     crossings = _at_elements(select(states, np.flatnonzero(states["active"] & on_sensor)), geometry)
@@ -52,12 +53,12 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
 
 
 def ut_row(y: np.ndarray) -> np.ndarray:
-    """Row of UT strips at y (mm), any shape, counted from the beam: 0 is 0 to 97 mm above it."""
+    """Row of UT strips at y (mm), of any shape, counted from the beam. Row 0 is from 0 to 97 mm above it."""
     return np.floor(y / UT_STRIP_LENGTH).astype(np.int64)
 
 
 def _at_elements(states: Columns, geometry: Geometry) -> Columns:
-    """Move states, in place, to the elements at their planes, and return their columns for crossings."""
+    """Move states, in place, to the elements of their planes; return the columns that crossings need."""
     crossings = {name: states[name] for name in ("event", "plane", "particle", "x", "y")}
     for index, pieces in geometry.pieces.items():
         here = np.flatnonzero(states["plane"] == index)
@@ -69,16 +70,16 @@ def _at_elements(states: Columns, geometry: Geometry) -> Columns:
 
 
 def _with_others(crossings: Columns, geometry: Geometry, seed: int, crowded: bool) -> Columns:
-    """Add crossings of no particle, and random numbers of each crossing.
+    """Add crossings of no particle, and random numbers for each crossing.
 
-    These are `draws` (n, 4), two uniform numbers and two normal ones, and `choice` (n,), which puts crossings
-    into a tail, and is 1 without a crowd.
+    The random numbers are `draws` (n, 4), two uniform and two normal ones, and `choice` (n,). `choice`
+    decides which crossings are in a tail; it is 1 if hits are not `crowded`.
     """
     means = np.zeros(SCIFI_PLANES.stop)
     means[VELO_PLANES] = geometry.velo.noise_per_module
     means[UT_PLANES] = geometry.ut.noise_per_layer
     means[SCIFI_PLANES] = geometry.scifi.noise_per_layer
-    # The first part is for pieces without events.
+    # The first part is used only if there are no events.
     parts = [crossings | {"draws": np.zeros((0, 4)), "choice": np.ones(0)}]
     _, first = np.unique(crossings["event"], return_index=True)
     for begin, end in pairwise([*first, len(crossings["event"])]):
@@ -88,7 +89,7 @@ def _with_others(crossings: Columns, geometry: Geometry, seed: int, crowded: boo
         found = [own, _noise(own, means, random)]
         draws = [_draws(random, found)]
         if crowded:
-            # The crowd has random numbers of its own: particles have the same hits with and without it.
+            # The crowd has separate random numbers, so that particles have the same hits with and without it.
             random = keyed_generator(seed, event, Stream.CROWD)
             strangers = crowd.strangers(own["plane"], own["x"], own["y"], geometry, random)
             found += strangers
@@ -107,10 +108,10 @@ def _with_others(crossings: Columns, geometry: Geometry, seed: int, crowded: boo
 
 
 def _noise(of: Columns, means: np.ndarray, random: np.random.Generator) -> Columns:
-    """Noise crossings of one event, a mean number (planes,) on each plane.
+    """Draw noise crossings of one event; `means` (planes,) has their mean number on each plane.
 
     Each is a real crossing of the plane, turned by 180° about the beam and moved by about `NOISE_JITTER`.
-    A plane that nothing crosses has no noise.
+    A plane without real crossings has no noise.
     """
     wanted = np.repeat(np.arange(len(means)), random.poisson(means))
     by_plane = np.argsort(of["plane"], kind="stable")
@@ -136,7 +137,7 @@ def _pixels(of: Columns, plane: int, geometry: Geometry) -> Columns:
 
 
 def _on_element(of: Columns, plane: int, geometry: Geometry) -> tuple[Frame, np.ndarray, np.ndarray]:
-    """Frame of the plane, or of the piece at each crossing where there are pieces, and (u, v) in it."""
+    """Return the frame of the plane, or of the piece at each crossing where it has pieces; and (u, v)."""
     if plane not in geometry.pieces:
         frame = geometry.frames[plane]
         return frame, *frame.local(of["x"], of["y"])
@@ -164,7 +165,7 @@ def _strips(of: Columns, plane: int, geometry: Geometry) -> Columns:
     shift = sigma * draws[:, 2]
     frame, u, v = _on_element(of, plane, geometry)
     if plane in geometry.pieces:
-        # The strips of a piece are along its own v.
+        # The strips of a piece are parallel to its v axis.
         x, z, dxdy, dzdy = frame.lines(u, 0.0)
         x = x + shift
     else:

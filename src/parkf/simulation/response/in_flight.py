@@ -1,9 +1,9 @@
 """Decays of pions and kaons behind the UT, in the magnet and the SciFi.
 
-Particles that decay before that end in the generator, where they fly straight. Behind the UT they do not fly
-straight: the generator draws where a particle decays and into what, and the transport starts the product
-where its mother then is. A track of both is a ghost, since no particle has 70 % of its hits. It fits well:
-the angle between a muon and its pion is 30 MeV/p at most.
+Particles that decay in front of this region end in the generator, where they fly straight. Behind the UT they
+do not fly straight. There the generator draws the z of the decay and the products, and the transport starts a
+product at the position of its mother at this z. A track with hits of mother and product still fits well,
+because the angle between a muon and its pion is 30 MeV/p at most.
 """
 
 import numpy as np
@@ -14,10 +14,11 @@ from parkf.io.events import Columns, particle_key, select
 from parkf.simulation.generate.interactions import Z_END, at_end
 from parkf.simulation.particles import KAON, MASSES, MUON, PION, momentum
 
-BEHIND = 9500.0  # mm; what decays behind the last SciFi layer does not matter
+BEHIND = 9500.0  # mm; decays behind the last SciFi layer do not matter
 NEUTRAL_PION = 134.9768  # MeV (PDG)
 LIFETIMES = {PION: 7804.5, KAON: 3711.0}  # mm; mean lifetimes times c (PDG)
-# Fractions of the kaon's decays to μν and to ππ⁰ (PDG). Decays to three particles leave no track here.
+# Fractions of the kaon's decays to μν and to ππ⁰ (PDG). The products of decays to three particles are left
+# out.
 TO_MUON, TO_PION = 0.6356, 0.2067
 LEAST_MOMENTUM = 300.0  # MeV; softer products are left out, as in the generator
 
@@ -26,9 +27,9 @@ def decay_behind_ut(particles: Columns, random: np.random.Generator) -> tuple[Co
     """Let pions and kaons decay between the UT and the end of the SciFi.
 
     Particles are charged, (n,), with columns as in :func:`parkf.simulation.generate.interactions.interact`.
-    Return them with `z_end` of those that decay, (n,), and the charged products, (m,). A product begins at
-    exactly its mother's `z_end`. Its position and direction are as if there were no field, until
-    :func:`placed` moves them.
+    Return the particles (n,), with `z_end` set for those that decay, and the charged products (m,). A product
+    begins at exactly its mother's `z_end`. Its position and direction are computed without a field, until
+    :func:`placed` corrects them.
     """
     kind = np.abs(particles["pdg_id"])
     p = momentum(particles)
@@ -61,7 +62,7 @@ def decay_behind_ut(particles: Columns, random: np.random.Generator) -> tuple[Co
 
 
 def mothers_of(particles: Columns) -> np.ndarray:
-    """Row of the particle that each one, (n,), is a product of behind the UT; -1 if it is none."""
+    """Return the row (n,) of each particle's mother if the mother decayed behind the UT, else -1."""
     ends = np.flatnonzero(np.isfinite(particles["z_end"]))
     born = np.flatnonzero(particles["z"] > Z_END)
     mothers = np.full(len(particles["z"]), -1)
@@ -74,16 +75,17 @@ def mothers_of(particles: Columns) -> np.ndarray:
 def placed(
     particles: Columns, mothers: np.ndarray, states: Columns, *, field: FieldMap, polarity: int
 ) -> Columns:
-    """Move products of decays to where their mothers are; return those whose mothers came that far.
+    """Move products of decays to the positions of their mothers; drop those whose mothers ended before.
 
-    Particles are columns (n,) of `parkf.io.tables.PARTICLES`, with the rows of their mothers (n,) from
-    :func:`mothers_of`. `states` are true states (m,) of all other particles, sorted by event, particle and z.
+    Particles are columns (n,) of `parkf.io.tables.PARTICLES`. `mothers` (n,) has the rows of their mothers,
+    from :func:`mothers_of`. `states` (m,) are true states of all other particles, sorted by event, particle
+    and z.
     """
     rows = np.flatnonzero(mothers >= 0)
     of, new = select(particles, mothers[rows]), select(particles, rows)
     known = particle_key(states)
     last = np.searchsorted(known, particle_key(of), side="right") - 1
-    # The product is carried from its mother's last state in vacuum: only air lies between.
+    # The start of the product is found by carrying its mother's last state on in vacuum, as only air follows.
     reached = (last >= 0) & (known[last] == particle_key(of))
     of, new, state = select(of, reached), select(new, reached), select(states, last[reached])
     start = np.column_stack([state[name].astype(np.float64) for name in ("x", "y", "tx", "ty")])
@@ -112,7 +114,7 @@ def _vectors(particles: Columns) -> np.ndarray:
 def _turned(vectors: np.ndarray, direction: np.ndarray, *, back: bool = False) -> np.ndarray:
     """Rotate vectors (3, n) by the rotation of the z axis to unit vectors (3, n), or by its inverse."""
     x, y, z = direction
-    # Rodrigues' rotation about the axis across both; directions are never opposite.
+    # Rodrigues' rotation about the axis that is perpendicular to both directions, which are never opposite.
     across = -x * y / (1 + z)
     matrix = np.array([[1 - x * x / (1 + z), across, x], [across, 1 - y * y / (1 + z), y], [-x, -y, z]])
     return np.einsum("jin,jn->in" if back else "ijn,jn->in", matrix, vectors)

@@ -16,13 +16,13 @@ _EVENTS_PER_PIECE = 100
 
 
 def scifi_shifts(*, module: float, mat: float, seed: int) -> np.ndarray:
-    """Draw how far every mat lies from where it is expected: its module's shift and its own.
+    """Draw the displacement of every mat: the sum of its module's shift and of the shift of the mat itself.
 
     `module` and `mat` are widths of the normal distributions in mm. Return shifts in x (12, 2, 64) in mm,
     by layer, half (below, above the beam), and mat from −x on.
     """
     random = keyed_generator(seed, 0, Stream.MISALIGNMENT)
-    # A layer has two halves, 16 modules at most across each, and four mats in a module.
+    # A layer has two halves. A half has at most 16 modules side by side, and a module has four mats.
     shape = (len(SCIFI_PLANES), 2, 16)
     modules = module * random.standard_normal(shape)
     mats = mat * random.standard_normal((*shape, 4))
@@ -30,10 +30,10 @@ def scifi_shifts(*, module: float, mat: float, seed: int) -> np.ndarray:
 
 
 def misalign_scifi(hits: Path, path: Path, *, module: float, mat: float, seed: int) -> None:
-    """Shift SciFi hits as if the mats were displaced without the reconstruction knowing; other hits stay.
+    """Shift SciFi hits as if the mats were displaced and the reconstruction did not know it.
 
-    The widths are those of :func:`scifi_shifts`; both files are tables `parkf.io.tables.HITS`. Hits that
-    cannot be read are a ParkfError.
+    Other hits stay. `module` and `mat` are the widths for :func:`scifi_shifts`. Both files are tables
+    `parkf.io.tables.HITS`. A ParkfError reports hits that cannot be read.
     """
     shifts = scifi_shifts(module=module, mat=mat, seed=seed)
     with HITS.writer(path) as writer, progress_bar("misalign", "events") as bar:
@@ -47,7 +47,8 @@ def _shifted(columns: Columns, shifts: np.ndarray) -> Columns:
     x = columns["x"].copy()
     mat = np.floor(x[scifi] / MAT_WIDTH).astype(int) + shifts.shape[2] // 2
     half = (columns["y"][scifi] > 0).astype(int)
-    # A mat displaced by +dx is crossed at an x smaller by dx in its own coordinates.
+    # If a mat is displaced by +dx, a particle crosses it at an x that is smaller by dx in the mat's
+    # coordinates.
     x[scifi] -= shifts[columns["plane"][scifi] - SCIFI_PLANES.start, half, mat]
     order = np.lexsort((x, columns["plane"], columns["event"]))
     return select(columns | {"x": x}, order)

@@ -36,15 +36,17 @@ def simulate(
     crowded: bool = False,
     threads: int | None = None,
 ) -> None:
-    """Carry particles through field and material; same seed, same bytes, for any number of threads.
+    """Carry particles through field and material.
 
-    Particles are a table `parkf.io.tables.PARTICLES`, sorted by event and particle. Tables are written where
-    there is a path: `STATES`, the true states that :mod:`parkf.simulation.particles` selects; `HITS` of all
-    particles; and `FATES`, the hardest scattering of each particle. The states are those of all crossings,
-    hits and fates those of crossings below `hits_before`, if it is given, a multiple of `EVENTS_PER_PIECE`.
-    `crowded` hits have the tails, the overlaps and the density of LHCb's hits
-    (`parkf.simulation.response.crowd`). The polarity is +1 for MagUp, -1 for MagDown. A ParkfError when no
-    output is asked for, `hits_before` is no such multiple, or particles cannot be read.
+    The same seed leads to the same bytes, for any number of threads. Particles are a table
+    `parkf.io.tables.PARTICLES`, sorted by event and particle. Up to three tables are written, if they have a
+    path: `STATES`, the true states that :mod:`parkf.simulation.particles` selects; `HITS` of all particles;
+    and `FATES`, the hardest scattering of each particle. States are written for all events. Hits and fates
+    are written only for events below `hits_before`, if it is given; it must be a multiple of
+    `EVENTS_PER_PIECE`. `crowded` hits have the tails, the overlaps and the density of LHCb's hits
+    (`parkf.simulation.response.crowd`). The polarity is +1 for MagUp, -1 for MagDown. A ParkfError is raised
+    when there is no path to write to, when `hits_before` is not such a multiple, or when particles cannot be
+    read.
     """
     if states_path is hits_path is fates_path is None:
         raise ParkfError("nothing to simulate: give a file for the true states, the hits or the fates")
@@ -64,8 +66,8 @@ def simulate(
 
         bar = stack.enter_context(progress_bar("transport", "events"))
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
-            # Where only states are wanted, particles that leave none need not be carried through the
-            # detector.
+            # If only states are wanted, only particles whose states are selected need to be carried through
+            # the detector.
             states_alone = hits_path is fates_path is None or (
                 hits_before is not None and particles["event"][0] >= hits_before
             )
@@ -87,26 +89,29 @@ def simulate(
             if HITS.name in writers:
                 write(HITS, respond(states, geometry=geometry, seed=seed, crowded=crowded))
             if FATES.name in writers:
-                # The last states of particles, with their hardest scattering up to there.
+                # The last state of each particle has its hardest scattering up to that state.
                 write(FATES, select(states, np.diff(particle_key(states), append=-1) != 0))
 
 
 def _with_products(states: Columns, later: Columns, particles: Columns, mothers: np.ndarray) -> Columns:
-    """Add the true states `later` of products of decays behind the UT, as if their mothers went on.
+    """Add the true states `later` of products of decays behind the UT, as states of their mothers.
 
-    LHCb's comparisons of tracks with the truth count hits of such a product as its mother's (Allen's
-    TrackChecker, Rec's PrTrackAssociator): a track of both is no ghost.
+    LHCb's comparisons of tracks with the truth count hits of such a product as hits of its mother (Allen's
+    TrackChecker, Rec's PrTrackAssociator). A track with hits of both is therefore no ghost.
     """
     product = np.searchsorted(particle_key(particles), particle_key(later))
     later["particle"] = particles["particle"][mothers[product]]
     states = concatenate([states, later])
-    # Products begin behind the last states of their mothers, and are in the order of z already.
+    # Products begin behind the last states of their mothers, so their states are already in the order of z.
     order = np.argsort(particle_key(states), kind="stable")
     return select(states, order)
 
 
 def _worth_training(states: Columns, particles: Columns) -> Columns:
-    """States that steps can be trained on: those of possible long tracks, where a step may begin or end."""
+    """Select the states that steps can be trained on.
+
+    They belong to possible long tracks, and lie where a step may begin or end.
+    """
     row = np.searchsorted(particle_key(particles), particle_key(states))
     chosen = select_particles(particles)
     chosen &= long_like(states["plane"], states["active"], row, len(chosen))

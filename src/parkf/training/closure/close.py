@@ -1,11 +1,11 @@
 """Close a parameter set: targets carried on through the SciFi, then passes over fits of tracks.
 
-A neighbour's closed table can be used instead, because the closure hardly depends on the alignment. It puts
-into the table's bend what the forms miss behind the magnet, which depends on field, geometry and formulas. Of
-a default run with SciFi's first station moved by 0.5 mm along the beam and 50 µm across, q/p of 31,000
-validation tracks differs by 0.014 per mille (68 %; 95 %: 0.05, or 0.02 σ) between the nominal alignment's
-table and one closed on its own tracks; in no cell of direction, charge and momentum by more than 0.08, a
-sixth of the cell's error.
+A neighbour's closed table can be used instead, because the closure hardly depends on the alignment. It adds
+the misfit of the forms behind the magnet to the table's bend, and this misfit depends on field, geometry and
+formulas. This was tested in a default run with SciFi's first station moved by 0.5 mm along the beam and 50 µm
+across. The nominal alignment's table was compared with one that was closed on the run's own tracks. q/p of
+31,000 validation tracks differs by 0.014 per mille (68 %; 95 %: 0.05, or 0.02 σ). In no cell of direction,
+charge and momentum does it differ by more than 0.08 per mille, a sixth of the cell's error.
 """
 
 from dataclasses import dataclass, replace
@@ -67,13 +67,13 @@ def close(
     threads: int,
     scheme: Scheme = "smoother",
 ) -> Closed:
-    """Close a set, as its steps were fitted, on the kind of fit that will use it.
+    """Close a set as its steps were fitted, for the kind of fit (`scheme`) that will use it.
 
-    The samples are tables ``closure-tracks`` of all polarities; the geometry is aligned as the set's. `rays`
-    is the number of rays to carry on, best a power of two, and `seed` theirs; `passes` is the number of
-    passes over the tracks. The result does not depend on `threads`.
+    The samples are tables ``closure-tracks`` of all polarities. The geometry has the alignment of the set.
+    `rays` is the number of rays to carry on, best a power of two, and `seed` is their seed. `passes` is the
+    number of passes over the tracks. The result does not depend on `threads`.
     """
-    # One thread for linear algebra: sums are added in the same order, whatever the number of cores.
+    # Linear algebra uses one thread, so that sums have the same order on any number of cores.
     with threadpool_limits(1):
         work = _Closure(parameters, samples, scheme, threads)
         magnet = Magnet(field, geometry.z_in, geometry.z_out, geometry.beam, threads)

@@ -1,7 +1,7 @@
 """New targets for the table's tx: rays carried on through the SciFi, by Runge–Kutta and by the forms.
 
-What the forms miss is converted to a change of tx by the response of the fitted q/p to the hits behind the
-magnet, which is measured on the fit itself.
+The misfit of the forms is converted to a change of tx. The conversion uses the response of the fitted q/p to
+the hits behind the magnet, which is measured with the fit itself.
 """
 
 from dataclasses import dataclass, replace
@@ -33,11 +33,12 @@ FEWEST = 50
 
 @dataclass(frozen=True)
 class Response:
-    """Derivatives of the fitted q/p by the SciFi's layers, by momentum.
+    """Derivatives of the fitted q/p with respect to the hits in the SciFi's layers, by momentum.
 
-    `share` is the increase of the table's tx at z_out, rad/mm, that keeps q/p when the hit in a layer is
-    farther out than the forms predict. `gain` is the relative decrease of q/p over the relative increase of
-    the table's bend of tx: near one where the fit measures the bend by the slope behind it alone.
+    `share` is the increase of the table's tx at z_out, rad/mm, that keeps q/p unchanged when the hit in a
+    layer is farther out than the forms predict. `gain` is the relative decrease of q/p divided by the
+    relative increase of the table's bend of tx. It is near one if only the slope behind the magnet measures
+    the bend.
     """
 
     p: F64  # middles of the momentum bins, (bins,), MeV
@@ -103,10 +104,10 @@ def new_targets(
 ) -> tuple[Rays, F64]:
     """Carry rays from z_out to every SciFi layer, and compare Runge–Kutta there with the forms.
 
-    The h of the rays is that after the energy loss before the bend; `loss` (12,) is the momentum lost since
-    production at each layer, MeV. Return the n rays that cross the last layer's sensitive area, and the
-    increase of tx (n,), rad, that keeps q/p unbiased by what the forms miss. The result does not depend on
-    `threads`.
+    The h of the rays is its value after the energy loss before the bend. `loss` (12,) is the momentum in MeV
+    that is lost between production and each layer. Return the n rays that cross the last layer's sensitive
+    area, and the increase of tx (n,), rad, that removes the bias of q/p from the misfit of the forms. The
+    result does not depend on `threads`.
     """
     planes = geometry.planes()[SCIFI_PLANES]
     step = FORMS[parameters.manifest.forms].steps["UTTF"]

@@ -1,8 +1,8 @@
-"""Selection of the rows to keep: those that draw the smallest random numbers, over all samples.
+"""Selection of the rows to keep: the rows with the smallest random numbers, over all samples.
 
 The number of a leg is a hash of polarity, event, particle and plane. Each chunk of a sample writes its
-smallest numbers, as many as could be kept if there were no other chunk. From these the thresholds below which
-rows are kept are found exactly and in little memory, however many chunks there are.
+smallest numbers, as many as could be kept if it were the only chunk. These numbers determine the thresholds
+below which rows are kept. The thresholds are exact and need little memory for any number of chunks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
     The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, and ``max_rows``,
     the number of rows that a dataset keeps, divided equally among the step's parameter sets.
     """
-    # With one number more than may be kept, it is known whether all rows may be kept.
+    # One number more than may be kept is written. It shows whether all rows may be kept.
     smallest = {
         (step, i): Smallest(rows_of_set(step, max_rows) + 1) for step in SETS for i in range(SETS[step])
     }

@@ -25,12 +25,12 @@ from parkf.params.parameter_set import ParameterSet
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
-# Largest number of candidates that a score is trained on; of a larger sample, only some events are used. It
-# is twice what `CROSSINGS` contain in Run 3.
+# Largest number of candidates that a score is trained on. Only some events of a larger sample are used. The
+# number is twice the number of candidates in `CROSSINGS` crossings of Run 3.
 MOST = 160_000
 _ENOUGH = 500  # of either kind
 _ELECTRON, _SOFTEST = 11, 2000.0  # MeV
-# Strength of the L2 regularisation of the mean log likelihood; a factor of a few either way changes nothing.
+# Strength of the L2 regularisation of the mean log likelihood. A few times more or less changes nothing.
 RIDGE = 1e-4
 ROUNDS = 200
 _BLOCK = 1 << 13  # number of rows whose hidden units are in memory at a time
@@ -40,13 +40,14 @@ _TRUTH = ("event", "particle", "pdg_id", "px", "py", "pz", "z_end")
 def train_score(
     parameters: ParameterSet, files: Sequence[tuple[Path, Path]], *, seed: int, threads: int | None = None
 ) -> Score:
-    """Train the score of a parameter set, on files that are never those of the validation.
+    """Train the score of a parameter set, on files that are never used in the validation.
 
-    The files are those of the particles and of the candidates of each sample or chunk, in the order of
-    events. Genuine is defined as in the validation: one particle, no electron, above 2 GeV, made at least 70%
-    of the hits. A ghost is a candidate of which no particle made that fraction. All others, and failed fits,
-    are left out. The seed is that of the networks' random start. The result does not depend on `threads`, the
-    number of cores of the fits. A ParkfError is raised when there are fewer than 500 of either kind.
+    `files` has the file of particles and the file of candidates of each sample or chunk, in the order of
+    events. Genuine is defined as in the validation: one particle, which is not an electron and has more than
+    2 GeV, made at least 70% of the hits. A candidate is a ghost if no particle made this fraction. All other
+    candidates, and failed fits, are left out. `seed` determines the random start of the networks. The result
+    does not depend on `threads`, the number of cores of the fits. A ParkfError is raised when there are fewer
+    than 500 candidates of either kind.
     """
     count = 0
     for _, candidates in files:
@@ -94,7 +95,7 @@ def _pieces(
 
 
 def _wanted(found: pa.Table, particles: pa.Table) -> NDArray[np.bool_]:
-    """Whether the particle with most hits is one that the fits are validated with, (n,)."""
+    """Whether the particle with most hits is of the kind that the fits are validated with, (n,)."""
     columns = {name: numbers(particles[name]) for name in _TRUTH}
     key = particle_key({name: numbers(found[name]) for name in ("event", "particle")})
     known = particle_key(columns)
@@ -108,9 +109,9 @@ def _wanted(found: pa.Table, particles: pa.Table) -> NDArray[np.bool_]:
 def train_network(features: F32, genuine: NDArray[np.bool_], *, hidden: int, seed: int) -> F32:
     """Train a network for the log odds that a row is genuine; both classes have the same total weight.
 
-    Features are (n, m), and both classes (n,) must occur; the seed is that of the random start. Return
-    weights and offset of each hidden unit, then weights of these and an offset, (hidden·(m + 1) + hidden +
-    1,), for features that are not standardised.
+    Features are (n, m), and both classes (n,) must occur. `seed` determines the random start. Return the
+    weights and the offset of each hidden unit, then the weights of the hidden units and a last offset,
+    (hidden·(m + 1) + hidden + 1,). They apply to features that are not standardised.
     """
     mean = features.mean(0, dtype=np.float64)
     width = np.maximum(features.std(0, dtype=np.float64), 1e-6)

@@ -1,6 +1,7 @@
 """The magnet table: 240,000 numbers trained as one linear problem, and measured on independent rays.
 
-Its training is :func:`parkf.training.magnet_table.train.train_table`, whose libraries nobody else waits for.
+:func:`parkf.training.magnet_table.train.train_table` trains it. It is not imported here, because its
+libraries take long to load.
 """
 
 from parkf.training.magnet_table.table import MagnetTable, load_table

@@ -12,8 +12,8 @@ from parkf.training.magnet_table.table import MagnetTable
 from parkf.training.rows import COMPONENTS
 from parkf.training.spread import FEWEST_ROWS, half_width, momentum_bins
 
-# Limits of the regions: |x/z_in|, |y/z_in|, and |x|, |y| at z_out in mm. The first region is that for which
-# LHCb's own table is quoted, the second is the whole grid up to the edge of the SciFi.
+# Limits of the regions: |x/z_in|, |y/z_in|, and |x|, |y| at z_out in mm. LHCb quotes the accuracy of its own
+# table for the first region. The second region is the whole grid up to the edge of the SciFi.
 REGIONS = {"fiducial": (0.26, 0.20, 2500.0, 2000.0), "full": (0.30, 0.25, 3000.0, 2500.0)}
 # Edges of a map's cells in x/z_in and y/z_in, and the fewest rays for a figure in a cell.
 MAP_X, MAP_Y = np.linspace(-0.30, 0.30, 11), np.linspace(-0.25, 0.25, 9)
@@ -23,9 +23,9 @@ FEWEST_RAYS = 40
 def table_accuracy(table: MagnetTable, rays: Rays) -> dict[str, Any]:
     """Return figures for ``fiducial`` and ``full``, and maps.
 
-    Per region there is a list of {p_min, p_max (GeV), component, q68, q99, largest (mm or rad), n}.
-    ``maps`` has ``x`` and ``y``, edges at z_in in mm, and ``cells``, a list of {p_min, p_max, component,
-    q68}, the last of which is (rows of y, columns of x) in mm or rad, None where rays are few.
+    Each region has a list of {p_min, p_max (GeV), component, q68, q99, largest (mm or rad), n}.
+    ``maps`` has ``x`` and ``y``, the edges of the cells at z_in in mm, and ``cells``, a list of {p_min,
+    p_max, component, q68}. There q68 is (rows of y, columns of x) in mm or rad, and None where rays are few.
     """
     delta = table.extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
     z_in = float(table.header[HEADER.index("z_in")])

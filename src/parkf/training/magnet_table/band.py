@@ -1,8 +1,8 @@
 """Cholesky factorisation of the table's normal equations, from both ends of the grid to its middle.
 
-Bins couple to the next two columns of bins at most: the matrix is banded. The two halves of the grid are
+A bin couples at most to the next two columns of bins, so the matrix is banded. The two halves of the grid are
 coupled only through two columns in the middle, which are eliminated last. Two cores can therefore share the
-work; the sums and their order are the same on one core. LAPACK's banded routine works in strips of 32; blocks
+work; one core computes the same sums in the same order. LAPACK's banded routine works in strips of 32. Blocks
 of some ten bins let matrix products run at more than twice its speed.
 """
 
@@ -36,8 +36,8 @@ Array = NDArray[np.floating]
 def solve(block: Blocks, right: F64, threads: int, precision: Precision = np.float64) -> F64:
     """Solve for (BINS, m, t) right-hand sides.
 
-    In float32 it needs little more than half the time, and is accurate enough to find the rays with large
-    residuals. A ParkfError is raised when the matrix is not positive definite.
+    In float32 the solution needs little more than half the time, and it is accurate enough to find the rays
+    with large residuals. A ParkfError is raised when the matrix is not positive definite.
     """
     m, targets = right.shape[1:]
     right = right.astype(precision)
@@ -48,7 +48,8 @@ def solve(block: Blocks, right: F64, threads: int, precision: Precision = np.flo
 
     with ThreadPoolExecutor(2 if threads > 1 else 1) as cores:
         halves = list(cores.map(_Half, (block, from_other_end), (right, right[::-1]), (True, False)))
-        # Sum of both halves' Schur complements for the middle; the second half counts its bins in reverse.
+        # Add the two Schur complements of the middle, one from each half. The second half counts its bins in
+        # reverse.
         square = halves[0].middle() + halves[1].middle().reshape(MIDDLE, m, MIDDLE, m)[::-1, :, ::-1].reshape(
             MIDDLE * m, MIDDLE * m
         )
@@ -74,9 +75,9 @@ def _check(failed: int) -> None:
 
 
 class _Half:
-    """One half of the grid, whose unknowns are eliminated, and the middle.
+    """One half of the grid, and the middle. The unknowns of the half are eliminated.
 
-    `right`: (rows, t), forward-substituted where eliminated. Its precision is used for all arrays.
+    `right` is (rows, t). Its eliminated rows are forward-substituted. Its precision is used for all arrays.
     """
 
     def __init__(self, block: Blocks, right: Array, with_middle: bool) -> None:
@@ -139,7 +140,7 @@ class _Half:
         return np.asarray(square + np.tril(square, -1).T)
 
     def back(self, middle: Array) -> Array:
-        """Solution (rows, t) of this half and the middle, from that of the middle."""
+        """Return the solution (rows, t) of this half and the middle, from the solution of the middle."""
         q = self._q
         self.right[HALF * self._m :] = middle
         for i in reversed(range(HALF // BLOCK)):

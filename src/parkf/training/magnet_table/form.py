@@ -1,7 +1,7 @@
 """The magnet table's form in NumPy: header, grid with six-point interpolation, and polynomials.
 
-Formulas, orders and degrees come from :mod:`parkf.model.steps.magnet`, as the kernel's do; only the choice of
-the six bins is implemented again here; ``tests/training`` compares it with the kernel's.
+Formulas, orders and degrees come from :mod:`parkf.model.steps.magnet`, as in the kernel. Only the choice of
+the six bins is implemented again here; ``tests/training`` compares it with the kernel's choice.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,9 +23,10 @@ F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 BINS_X, BINS_Y = BINS
-# The centre of the six bins must have neighbours on all sides: at the border, it is the next bin inside.
+# The central one of the six bins must have neighbours on all sides. For a state in a border bin, the centre
+# is therefore the next bin inside.
 LARGEST_OFFSET = 1.5
-# Numbers of a header that do not depend on the field: f = 1 at p_min (MeV), u = 1 at dtxy; xf_max in mm.
+# Numbers of a header that do not depend on the field: f is 1 at p_min (MeV), u is 1 at dtxy, xf_max is in mm.
 FIXED = {"p_min": 1500.0, "dtxy": 0.005, "xf_max": 3000.0}
 
 
@@ -33,7 +34,7 @@ FIXED = {"p_min": 1500.0, "dtxy": 0.005, "xf_max": 3000.0}
 class Header:
     """The 19 numbers of a table's header, in the order of :data:`parkf.model.layout.HEADER`, and its form.
 
-    Lengths are in mm; the bends, which are slopes gained before z_in per h, in MeV.
+    Lengths are in mm. The bends are the slopes gained before z_in, divided by h; they are in MeV.
     """
 
     numbers: F64  # (19,)
@@ -41,7 +42,7 @@ class Header:
 
     @classmethod
     def of(cls, numbers: NDArray[Any]) -> "Header":
-        """Recognise a header; a ParkfError reports bins, grid and degrees of no known form."""
+        """Recognise a header; raise a ParkfError if no known form has its bins, grid and degrees."""
         form = table_form(dict(zip(HEADER, numbers.tolist(), strict=True)))
         if form is None:
             raise ParkfError(
@@ -55,14 +56,14 @@ class Header:
 
     @property
     def bends(self) -> dict[str, float]:
-        """The bends by name, as of :func:`bend_before`."""
+        """The bends by name, as :func:`bend_before` returns them."""
         return {name: self[name] for terms in _bend_terms for name in terms}
 
 
 _header_symbols = sp.symbols(" ".join(HEADER), real=True)
 _deviations = sp.lambdify([_header_symbols, *STATE, h], [magnet.U_X, magnet.U_Y, magnet.F], "numpy", cse=True)
 _NEIGHBOURS = np.array(list(magnet.WEIGHTS))
-# For each plane, the term that multiplies each number of the header for the bend before z_in.
+# In each plane, the bend before z_in is a sum of terms. Each term multiplies a number of the header.
 _bend_terms = [
     {
         str(number): sp.lambdify([magnet.X, magnet.Y], sp.diff(bend, number), "numpy")
@@ -86,9 +87,9 @@ def deviations(header: Header, states: F64, qop: F64) -> tuple[F64, F64, F64]:
 
 
 def bend_before(states: F64, qop: F64, z_in: float) -> dict[str, float]:
-    """Least squares of the slopes that tracks from the origin have gained before z_in.
+    """Fit the slopes that tracks from the origin have gained before z_in, by least squares.
 
-    States (n, 4) are x, y in mm and tx, ty at z_in, `qop` (n,) is h = pol·q/p in 1/MeV. Return the
+    States (n, 4) are x, y in mm and tx, ty at z_in; `qop` (n,) is h = pol·q/p in 1/MeV. Return the
     header's bendx, bendx_x2, bendx_y2 and bendy_xy, in MeV.
     """
     place = states[:, :2] / z_in
@@ -112,7 +113,7 @@ def slopes_gained(bends: Mapping[str, float], place: F64) -> F64:
 
 
 def make_header(form: TableForm, z_in: float, z_out: float, bends: Mapping[str, float]) -> Header:
-    """Put a header together; `bends` as of :func:`bend_before`."""
+    """Put a header together; `bends` is a result of :func:`bend_before`."""
     edges = {"tx_max": form.edges[0], "ty_max": form.edges[1]}
     values = {"z_in": z_in, "z_out": z_out, **FIXED, **bends, **edges, **form.signature}
     return Header(np.array([values[name] for name in HEADER], dtype=np.float64), form)
@@ -125,7 +126,7 @@ def places(header: Header, states: F64) -> tuple[F64, F64]:
 
 
 def summed_slopes(form: TableForm, states: F64) -> F64:
-    """Return the slopes or sines (n, 2) of states (n, 4), whichever the table adds the bend to."""
+    """Return the slopes or sines (n, 2) of states (n, 4), depending on where the form adds the bend."""
     return np.stack(_functions(form)[1](*states.T), axis=1)
 
 
@@ -138,8 +139,8 @@ def inside_grid(header: NDArray[Any], states: F64) -> NDArray[np.bool_]:
 def stencil(header: Header, states: F64) -> tuple[I64, I64, F64]:
     """Return the cells (n,) of states (n, 4) at z_in, their six bins (n, 6), and their offsets (n, 2).
 
-    States of one cell have the same six bins. Bin numbers count the bins in y innermost. Offsets are the
-    variables of the weights: distances from the centre of the nearest bin in bins, mirrored to be positive.
+    States of one cell have the same six bins. In bin numbers y runs fastest. Offsets are the variables of the
+    weights: distances from the centre of the nearest bin, in units of bins, mirrored to be positive.
     """
     x, y = places(header, states)
     (i, a), (j, b) = _axis(x, BINS_X), _axis(y, BINS_Y)
@@ -147,7 +148,7 @@ def stencil(header: Header, states: F64) -> tuple[I64, I64, F64]:
     columns = i[:, None] + side_i[:, None] * _NEIGHBOURS[:, 0]
     bins = columns * BINS_Y + j[:, None] + side_j[:, None] * _NEIGHBOURS[:, 1]
     cell = 4 * (i * BINS_Y + j) + (side_i > 0) + 2 * (side_j > 0)
-    # Mirrored into the quadrant of the offset, where the formula holds.
+    # The formula holds for positive offsets, so the others are mirrored.
     return cell, bins, np.abs(np.stack([a, b], axis=1))
 
 
@@ -159,7 +160,7 @@ def _axis(position: F64, bins: int) -> tuple[I64, F64]:
 
 
 def polynomials(form: TableForm, component: str) -> dict[str, slice]:
-    """Slice of a bin of each polynomial of a component, by its factor, in the order 1, u_x, u_y."""
+    """Return where in a bin each polynomial of a component lies, by its factor, in the order 1, u_x, u_y."""
     found, position = {}, 0
     for piece in form.pieces:
         if piece.component == component:

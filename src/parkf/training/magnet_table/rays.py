@@ -1,11 +1,12 @@
 """Rays through the magnet: the samples that the table is trained on and tested with, and their weights.
 
-Slopes are smeared at z_in as by scattering. Otherwise the table would be undetermined for tracks that leave
-the straight line to the origin: these would be wrong by millimetres, while unscattered ones look perfect.
+Slopes are smeared at z_in, as scattering would do. Without smearing, the table would be undetermined for
+tracks that leave the straight line to the origin. Their predictions would be wrong by millimetres, while
+unscattered tracks would look perfect.
 
-With equal weights, least squares describe best the region where most rays are. A per cent of the tracks, at
-the end of the momentum range or far from the line to their origin, would then have residuals several times
-larger than the others.
+With equal weights, a least-squares fit is best in the region where most rays are. One per cent of the tracks
+would then have residuals several times larger than the others. These tracks lie at the end of the momentum
+range or far from the line to their origin.
 """
 
 from collections.abc import Mapping
@@ -21,24 +22,24 @@ from parkf.detector.field import FieldMap
 from parkf.detector.transport import propagate
 from parkf.training.magnet_table.form import F64, bend_before, slopes_gained
 
-# FLAT_SHARE of the rays are uniform in slopes to a little past the grid's edge; the others are uniform in
-# pseudorapidity, as tracks are.
+# A fraction FLAT_SHARE of the rays is uniform in the slopes, up to a little beyond the grid's edge. The other
+# rays are uniform in pseudorapidity, as tracks are.
 LARGEST_SLOPES = (0.47, 0.36)
 FLAT_SHARE = 0.8
 MOMENTA = (1440.0, 120e3)  # MeV; beyond both edges of the fitted momenta
 SOFTEST = 1475.0  # MeV; the softest fitted tracks have lost some 20 MeV of 1.5 GeV
-# Slope to the beam that no track of the acceptance exceeds, and the fraction of rays beyond it that are kept.
+# Largest slope to the beam of tracks in the acceptance, and the fraction of rays beyond it that is kept.
 CORNER, CORNER_SHARE = 0.49, 0.5
 TEST_MOMENTA = (1500.0, 100e3)
 ETA, TEST_ETA = (1.8, 5.1), (2.0, 5.0)
-# Width of the smearing of slopes at z_in, times momentum: below 5 GeV slopes deviate from the line to the
-# vertex as much as by scattering in the detector.
+# Width of the smearing of slopes at z_in, times momentum. Below 5 GeV slopes then deviate from the line to
+# the vertex as much as scattering in the detector makes them.
 KICK = 5.0  # MeV
-VERTEX_SIGMA = 0.3  # mm across the beam: decays included
-# Vertices along the beam reach farther than the beam spot for the same reason.
+VERTEX_SIGMA = 0.3  # mm across the beam; wider than the beam spot, because decays are included
+# Decays also spread the vertices along the beam, by this factor beyond the beam spot.
 STRETCH = 1.5
-# Accuracy of a Runge–Kutta step, mm. Soft training rays end a micrometre off; stiff ones and test rays much
-# less.
+# Accuracy of a Runge–Kutta step, mm. Soft training rays end a micrometre off; stiff rays and test rays are
+# much more accurate.
 TOLERANCE, TEST_TOLERANCE = 1e-2, 1e-4
 # Number of rays that are followed from their vertices to fit the slopes gained before z_in.
 FOLLOWED = 1 << 14
@@ -48,16 +49,16 @@ EDGE = (3010.0, 2510.0)  # mm
 EDGE_WEIGHT = 4e-4
 # Weight of rays that begin outside the acceptance, or are softer than any fitted track.
 OUTSIDE_WEIGHT = 0.03
-# The polynomials are least accurate where their range ends, at f = 1: weight that is added there, and the
-# power of f with which it rises.
+# The polynomials are least accurate where their range ends, at f = 1. END_WEIGHT is the weight that is added
+# there, END_ORDER the power of f with which it rises.
 END_WEIGHT, END_ORDER = 1.0, 4
-# The parabolas of neighbouring bins do not join continuously, and miss most where the field map has kinks,
-# above all at y = 0. Stiff tracks stay there. SEAM_WEIGHT is added to rays whose offset from the bin's centre
-# in y is above SEAM bins and whose f is below STIFF.
+# The parabolas of neighbouring bins do not join continuously. They are worst where the field map has kinks,
+# above all at y = 0. Stiff tracks stay near such a kink. SEAM_WEIGHT is added to rays whose offset from the
+# bin's centre in y is above SEAM bins, mainly if their f is below STIFF.
 SEAM_WEIGHT, SEAM, STIFF = 1.0, 0.4, 0.2
 # Quantile of the first fit's residuals, among rays of similar momentum, beyond which a ray is in the tail.
 TAIL = 0.98
-# Power with which the weight of a ray falls beyond this quantile, since no table of this form describes it.
+# Power with which the weight of a ray falls beyond this quantile. No table of this form describes such rays.
 FALL = 3
 # Number of momentum slices, with equal numbers of rays.
 SLICES = 24
@@ -87,7 +88,7 @@ class Rays:
 class Magnet:
     """The magnet between two planes (mm), and the beam where tracks begin.
 
-    The field is used as it is in MagUp; in MagDown the trajectories are those of the opposite charge. The
+    The field is the one of MagUp; in MagDown a track bends as one of the opposite charge does in MagUp. The
     rays do not depend on the number of threads.
     """
 
@@ -98,13 +99,13 @@ class Magnet:
     threads: int
 
     def rays(self, starts: F64, tolerance: float) -> Rays:
-        """Carry states (n, 5) at z_in through; those that leave the map are dropped."""
+        """Carry states (n, 5) at z_in through the magnet; drop those that leave the field map."""
         z, plane = np.full(len(starts), self.z_in), (self.z_out, 0.0, 0.0)
         end = propagate(self.field, +1, starts, z, plane, tolerance=tolerance, threads=self.threads)
         return Rays(starts[:, :4], end.states[:, :4], starts[:, 4])[end.ok]
 
     def starts(self, seed: int, count: int, purpose: Purpose) -> F64:
-        """States (n, 5) at z_in of tracks from the beam spot, followed there and scattered."""
+        """Return states (n, 5) of tracks that are followed from the beam spot to z_in and scattered there."""
         random = np.random.Generator(np.random.Philox(key=[seed, int(purpose == "test")]))
         place = random.uniform(size=(count, 10))
         slopes, qop = _slopes(place[:, :3], purpose), _qop(place[:, 3:5], purpose)
@@ -126,15 +127,19 @@ class Magnet:
 
 
 def independent_rays(magnet: Magnet, *, count: int, seed: int) -> Rays:
-    """Rays distributed as tracks are, independent of training rays of any seed; `count` before losses."""
+    """Return rays that are distributed as tracks are, and independent of the training rays of any seed.
+
+    `count` is their number before losses.
+    """
     return magnet.rays(magnet.starts(seed, count, "test"), TEST_TOLERANCE)
 
 
 def training_rays(magnet: Magnet, bends: Mapping[str, float], *, count: int, seed: int) -> Rays:
-    """Rays that cover more than the acceptance, at both ends of the magnet.
+    """Return rays that cover more than the acceptance, at both ends of the magnet.
 
-    They begin at z_in, evenly distributed. Their slope is that of the line to a vertex, plus the bend by the
-    field before z_in (`bends`), plus a random change by scattering and by a vertex beside the beam.
+    They begin at z_in, evenly distributed. Their slope is the sum of three terms: the slope of the line to a
+    vertex, the bend in the field before z_in (`bends`), and a random change. The random change stands for
+    scattering and for a vertex beside the beam.
     """
     random = np.random.Generator(np.random.Philox(key=[seed, 0]))
     cube = _evenly(random, count, 9)
@@ -150,7 +155,7 @@ def training_rays(magnet: Magnet, bends: Mapping[str, float], *, count: int, see
 
 
 def _slopes(place: F64, purpose: Purpose) -> F64:
-    """Slopes (n, 2) of lines from the origin, from points (n, 3) in the unit cube."""
+    """Turn points (n, 3) in the unit cube into slopes (n, 2) of lines from the origin."""
     training = purpose == "training"
     flat = (2 * place[:, :2] - 1) * LARGEST_SLOPES
     low, high = ETA if training else TEST_ETA
@@ -166,10 +171,11 @@ def in_corner(places: F64, z: float) -> NDArray[np.bool_]:
 
 
 def momentum_density(qop: F64) -> F64:
-    """Ratio (n,) of the density of training rays in q/p to the desired density, up to a factor.
+    """Return the density (n,) of training rays in q/p divided by the desired density, up to a factor.
 
-    A third each of the rays is uniform in log p, in 1/p and in 1/p²: polynomials in 1/p need most rays where
-    their range ends, or they follow single rays. The desired density is half uniform in log p, half in 1/p.
+    One third of the rays is uniform in log p, one third in 1/p and one third in 1/p². Polynomials in 1/p need
+    most rays where their range ends; with few rays there, they follow single ones. Of the desired density,
+    one half is uniform in log p and one half in 1/p.
     """
     low, high = MOMENTA
     fraction = low * np.abs(qop)
@@ -178,11 +184,11 @@ def momentum_density(qop: F64) -> F64:
 
 
 def _qop(place: F64, purpose: Purpose) -> F64:
-    """q/p (n,) in 1/MeV, from points (n, 2) in the unit square; both charges alike."""
+    """Turn points (n, 2) in the unit square into q/p (n,) in 1/MeV; both charges are equally frequent."""
     training = purpose == "training"
     low, high = MOMENTA if training else TEST_MOMENTA
     charge, fall = np.sign(2 * place[:, 0] - 1), np.abs(2 * place[:, 0] - 1)
-    # Smallest momentum over that of the ray: uniform in log p, in 1/p and in 1/p².
+    # The smallest momentum divided by the ray's: uniform in log p, in 1/p and in 1/p².
     least = low / high
     fractions = [least**fall, 1 + fall * (least - 1), np.sqrt(1 + fall * (least**2 - 1))]
     kind = (3 * place[:, 1]).astype(np.int64) * training
@@ -192,10 +198,10 @@ def _qop(place: F64, purpose: Purpose) -> F64:
 def _evenly(random: np.random.Generator, count: int, dimensions: int) -> F64:
     """Fill the unit cube without the clumps and gaps of random points, (count, dimensions).
 
-    Sobol's sequence, moved by a random vector. The table's tails are as small as with nearly twice as many
-    random rays.
+    The points are Sobol's sequence, moved by a random vector. The table's tails are as small as with nearly
+    twice as many random rays.
     """
-    # This import lasts half a second, which only the training of the table should spend.
+    # This import takes half a second, so only the training of the table should do it.
     from scipy.stats import qmc
 
     points = qmc.Sobol(dimensions, scramble=False).random_base2(int(np.ceil(np.log2(count))))[:count]
@@ -203,11 +209,12 @@ def _evenly(random: np.random.Generator, count: int, dimensions: int) -> F64:
 
 
 def first_weights(rays: Rays, z_in: float, f: F64, offsets: F64) -> tuple[NDArray[np.bool_], F64]:
-    """Return which rays the table has to describe (n,), and weights (n,) of all squared residuals over f.
+    """Return which rays the table has to describe (n,), and the weights (n,) of all rays.
 
-    The table has to describe the rays inside the acceptance and the SciFi that are not too soft. Weights
-    depend on where a ray begins, at z_in in mm, and on its momentum. `f` (n,) is h·p_min; `offsets` (n, 2)
-    are those from the centre of the nearest bin, in bins.
+    The table has to describe the rays inside the acceptance and the SciFi that are not too soft. A weight
+    multiplies the square of residual/f. It depends on where a ray begins and ends, and on its momentum.
+    `z_in` is in mm and `f` (n,) is h·p_min. `offsets` (n, 2) are distances from the centre of the nearest
+    bin, in bins.
     """
     within = np.all(np.abs(rays.end[:, :2]) < EDGE, axis=1)
     wanted = (np.abs(rays.qop) < 1 / SOFTEST) & ~in_corner(rays.start[:, :2], z_in)
@@ -218,10 +225,10 @@ def first_weights(rays: Rays, z_in: float, f: F64, offsets: F64) -> tuple[NDArra
 
 
 def second_weights(inner: NDArray[np.bool_], first: F64, f: F64, residual: F64) -> F64:
-    """Weights (n,) for the tail: they rise with the residual up to the tail's beginning, and fall beyond it.
+    """Return weights (n,) that rise with the residual up to the beginning of the tail, and fall beyond it.
 
-    `inner` and `first` (n,) are those of :func:`first_weights`; `f` (n,) is h·p_min, and `residual` (n,) that
-    of the first fit.
+    `inner` and `first` (n,) are the results of :func:`first_weights`. `f` (n,) is h·p_min, and `residual`
+    (n,) is the residual of the first fit.
     """
     values = first.copy()
     size, fraction = np.abs(residual[inner]), np.abs(f[inner])

@@ -1,12 +1,12 @@
 """The magnet table as a linear problem: normal equations over the grid, and their regularisation.
 
-Components with the same degrees have the same matrix: position and slope of a plane.
+Position and slope of a plane have the same degrees, and therefore the same matrix.
 
-A row of the design matrix is (weights of six bins) ⊗ (1, u_x, u_y) ⊗ T_0 … T_{n−1}(f), and its products with
-itself separate: the weights' are polynomials of fourth order in the offsets (a, b) from the bin's centre, and
-2·T_n·T_m = T_{n+m} + T_{|n−m|}. So it is enough to sum, over the rays of a cell, the products of fifteen
-monomials of the offsets with monomials of u times Chebyshev polynomials: a fifteenth of the multiplications,
-and of the numbers to keep.
+A row of the design matrix is (weights of six bins) ⊗ (1, u_x, u_y) ⊗ T_0 … T_{n−1}(f). The products of a row
+with itself factorise. The products of two weights are polynomials of fourth order in the offsets (a, b) from
+the bin's centre, and 2·T_n·T_m = T_{n+m} + T_{|n−m|}. So only a few sums over the rays of a cell are needed:
+the products of fifteen monomials of the offsets with monomials of u times Chebyshev polynomials. This takes a
+fifteenth of the multiplications and of the memory.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,8 @@ SMOOTHING_ORDER = 4
 SMOOTHING_OF_U = 10.0
 _PLACE = np.full(DISTANCES[-1] + 1, -1)
 _PLACE[list(DISTANCES)] = np.arange(len(DISTANCES))
-# Factors of the polynomials in f (none, u_x, u_y), and their products two by two.
+# The factors of the polynomials in f are 1, u_x and u_y. These are the powers of (u_x, u_y) in the factors,
+# and in the products of two factors.
 _FACTORS = ((0, 0), (1, 0), (0, 1))
 _PRODUCTS = tuple(sorted({(i + k, j + m) for i, j in _FACTORS for k, m in _FACTORS}))
 # Number of cells whose columns of functions are in memory at a time.
@@ -55,8 +56,8 @@ class Rows:
 class Normal:
     """Normal equations, bin by bin.
 
-    For each bin and each distance in :data:`DISTANCES` to a later one, `pairs` has the sums of which the
-    block that couples the two is made. A block is symmetric.
+    A symmetric block couples each bin to a later one at a distance in :data:`DISTANCES`. `pairs` holds the
+    sums that the blocks are made of.
     """
 
     degrees: tuple[int, ...]  # in f, of the terms with 1, u_x and u_y
@@ -79,7 +80,7 @@ class Normal:
 def accumulate(rows: Rows, targets: F64, degrees: Sequence[int]) -> Normal:
     """Sum the normal equations of targets ≈ Σ_bins weight · (basis · coefficients of the bin).
 
-    Targets are (n, t) for n rays; degrees in f are those of the terms with 1, u_x and u_y.
+    Targets are (n, t) for n rays. `degrees` are the degrees in f of the terms with 1, u_x and u_y.
     """
     lengths = _product_degrees(degrees)
     width, m = sum(lengths.values()), sum(degrees)
@@ -127,7 +128,7 @@ def _product_degrees(degrees: Sequence[int]) -> dict[tuple[int, int], int]:
 
 @cache
 def _chebyshev_products(degrees: tuple[int, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where, among the sums, T_{n+m} and T_{|n−m|} of each element of a block lie, (m, m) each."""
+    """Return where T_{n+m} and T_{|n−m|} of each element of a block lie among the sums, (m, m) each."""
     lengths = _product_degrees(degrees)
     start = dict(zip(lengths, np.cumsum([0, *lengths.values()]), strict=False))
     terms = [(factor, n) for factor, degree in zip(_FACTORS, degrees, strict=True) for n in range(degree)]
@@ -163,11 +164,11 @@ def monomials(coefficients: F64) -> F64:
 def solve_grid(
     rows: Rows, targets: F64, degrees: Sequence[int], threads: int, precision: Precision = np.float64
 ) -> F64:
-    """Least squares of targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin.
+    """Fit targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin by least squares.
 
-    Targets (n, t) of n rays are divided by f; degrees are those of the terms with 1, u_x and u_y. The
-    precision is that of the solution; sums are float64. Return coefficients (BINS, m, t): bins without rays
-    are extrapolated smoothly from their neighbours. The result does not depend on `threads`.
+    Targets (n, t) of n rays are divided by f. `degrees` are the degrees of the terms with 1, u_x and u_y. The
+    equations are solved with `precision`; the sums are float64. Return coefficients (BINS, m, t). Bins
+    without rays are extrapolated smoothly from their neighbours. The result does not depend on `threads`.
     """
     normal = accumulate(rows, targets, degrees)
     m = sum(degrees)
@@ -190,7 +191,7 @@ def solve_grid(
 
 
 def _second_differences() -> F64:
-    """Sum of squared second differences between neighbouring bins, as a matrix, (BINS, 11)."""
+    """Return the matrix (BINS, 11) of the sum of squared second differences between neighbouring bins."""
     grid = np.arange(BINS).reshape(BINS_X, BINS_Y)
     result = np.zeros((BINS, len(DISTANCES)))
     weights = (1.0, -2.0, 1.0)

@@ -18,10 +18,11 @@ from parkf.training.magnet_table.form import F64, Header
 
 @dataclass(frozen=True, eq=False)
 class MagnetTable:
-    """Header (19,), block UTT_META of the constant blob, and coefficients (60, 50, 80), the global blob.
+    """A magnet table: its header (19,) and its coefficients (60, 50, 80).
 
-    `closed_with` is the SHA-256 of the constant blob that it was closed with (:mod:`parkf.training.closure`);
-    empty where rays alone made it.
+    The header is block UTT_META of the constant blob; the coefficients are the global blob. `closed_with` is
+    the SHA-256 of the constant blob that the table was closed with (:mod:`parkf.training.closure`). It is
+    empty where the table was trained on rays alone.
     """
 
     header: NDArray[np.float32]
@@ -36,8 +37,8 @@ class MagnetTable:
     def extrapolate(self, states: F64, qop: F64, polarity: F64) -> F64:
         """Carry states (n, 4) at z_in through the magnet with the kernel, in float64; return them at z_out.
 
-        States are x, y in mm, tx, ty; `qop` (n,) is q/p at z_in in 1/MeV, `polarity` (n,) +1 MagUp, -1
-        MagDown.
+        States are x, y in mm, tx, ty; `qop` (n,) is q/p at z_in in 1/MeV. `polarity` (n,) is +1 for MagUp and
+        -1 for MagDown.
         """
         header = self.header.astype(np.float64)
         columns = (np.ascontiguousarray(column, dtype=np.float64) for column in (states, qop, polarity))

@@ -34,10 +34,11 @@ TEST_RAYS = 150_000
 def train_table(
     magnet: Magnet, *, forms: FormsName, rays: int, seed: int
 ) -> tuple[MagnetTable, dict[str, Any]]:
-    """Train the 240,000 coefficients on so many rays, best a power of two, and measure them.
+    """Train the 240,000 coefficients on `rays` rays, and measure their accuracy.
 
-    Besides the field map, the table depends on the two planes only. Return it with the figures of
-    :func:`table_accuracy`. A ParkfError is raised when the rays are too few.
+    A power of two is the best number of rays. The table depends only on the field map, the beam and the two
+    planes. Return it with the figures of :func:`table_accuracy`. A ParkfError is raised when the rays are too
+    few.
     """
     bends = magnet.bends(seed)
     header = form.make_header(FORMS[forms].table, magnet.z_in, magnet.z_out, bends)
@@ -60,8 +61,8 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
             for place, numbers in _of_bins(header, component, solution[:, :, c]):
                 coefficients[:, place] = numbers
 
-    # The cores work on two halves of the problem rather than on each matrix product, so that all sums keep
-    # their order.
+    # The cores work on two halves of the problem, and do not share a matrix product. So all sums keep their
+    # order.
     with threadpool_limits(1):
         fit_plane("y", rows)
         # In the bending plane a first fit finds the rays in the tail. A second one weights them differently.
@@ -73,10 +74,10 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
 
 
 def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64, threads: int) -> MagnetTable:
-    """Return a table whose tx at z_out is larger by `wanted` (n,) rad, at `rays`, by least squares.
+    """Fit a table, by least squares, whose tx at z_out is larger by `wanted` (n,) rad at `rays`; return it.
 
-    Weights and regularisation are those of the training; where there are no rays, the change is extrapolated
-    smoothly.
+    Weights and regularisation are the same as in the training. Where there are no rays, the change is
+    extrapolated smoothly.
     """
     header = Header.of(table.header)
     inside = form.inside_grid(header.numbers, rays.start)
@@ -112,7 +113,10 @@ def _table(header: Header, coefficients: F64) -> MagnetTable:
 
 
 def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, I64, NDArray[np.bool_]]:
-    """Sort rays by their cells. Return them, the linear problem's rows, their order and which are inner."""
+    """Sort rays by their cells.
+
+    Return the sorted rays, the rows of the linear problem, the order, and which rays are inner.
+    """
     cell, bins, offsets = form.stencil(header, rays.start)
     order = np.argsort(cell, kind="stable")
     rays, offsets = rays[order], offsets[order]
@@ -124,7 +128,10 @@ def _by_cell(header: Header, rays: Rays) -> tuple[Rays, Rows, I64, NDArray[np.bo
 
 
 def _targets(plane: str, rays: Rays, header: Header, f: F64) -> F64:
-    """Bending of position and slope divided by f: equal errors in units of the scattering, (n, 2)."""
+    """Return the bending of position and slope, divided by f, (n, 2).
+
+    Its errors are then equal in units of the scattering.
+    """
     column = {"x": 0, "y": 1}[plane]
     straight = rays.start[:, column] + (header["z_out"] - header["z_in"]) * rays.start[:, column + 2]
     gained = summed_slopes(header.form, rays.end) - summed_slopes(header.form, rays.start)
