@@ -18,7 +18,7 @@ from parkf.detector.geometry import load_geometry
 from parkf.fit import fit_file
 from parkf.fit.sample import load_sample
 from parkf.fit.truth import Files
-from parkf.imports.hits.full_simulation import import_hits
+from parkf.imports.hits.take import take_tables
 from parkf.io.files import scratch_folder
 from parkf.io.option_types import Precision, Scheme
 from parkf.io.project import PROJECT
@@ -64,7 +64,7 @@ def lhcb_events(shared: Path, folder: Path) -> Samples:
     hits, particles, candidates = (folder / f"{name}.parquet" for name in ("hits", "particles", "candidates"))
     geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
     field = evaluate_on_grid(DipoleSources.load(PROJECT / "data/field/dipole.json"))
-    import_hits(source / "hits.parquet", source / "tracks.parquet", hits_to=hits, particles_to=particles)
+    take_tables(source / "hits.parquet", source / "tracks.parquet", hits_to=hits, particles_to=particles)
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, segments="found")
     return [(particles, candidates)]
 

@@ -18,7 +18,8 @@ from parkf.io.checksums import CheckedFile
 from parkf.io.tables import CANDIDATES, CLOSURE_TRACKS, FATES, FITTED, HITS, PARTICLES, STATES, STEP_DATA
 from parkf.model.steps import FORMS
 from parkf.proof.validation.validate import validate
-from parkf.simulation.generate.gun import shoot
+
+from .gun import shoot
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests/proof/validation"))

@@ -7,9 +7,10 @@ import pyarrow as pa
 
 from parkf.fit.candidates import from_arrow
 from parkf.io.tables import CANDIDATES, PARTICLES
-from parkf.simulation.generate.gun import shoot
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
+
+from ..gun import shoot
 
 
 def tracks(folder, geometry, field, *, events, seed, p_range=(3000.0, 100_000.0)):

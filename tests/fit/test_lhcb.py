@@ -9,7 +9,7 @@ from parkf.detector.geometry import load_geometry
 from parkf.fit import fit_file_full
 from parkf.fit.sample import load_sample
 from parkf.fit.truth import Files
-from parkf.imports.hits.full_simulation import import_hits
+from parkf.imports.hits.take import take_tables
 from parkf.proof.validation.measure import measure
 from parkf.simulation.pattern import find_candidates
 
@@ -23,7 +23,7 @@ def test_momenta_of_lhcbs_simulation_come_out_right(tmp_path):
     hits, particles, candidates, fitted = (tmp_path / f"{name}.parquet" for name in names)
     geometry = load_geometry(ROOT / "data/geometry/run3_fullsim.yaml")
     field = evaluate_on_grid(DipoleSources.load(ROOT / "data/field/dipole.json"))
-    import_hits(LHCB / "hits.parquet", LHCB / "tracks.parquet", hits_to=hits, particles_to=particles)
+    take_tables(LHCB / "hits.parquet", LHCB / "tracks.parquet", hits_to=hits, particles_to=particles)
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=2, matched=True)
     fit_file_full(candidates, fitted, geometry=geometry, field=field, threads=2)
     figures = measure(load_sample([Files([particles], [candidates], [fitted])]))

@@ -5,9 +5,10 @@ import pytest
 
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES, STATES
 from parkf.simulation.generate.collisions import generate
-from parkf.simulation.generate.gun import shoot
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
+
+from ..gun import shoot
 
 
 @pytest.fixture(scope="session")

@@ -7,11 +7,12 @@ import pytest
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.detector.transport import track_through
 from parkf.io.tables import HITS
-from parkf.simulation.generate.gun import shoot
 from parkf.simulation.generate.secondaries import SOURCES, secondaries
 from parkf.simulation.response import crowd
 from parkf.simulation.response.crowd import merge
 from parkf.simulation.response.hits import NOISE, respond
+
+from ..gun import shoot
 
 
 @pytest.fixture(scope="module")

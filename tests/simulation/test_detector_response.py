@@ -3,8 +3,9 @@ import pytest
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
 from parkf.detector.transport import track_through
-from parkf.simulation.generate.gun import shoot
 from parkf.simulation.response.hits import NOISE, UT_STRIP_LENGTH, respond
+
+from ..gun import shoot
 
 
 @pytest.fixture(scope="module")

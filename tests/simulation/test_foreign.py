@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parkf.imports.hits.full_simulation import import_hits
+from parkf.imports.hits.take import take_tables
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.proof.validation.core import fit_core
@@ -75,7 +75,7 @@ def foreign(tmp_path):
     def write():
         hits.to_parquet(paths["hits"])
         tracks.to_parquet(paths["tracks"])
-        import_hits(**paths)
+        take_tables(**paths)
 
     return SimpleNamespace(rows=hits, particles=tracks, write=write, **paths)
 
@@ -199,7 +199,7 @@ def lhcb(tmp_path_factory, geometry, field):
         pytest.skip(f"LHCb's full simulation is not at {LHCB}")
     folder = tmp_path_factory.mktemp("lhcb")
     hits, particles, candidates = (folder / f"{name}.parquet" for name in ("hits", "particles", "candidates"))
-    import_hits(LHCB / "hits.parquet", LHCB / "tracks.parquet", hits_to=hits, particles_to=particles)
+    take_tables(LHCB / "hits.parquet", LHCB / "tracks.parquet", hits_to=hits, particles_to=particles)
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=2, matched=True)
     tracks = pd.read_parquet(LHCB / "tracks.parquet")
     found = CANDIDATES.open(candidates).read().to_pandas()

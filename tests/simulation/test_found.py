@@ -9,7 +9,6 @@ import parkf._pattern as _pattern
 from parkf.detector.transport import track_through
 from parkf.io.events import select
 from parkf.io.files import sha256
-from parkf.simulation.generate.gun import shoot
 from parkf.simulation.pattern import candidates as module
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.pattern.candidates import distinct_hits, majority, rows_or_none
@@ -17,6 +16,8 @@ from parkf.simulation.pattern.magnet import fit_magnet_model
 from parkf.simulation.pattern.scifi import search_scifi
 from parkf.simulation.pattern.velo import FEWEST_HITS, search_velo
 from parkf.simulation.response.hits import respond
+
+from ..gun import shoot
 
 GHOST = 0.7
 

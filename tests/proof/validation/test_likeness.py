@@ -10,14 +10,15 @@ import pytest
 
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
-from parkf.imports.hits.full_simulation import import_hits
+from parkf.imports.hits.take import take_tables
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.proof.validation.likeness import Files, characterise, hits_of
 from parkf.report.likeness import LARGER_SAMPLE_P
-from parkf.simulation.generate.gun import shoot
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
+
+from ...gun import shoot
 
 ROOT = Path(__file__).parents[3]
 LHCB = ROOT / "../shared/data/lhcb_fullsim"
@@ -200,7 +201,7 @@ def test_too_few_stiff_tracks_are_refused(detector, tmp_path):
 @pytest.mark.skipif(not LHCB.is_dir(), reason=f"LHCb's full simulation is not at {LHCB}")
 def test_lhcbs_simulation_is_as_known(tmp_path, detector):
     files = files_in(tmp_path)
-    import_hits(
+    take_tables(
         LHCB / "hits.parquet", LHCB / "tracks.parquet", hits_to=files.hits, particles_to=files.particles
     )
     lhcb = figures_of(with_candidates(files, detector), detector)

@@ -12,13 +12,14 @@ from parkf.detector.geometry import Z_IN, load_geometry
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.io.tables import PARTICLES, STATES, STEP_DATA
-from parkf.simulation.generate.gun import shoot
 from parkf.simulation.response.simulate import simulate
 from parkf.training.datasets.builder import build_rows
 from parkf.training.datasets.checks import FEWEST_ROWS, check_dataset
 from parkf.training.datasets.gather import gather_rows
 from parkf.training.datasets.lottery import draw, find_thresholds
 from parkf.training.datasets.sets import SETS, TOGETHER
+
+from ...gun import shoot
 
 DATA = Path(__file__).parents[3] / "data"
 STEPS = sorted(SETS)

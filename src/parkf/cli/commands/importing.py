@@ -160,7 +160,8 @@ def import_hits(
     if source.suffix == ".parquet":
         if tracks is None or hits_to is None or particles_to is None:
             raise ParkfError(f"{source}: hits in Parquet need the particles' file, --hits and --particles")
-        take_tables(source, tracks, run, settle=settle, hits_to=hits_to, particles_to=particles_to)
+        checks = None if run is None else (run, settle)
+        take_tables(source, tracks, hits_to=hits_to, particles_to=particles_to, checks=checks)
     elif run is None:
         raise ParkfError(f"{source}: physics checks need --geometry, --field and --polarity")
     else:

@@ -46,13 +46,6 @@ _LIMITS = (
 )
 
 
-def import_hits(hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path) -> None:
-    """Convert hits and particles as :func:`converted`, and write the tables."""
-    found, particles = converted(hits, tracks)
-    write(HITS, found, hits_to)
-    write(PARTICLES, particles, particles_to)
-
-
 def converted(hits: Path, tracks: Path) -> tuple[pa.Table, pa.Table]:
     """Convert hits and particles; a particle's key becomes its number.
 

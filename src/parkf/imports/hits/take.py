@@ -46,11 +46,12 @@ def take_entries(
 
 
 def take_tables(
-    hits: Path, tracks: Path, run: Run | None, *, settle: Settle, hits_to: Path, particles_to: Path
+    hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path, checks: tuple[Run, Settle] | None = None
 ) -> None:
-    """Import two Parquet files as :func:`converted` does, and inspect them if there is a `run`."""
+    """Import two Parquet files as :func:`converted` does, after the physics `checks` if there are any."""
     found, particles = converted(hits, tracks)
-    if run is not None:
+    if checks is not None:
+        run, settle = checks
         settle(inspect_hits(_entries(found, particles).checked(str(hits)), str(hits), run))
     write(HITS, found, hits_to)
     write(PARTICLES, particles, particles_to)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from parkf.simulation.generate.gun import shoot
+from .gun import shoot
 
 
 def test_more_events_leave_the_first_ones_alone():
