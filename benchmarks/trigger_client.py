@@ -10,13 +10,16 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import load_geometry
 from parkf.fit import fit_file
-from parkf.fit.sample import load_sample
+from parkf.fit.sample import Sample, chi2_per_ndof, load_sample
 from parkf.fit.truth import Files
 from parkf.imports.hits.take import take_tables
 from parkf.io.files import scratch_folder
@@ -80,9 +83,27 @@ def fitter(samples: Samples, folder: Path) -> Callable[..., dict[str, Any]]:
             fitted = folder / f"fitted-{number}.parquet"
             fit_file(folder / "set", candidates, fitted, scheme=scheme, precision=precision)
             files.append(Files([particles], [candidates], [fitted]))
-        return asdict(measured(load_sample(files)))
+        sample = load_sample(files)
+        found = measured(sample)
+        return asdict(found) | {"kept_by_momentum": kept_by_momentum(sample, found.cut)}
 
     return run
+
+
+def kept_by_momentum(sample: Sample, cut: float) -> list[dict[str, float]]:
+    """Return the fractions of genuine tracks and ghosts below the cut on χ²/ndof, by the fitted p in GeV."""
+    rows = {"genuine": sample.genuine, "ghosts": sample.ghosts}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = {kind: 1e-3 / np.abs(np.asarray(of["qop"])) for kind, of in rows.items()}
+    kept = {kind: chi2_per_ndof(of) < cut for kind, of in rows.items()}
+    found = []
+    for low, high in pairwise((2.0, 3.0, 5.0, 10.0, np.inf)):
+        one = {"p_min": low}
+        for kind in rows:
+            which = (p[kind] >= low) & (p[kind] < high)
+            one |= {kind: float(kept[kind][which].mean()), f"n_{kind}": int(which.sum())}
+        found.append(one)
+    return found
 
 
 def figures(samples: Samples, folder: Path, older: ParameterSet) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -93,7 +93,7 @@ def measured(sample: Sample) -> Client:
         raise ParkfError(
             f"{len(good)} good tracks and {len(sample.ghosts)} ghosts, expected {ENOUGH} of each"
         )
-    chi2, ghosts = _chi2(genuine), _chi2(sample.ghosts)
+    chi2, ghosts = chi2_per_ndof(genuine), chi2_per_ndof(sample.ghosts)
     cut = float(np.quantile(chi2, WORKING_POINT))
     kept = float((ghosts < cut).mean())
     all_of_them, pull = momentum_figures(good), pull_figures(good, "qop")
@@ -178,11 +178,6 @@ def held(now: Client, before: Client | None) -> list[Gate]:
             ),
         ]
     return [Gate(what=what, measured=got, bar=bar, met=bool(met)) for what, got, bar, met in bars]
-
-
-def _chi2(rows: Rows) -> NDArray[np.float64]:
-    values = np.asarray(chi2_per_ndof(rows), np.float64)
-    return np.where(np.isfinite(values), values, np.inf)
 
 
 def _lost(rows: Rows) -> float:
