@@ -223,20 +223,20 @@ def test_a_live_run_is_protected_and_named(project):
     assert end(run)[0] == 0
 
 
-def test_a_run_whose_leader_alone_was_killed_is_protected_too(project):
+def test_no_process_outlives_a_leader_that_is_killed(project):
     (project / "slow").touch()
     run = start(project)
     wait_for(project, "first", "second")
-    (workflow,) = psutil.Process(run.pid).children()
+    assert len(jobs_of(project)) >= 2
     run.kill()
-    code, said = end(start(project))
-    assert code == 1
-    assert f"process {workflow.pid}" in said
-    assert f"the run that process {run.pid} on " in said
+    run.wait()
+    _, alive = psutil.wait_procs(jobs_of(project), timeout=2)
+    assert not alive
     (project / "slow").unlink()
-    workflow.wait(30)
-    assert end(start(project))[0] == 0
-    assert made(project) == ["first", "second"]
+    code, said = end(start(project))
+    assert code == 0
+    assert f"process {run.pid} on " in said
+    assert made(project) == ["first", "second", "second"]
 
 
 @pytest.mark.parametrize("damage", [b"", b'{"value": 2.5}', b'{"value": 2.5, "checksum": "sha256:0"}'])

@@ -18,7 +18,7 @@ from rich.console import Console
 from parkf.io.terminal import is_quiet
 from parkf.workflow.running import progress
 from parkf.workflow.running.damage import remove_damaged
-from parkf.workflow.running.lock import VARIABLE, end_orphans, held, remove_unfinished
+from parkf.workflow.running.lock import VARIABLE, end_orphans, held, remove_unfinished, run_processes
 
 # Number of attempts to make damaged files again; if they are still damaged then, the disk is faulty.
 _ATTEMPTS = 3
@@ -48,6 +48,7 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
         if orphans := end_orphans(folder):
             _say(f"{folder}: ended {len(orphans)} of its jobs that were still at work")
         remove_unfinished(folder)
+        guard = _guard(folder, lock)
         endings: list[threading.Thread] = []
         for _ in range(_ATTEMPTS):
             code = _run(command, folder, lock, endings)
@@ -56,6 +57,8 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
                 _say(problem)
             if endings or not damaged:
                 break
+        os.write(guard, b".")
+        os.close(guard)
         if code and (free := shutil.disk_usage(folder).free) < _NO_ROOM:
             # A full disk may have left no room for the job's own message in its log.
             _say(
@@ -63,6 +66,29 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
                 " again"
             )
     return code
+
+
+def _guard(folder: Path, lock: int) -> int:
+    """Start a process that kills the run's processes when this one dies; a byte to the returned pipe ends it.
+
+    The guard is no child of this process, has a session of its own, and does not hold the lock.
+    """
+    begin, end = os.pipe()
+    if child := os.fork():
+        os.close(begin)
+        os.waitpid(child, 0)
+        return end
+    try:
+        if not os.fork():
+            os.setsid()
+            os.close(lock)
+            os.close(end)
+            while not os.read(begin, 1) and (left := list(run_processes(folder))):
+                for process in left:
+                    with suppress(psutil.NoSuchProcess):
+                        process.kill()
+    finally:
+        os._exit(0)
 
 
 def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threading.Thread]) -> int:
