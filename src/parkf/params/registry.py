@@ -92,6 +92,16 @@ class Registry:
             raise ParkfError(f"{path / MANIFEST_FILE}: {got}, expected published version {version}")
         return loaded
 
+    def newest_alike(self, manifest: Manifest, apart_from: Path | None = None) -> str | None:
+        """Name the newest set of the same detector and forms, not withdrawn, and not in a certain folder."""
+        for version in reversed(self.versions()):
+            other = read_manifest(self.path(version) / MANIFEST_FILE)
+            alike = (other.detector, other.forms) == (manifest.detector, manifest.forms)
+            itself = apart_from is not None and self.path(version).absolute() == apart_from.absolute()
+            if alike and not itself and self.withdrawal(version) is None:
+                return version
+        return None
+
     def series(
         self, *, detector: str | None = None, forms: FormsName | None = None
     ) -> dict[tuple[str, FormsName], Series]:

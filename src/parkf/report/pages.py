@@ -34,7 +34,7 @@ from parkf.report.overview import figures_part, verdict_part
 from parkf.report.rule_graph import draw_rules
 from parkf.report.site import Page, write_page
 from parkf.report.slices import slices_page
-from parkf.report.step_page import moves, newest_alike, step_page
+from parkf.report.step_page import moves, step_page
 from parkf.training.assembly import CLOSED_TABLE
 from parkf.training.result import FitResult
 
@@ -59,7 +59,7 @@ def write_report(
     for measured in (validation, validation.get("misaligned", {"fits": {}})):
         measured["fits"] = {name: measured["fits"][name] for name in FIT_NAMES if name in measured["fits"]}
     parameters, registry = load(results / "set"), readable_registry()
-    manifest, against = parameters.manifest, newest_alike(registry, parameters)
+    manifest, against = parameters.manifest, registry.newest_alike(parameters.manifest)
     pulls = moves(registry.load(against), parameters) if against else {}
     write_sealed(results / IDENTITY_FILE, identify(results, manifest))
     keep_documents(results, manifest, inputs or {})

@@ -6,8 +6,7 @@ from typing import Any
 
 from parkf.model.steps import FORMS
 from parkf.params.comparison import compare
-from parkf.params.parameter_set import ParameterSet, load
-from parkf.params.registry import Registry
+from parkf.params.parameter_set import ParameterSet
 from parkf.proof.gates.room import Light
 from parkf.report import figures, tables
 from parkf.report.formula import typeset
@@ -16,17 +15,6 @@ from parkf.training.result import FitResult, SetResult
 
 # How many errors a number has moved, by block, set and index; None where it has no error.
 Pulls = Mapping[tuple[str, str, int], float | None]
-
-
-def newest_alike(registry: Registry, parameters: ParameterSet) -> str | None:
-    """Name the newest published set of the same detector and forms that is not withdrawn."""
-    own = parameters.manifest
-    for version in reversed(registry.versions()):
-        if registry.withdrawal(version) is None:
-            manifest = load(registry.path(version)).manifest
-            if (manifest.detector, manifest.forms) == (own.detector, own.forms):
-                return version
-    return None
 
 
 def moves(published: ParameterSet, parameters: ParameterSet) -> Pulls:

@@ -15,7 +15,6 @@ from parkf.io.files import replacing
 from parkf.io.option_types import UtRows
 
 if TYPE_CHECKING:
-    from parkf.params.parameter_set import ParameterSet
     from parkf.params.registry import Registry
 
 # Default folder of new sets. Sets to read may also be those that parkf ships.
@@ -69,7 +68,8 @@ def _validate_client(
     from parkf.proof.trigger_client import client_gates
 
     parameters = load(path)
-    other = load(registry.find(before)) if before else _before(parameters, path, registry)
+    before = before or registry.newest_alike(parameters.manifest, apart_from=path)
+    other = load(registry.find(before)) if before else None
     client, gates = client_gates(parameters, run or path.absolute().parent, other)
     met = all(one.met for one in gates)
     content: dict[str, Any] = {"set": str(path), "client": "trigger", "valid": met, **asdict(client)}
@@ -82,19 +82,6 @@ def _validate_client(
         f"{gate_table(gates)}\n\n{path}: {'good' if met else 'NOT good'} for the trigger"
     )
     answer(as_json, content, text, yes=met)
-
-
-def _before(parameters: "ParameterSet", path: Path, registry: "Registry") -> "ParameterSet | None":
-    """Return the newest published set of the trigger's forms for this detector, other than the set itself."""
-    from parkf.params.manifest import read_manifest
-    from parkf.params.parameter_set import MANIFEST_FILE, load
-
-    same = (parameters.manifest.forms, parameters.manifest.detector)
-    for folder in map(registry.path, reversed(registry.versions())):
-        manifest = read_manifest(folder / MANIFEST_FILE)
-        if (manifest.forms, manifest.detector) == same and folder.absolute() != path.absolute():
-            return load(folder)
-    return None
 
 
 @app.command(epilog="Example: parkf params publish results/default/set --first-run 300100")
@@ -130,7 +117,8 @@ def publish(
         held = hold(parameters, load_thresholds(gates))
         numbers = load(parameters)
         if numbers.manifest.forms == "production" and (run / "candidates").is_dir():
-            held += client_gates(numbers, run, _before(numbers, parameters, sets))[1]
+            before = sets.newest_alike(numbers.manifest)
+            held += client_gates(numbers, run, sets.load(before) if before else None)[1]
         year = year or datetime.now(UTC).year
         version = sets.publish(parameters, year=year, gates=held, validity=validity)
         publish_documents(run, sets.load(version).manifest, registry)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from typing import Any
 
 from parkf.io.errors import ParkfError
@@ -42,6 +43,14 @@ class Comparison:
         same_blobs = self.subjects[0].manifest.blobs == self.subjects[other].manifest.blobs
         only_inputs = self.inputs[other - 1] and same_blobs
         return "; ".join(self.lines(other)) + ("; the numbers are the same" if only_inputs else "")
+
+    def __str__(self) -> str:
+        """Describe the differences as ``parkf compare`` does."""
+        from rich.console import Console
+
+        text = StringIO()
+        Console(width=200, file=text).print(*shown(self, everything=False), sep="\n")
+        return text.getvalue()
 
     def content(self) -> dict[str, Any]:
         """Return all of it for JSON."""
