@@ -170,8 +170,6 @@ def test_gates_and_comparison(parameters):
     assert not comparison.same(1)
     assert "figure" in str(comparison)
     assert f"{NAME} → 2026-run3-like-2-r008" in str(comparison)
-        line.split("  ")[0].strip() for line in str(comparison).splitlines()
-    }
 
 
 def test_a_geometry_is_drawn():
