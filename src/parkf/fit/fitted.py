@@ -86,8 +86,8 @@ class Fitted:
     """Tracks at their closest approach to the beam line; every attribute is (n,).
 
     z, x, y are in mm, tx, ty in rad, and qop at production in 1/MeV, in the precision of the fit. The
-    elements of the covariance are xx, xtx, txtx, yy, yty, tyty, qopqop. χ² and ndof of the VELO, UT and SciFi
-    hits are at the q/p from all hits together. The status is 0 for a good fit, else a sum of the bits in
+    elements of the covariance are xx, xtx, txtx, yy, yty, tyty, qopqop. χ² of the VELO, UT and SciFi hits is
+    evaluated at the q/p from all hits together. The status is 0 for a good fit, else a sum of the bits in
     :data:`STATUS`. The start from two hits reduces the VELO's ndof by four. q/p reduces SciFi's ndof by one,
     or the UT's if there is no SciFi hit. The full fit counts in the order of its filter, so q/p reduces the
     UT's ndof if there are UT hits. A robust fit has ``before``, the rows `NUMBERS_BEFORE` and

@@ -23,7 +23,7 @@ _ELECTRON = 11
 
 @dataclass(frozen=True)
 class Sample:
-    """Candidates with fit and truth, one row each. The track of a particle that decays has two momenta.
+    """Candidates with fit and truth, one row each.
 
     `rows` has the columns of the fitted table, and the number of the file, purity, polarity and numbers of
     hits (``velo_n``, ``ut_n``, ``scifi_n``). Other columns describe the particle: its id and momentum,

@@ -31,9 +31,9 @@ class ParameterSet:
     rich: RichConstants | None = None  # for states at the RICH planes, if the set has them
 
     def __post_init__(self) -> None:
-        """Let each bin of the table start a cache line: the fit reads it 5 % faster.
+        """Align the bins of the table to cache lines, which lets the fit read them 5 % faster.
 
-        The numbers cannot be written to: they would no longer be those that the manifest describes.
+        Make the numbers read-only, because changed numbers would no longer match the manifest.
         """
         object.__setattr__(self, "table", aligned(self.table))
         object.__setattr__(self, "constant", self.constant.view())
