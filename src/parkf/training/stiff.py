@@ -1,7 +1,7 @@
-"""Distance of the forms from Runge–Kutta at 1 TeV, in float64 and as float32 computes it.
+"""Distance of the forms from Runge–Kutta at 1 TeV, computed in float64 and in float32.
 
-At that momentum δ_par is a hundredth of its value at 10 GeV. The rounding of float32 is then visible in
-comparison.
+At that momentum δ_par is a hundredth of its value at 10 GeV, so that the rounding of float32 is visible
+beside it.
 """
 
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 State (x, y, tx, ty) in mm and rad at z0; k = q/p at production in 1/MeV; h = pol·k, the q/p that a track in
 MagUp with the same trajectory would have; z0 and z1 the z of origin and target in mm. The hop through the
-magnet corrects the state at its end; (x_in, y_in, tx_in, ty_in) is where it began.
+magnet corrects the state at its end; (x_in, y_in, tx_in, ty_in) is the state where it began.
 """
 
 import sympy as sp
@@ -62,7 +62,7 @@ def without_local(expression: sp.Expr) -> sp.Expr:
 
 
 def state_derivative(expression: sp.Expr, variable: sp.Symbol) -> sp.Expr:
-    """Differentiate with respect to a state variable; the derivative by k includes that of h = pol·k."""
+    """Differentiate with respect to a state variable; that with respect to k includes h = pol·k."""
     held = {part: sp.Dummy(real=True) for part in expression.atoms(Local)}
     rest = expression.xreplace(held)
     derivative = sp.diff(rest, variable)

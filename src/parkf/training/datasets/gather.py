@@ -1,4 +1,4 @@
-"""Row groups of one parameter set each: rows of a chunk are sorted into them, and chunks are joined."""
+"""Row groups of one parameter set each: sorting the rows of a chunk into them, and joining chunks."""
 
 from collections.abc import Sequence
 from pathlib import Path
