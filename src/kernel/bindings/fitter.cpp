@@ -114,8 +114,8 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
 
 /// Fit a batch or search for its worst hits; return arrays (number_rows + more_rows, n) and (integer_rows, n). The last
 /// more_rows are those of the ghost score. `rich` has the constants of the steps to the RICH planes, if states there
-/// are wanted. `removed` has the bits of hits that a search for outliers leaves out, as in Batch, but (n). With
-/// `trace`, fit in the trigger's arithmetic, and write states to `trace`.
+/// are wanted. `removed` has the bits of hits that a search for outliers leaves out: those of Batch, as arrays (n).
+/// With `trace`, fit in the trigger's arithmetic, and write states to `trace`.
 template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,

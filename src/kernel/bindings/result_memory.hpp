@@ -15,7 +15,7 @@ namespace parkf::kalman {
 
 class ResultMemory {
  public:
-  /// Bytes from the start of a cache line on.
+  /// Return memory of this size, which begins at a cache line.
   static void* take(std::size_t bytes) {
     {
       const std::lock_guard<std::mutex> guard(shared().lock);

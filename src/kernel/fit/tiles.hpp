@@ -21,7 +21,7 @@ KERNEL_FUNCTION bool outgrows_cache(const CandidateRows<S>& tracks) {
   return tracks.count * candidate_numbers * static_cast<long>(sizeof(S)) > 1'000'000;
 }
 
-/// The tracks from `i` on. If the batch is `large`, they name the rows of the next tracks, for prefetching.
+/// The tracks from `i` on. If the batch is `large`, the result also has the rows of the next tracks, for prefetching.
 template <class T>
 KERNEL_FUNCTION Candidates<Scalar<T>> tracks_from(const CandidateRows<Scalar<T>>& rows, long i, bool large,
                                                   Tile<T>& tile, Ahead& ahead) {

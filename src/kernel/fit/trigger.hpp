@@ -117,7 +117,7 @@ KERNEL_FUNCTION Noise<T> no_noise() {
   return {zero, zero, zero, zero, zero, zero};
 }
 
-/// From the last VELO hit to z_in.
+/// Filter from the last VELO hit to z_in.
 template <class T, class Used, class See>
 KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant, const T& pol,
                                 Track<T>& track, Jacobian<T>& total, Fitted<T>& result, Worst<T>& worst, Used& used,
@@ -155,7 +155,7 @@ KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, con
   see(point::z_in, track);
 }
 
-/// From z_out through the SciFi.
+/// Filter from z_out through the SciFi.
 template <class T, class Used, class See>
 KERNEL_FUNCTION void through_scifi(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant,
                                    const T& pol, Track<T>& track, Jacobian<T>& total, Fitted<T>& result,

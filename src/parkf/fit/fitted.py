@@ -22,9 +22,9 @@ NUMBERS = (
 )
 INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
 # Additional rows of a robust fit. χ² and ndof here are those of the plain fit. Cuts on ghosts need them,
-# because the treatment makes ghosts fit well, too. Other ndof than the UT's do not change. `treated` has bits
-# of `TREATED`. `scattered` is the layer at the end of the step whose noise was enlarged, 26 + UT layer or 30
-# + SciFi layer (30 is the magnet); it is -1 if no noise was enlarged.
+# because the treatment makes ghosts fit well, too. Only the UT's ndof changes. `treated` has bits of
+# `TREATED`. `scattered` is the layer at the end of the step whose noise was enlarged, 26 + UT layer or 30 +
+# SciFi layer (30 is the magnet); it is -1 if no noise was enlarged.
 NUMBERS_BEFORE = ("chi2_velo_before", "chi2_ut_before", "chi2_scifi_before")
 INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
 
@@ -54,7 +54,7 @@ def status_names(status: int) -> list[str]:
     return [name for name, bit in STATUS_BITS.items() if status & bit]
 
 
-# Prefix of the keys, in a fitted file's metadata, of the fingerprints of the parameter set.
+# Prefix of the metadata keys in a fitted file under which the parameter set's fingerprints are.
 _SET = "parkf.set."
 
 

@@ -63,7 +63,7 @@ class Score:
 
 
 def count(inputs: int) -> int:
-    """Count the numbers of a network with so many inputs."""
+    """Count the numbers of a network with this number of inputs."""
     return int(HIDDEN * (inputs + 1) + HIDDEN + 1)
 
 

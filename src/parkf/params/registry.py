@@ -49,7 +49,7 @@ class Withdrawal(Strict):
 
 
 class Registry:
-    """Published sets in a folder, which the first publication makes."""
+    """Published sets in a folder. The first publication makes the folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -95,7 +95,7 @@ class Registry:
     def series(
         self, *, detector: str | None = None, forms: FormsName | None = None
     ) -> dict[tuple[str, FormsName], Series]:
-        """Sort the sets, or only those of a detector or of forms, into series by both.
+        """Sort the sets, or only those of `detector` and `forms`, into series by detector and forms.
 
         A manifest that cannot be read or has no valid interval, and a series with limits of two kinds, raise
         a ParkfError.
@@ -120,7 +120,7 @@ class Registry:
     def best_sets(
         self, moment: Moment, *, detector: str | None = None, forms: FormsName | None = None
     ) -> list[dict[str, Any]]:
-        """Find the set to use for a run or a time, one of each detector and forms.
+        """Find the set to use for a run or a time, for each detector and set of forms.
 
         Each is ``{detector, forms, set, validity, superseded, path}``: `set` is a version, `validity` all its
         data, and `superseded` the sets that it replaces here; if there is no set, they are None or empty.

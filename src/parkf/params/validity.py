@@ -165,7 +165,7 @@ class Series:
 
 
 def validity_of(limits: Mapping[str, int | str]) -> Validity:
-    """Check limits of a user, and write them as a manifest does.
+    """Check a user's limits, and convert them to those of a manifest.
 
     They are ``first_run`` and ``last_run``, or ``first_time`` and ``last_time`` in ISO 8601 with their zone;
     a missing one is without limit. A wrong time, or limits that make no interval, raise a ParkfError.

@@ -66,7 +66,7 @@ def check_number(place: Place, line: int | None, value: object) -> None:
 
 
 class _SuspicionError(Exception):
-    """Something wrong that the standard library accepts."""
+    """An error in JSON text that the standard library accepts."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

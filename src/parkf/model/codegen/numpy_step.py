@@ -52,7 +52,7 @@ class NumpyStep:
     def predict(
         self, p: Array, rows: Rows, precision: type[np.floating] = np.float64
     ) -> tuple[Array, Array, Array, Array]:
-        """State at z1: x, y (mm), tx, ty (rad), each (n,), computed in this precision."""
+        """State at z1: x, y (mm), tx, ty (rad), each (n,), computed with this precision."""
         x, y, tx, ty = self._predict(p, rows, precision)
         return x, y, tx, ty
 

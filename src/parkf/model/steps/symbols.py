@@ -62,7 +62,7 @@ def without_local(expression: sp.Expr) -> sp.Expr:
 
 
 def state_derivative(expression: sp.Expr, variable: sp.Symbol) -> sp.Expr:
-    """Differentiate with respect to a state variable; that with respect to k includes h = pol·k."""
+    """Differentiate with respect to a state variable; for k, the derivative includes that of h = pol·k."""
     held = {part: sp.Dummy(real=True) for part in expression.atoms(Local)}
     rest = expression.xreplace(held)
     derivative = sp.diff(rest, variable)

@@ -63,8 +63,8 @@ _UNITS = np.array(
 def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = "2026") -> None:
     """Write ``params.json``, ``params_UTT_v0.tab``, ``constants.hpp`` and ``parkf.json`` to a folder.
 
-    Only a set of production's forms in layout 1 can be written; others raise a ParkfError. The backward rows
-    of UT are in the order in which the trigger's code of 2026 reads them, or in that of files before it. Fits
+    Only a set of production's forms in layout 1 can be written; others raise a ParkfError. `ut_rows` is the
+    order of UT's backward rows: the one that the trigger's code of 2026 reads, or that of older files. Fits
     of long tracks do not read these rows.
     """
     hints = (", which are the trigger's; train with `forms: production`", ", which the trigger reads")
