@@ -9,12 +9,12 @@ template <class S>
 struct Batch {
   CandidateRows<S> tracks;
   Detector<S> detector;
-  bool smoother;  // of fits; otherwise in the trigger's arithmetic
-  const S* rich;  // constants of the steps to the RICH planes, of states there
+  bool smoother;  // whether fits are the smoother's; otherwise in the trigger's arithmetic
+  const S* rich;  // constants of the steps to the RICH planes, for states there
   const int* removed[2];  // (stride): bits of VELO slots and of layers whose hits are left out, in a search for outliers
-  bool scored;    // of robust fits: with ghost scores, too
-  const float* score;  // numbers of the ghost score; none where features are wanted
-  int score_row;       // of `numbers`, where scores or features begin
+  bool scored;    // whether robust fits have ghost scores, too
+  const float* score;  // numbers of the ghost score; null if features are wanted
+  int score_row;       // row of `numbers` where scores or features begin
   // Results, (quantity, stride): those of Interval, or those of Fitted followed by those of a robust fit, of the RICH
   // planes or of the worst hit. Rows begin at cache lines, and fill whole lines.
   long stride;

@@ -13,7 +13,8 @@ namespace parkf::kalman::robust {
 constexpr double doubted_ut = 2;   // χ²/ndof of the UT hits above which a track is fitted without them
 constexpr double ut_fall = 12;     // χ² must fall by so much and one for each UT hit for that fit to be kept
 constexpr double hard_kick = 14;   // k_x² + k_y² above which the noise of a step is enlarged
-// Behind the VELO, χ²/ndof of a good fit is hardly ever below this value, so χ² can only fall to this value.
+// Behind the VELO, χ²/ndof of a good fit is hardly ever below this value. A second fit can only remove the excess above
+// it.
 constexpr double rest_share = 0.6;
 
 /// The numbers of a fit by which tracks are chosen, for tracks that run together.

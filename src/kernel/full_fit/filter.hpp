@@ -14,7 +14,7 @@ constexpr double pion = 139.57039;    // MeV; every track is fitted as one
 constexpr double tolerance = 1e-3;    // mm; of a Runge-Kutta step
 constexpr double seed_width = 0.3;    // relative, of the first q/p: as wide as in the parameterised fit
 constexpr double start_width[4] = {10.0, 10.0, 0.3, 0.3};  // mm and rad; far wider than two VELO hits determine
-constexpr double forget = 1e4;        // how much the forward filter's covariance is blown up to begin backward
+constexpr double forget = 1e4;        // factor on the forward filter's covariance at the start of the backward filter
 // The errors that the first filter assumes for its own result: a relative error of q/p, and an error of directions in
 // radians divided by q/p in 1/MeV.
 constexpr double seed_error = 0.005, seed_angle = 5.0;
@@ -34,7 +34,7 @@ constexpr double velo_cut = 2.4 * 1.4142135623730951;
 template <class T>
 struct Fitted {
   Estimate<T> estimate;
-  Mask<T> alive;  // the others were given up somewhere
+  Mask<T> alive;  // the other tracks were abandoned
   T chi2[parts], hits[parts];
 };
 
@@ -227,9 +227,9 @@ class Filter {
   const transport::FieldGrid& grid_;
   const Way& way_;
   const Tracks<T>& tracks_;
-  const T turn_, seed_;   // the sign that the map takes; the pattern recognition's q/p
+  const T turn_, seed_;   // sign of the field map; q/p of the pattern recognition
   T first_[3], slopes_[2];  // the first VELO hit, and the line from there to the last
-  T reference_;             // the local q/p that everything is linearised at
+  T reference_;             // the local q/p about which everything is linearised
   T loss_;                  // of energy so far, MeV
   // Errors from the filter before: the relative error of q/p, and errors of directions in the VELO and behind it.
   T error_, in_velo_, behind_;

@@ -21,14 +21,14 @@ struct SciFiWindows {
   int fewest, fewest_x, fewest_stereo;  // layers
   double z_reference;
   double cubic_ratio;   // r
-  double curvature;     // c over where the chord of the first and last station meets z = 0
-  double farthest;      // mm; |x| of that at most: the softest particle
-  double middle, middle_share;  // mm, and share of that |x|: off the expected curve in the second station
+  double curvature;     // c divided by the x where the chord of the first and last station meets z = 0
+  double farthest;      // mm; largest |x| of that point, for the softest particle
+  double middle, middle_share;  // mm, and per mm of that |x|: largest distance from the curve in the second station
   double window;        // mm; a hit may lie this far from its curve
-  double focusing;      // 1/mm²; y of the line in y at z = 0, over y at z_reference and the chord's x² at z = 0
-  double y_origin, y_origin_share;  // mm, and share of that |x|: off that y
+  double focusing;      // 1/mm²; y of the line at z = 0, divided by y at z_reference and by the chord's x² at z = 0
+  double y_origin, y_origin_share;  // mm, and per mm of that |x|: largest distance from that y
   double half_height;   // mm; of a layer
-  double chi2_x, chi2;  // largest per degree of freedom, of the curve and of both
+  double chi2_x, chi2;  // largest χ² per degree of freedom: of the curve, and of curve and line
   double error;         // mm; of a hit
   int shared;           // hits that a segment may have in common with a better one
 };
@@ -61,7 +61,7 @@ class SciFiSearch {
 
  private:
   struct Hit {
-    double x, z, dxdy, bent;  // the last: what multiplies c at its z
+    double x, z, dxdy, bent;  // bent: the factor of c in the curve at this z
     long row;
     bool used;
   };
@@ -85,9 +85,9 @@ class SciFiSearch {
   static constexpr std::array<Start, 6> starts{{{0, 4, 11}, {3, 7, 8}, {0, 7, 11}, {3, 4, 8}, {0, 7, 8}, {3, 4, 11}}};
   static constexpr double first_bin = -3300.0, bin_width = 8.0;  // mm
   static constexpr std::size_t bins = 826;
-  static constexpr int sure = 11;        // layers of a segment that need not wait for others
-  static constexpr int enough_x = 5;     // x layers with which a segment need not wait for those of more
-  static constexpr double below = 15.0;  // mm; by which y of a crossing may miss the layer's half
+  static constexpr int sure = 11;        // layers of a segment that does not have to wait for others
+  static constexpr int enough_x = 5;     // x layers of a segment that does not have to wait for segments with more
+  static constexpr double below = 15.0;  // mm; y of a crossing may lie this far outside the layer's half
 
   SciFiWindows w;
   double side = 1.0;

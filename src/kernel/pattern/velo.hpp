@@ -16,14 +16,14 @@ namespace parkf::pattern {
 struct VeloWindows {
   int modules;         // planes of the VELO, two a pair
   int fewest;          // hits of a segment
-  int slots;           // hits that are given
+  int slots;           // largest number of hits that are returned
   double beam_x, beam_y;
-  double azimuth;      // rad; from one pair to the next
-  double displaced;    // mm; that much more of a turn, over the distance to the beam
+  double azimuth;      // rad; largest change from one pair to the next
+  double displaced;    // mm; divided by the distance to the beam, an additional change of azimuth
   double steepest;     // largest slope
   double kink;         // rad; change of slope at a hit
-  double offset;       // mm; distance from the line, besides
-  double chi2;         // largest of a segment of three hits, of two degrees of freedom
+  double offset;       // mm; additional distance from the line
+  double chi2;         // largest χ² of a segment of three hits, with two degrees of freedom
   double error;        // mm; of a hit
 };
 
@@ -63,7 +63,7 @@ class VeloSearch {
 
   static constexpr double pi = 3.14159265358979323846;
   static constexpr int most_missed = 1;  // pairs in a row without a hit
-  static constexpr std::size_t sure = 4;  // hits from which a segment keeps others from using its hits
+  static constexpr std::size_t sure = 4;  // number of hits from which on no other segment may use the hits of a segment
 
   VeloWindows w;
   std::vector<std::vector<Hit>> pairs;

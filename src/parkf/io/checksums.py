@@ -38,7 +38,7 @@ class CheckedFile(pq.ParquetFile):
         check_seal(path)
         self._path = path
         with self._damage_named():
-            # Without pre-buffering, because data read ahead would stay in memory until the file is closed.
+            # Do not pre-buffer, because data read ahead would stay in memory until the file is closed.
             super().__init__(path, pre_buffer=False, page_checksum_verification=True)
 
     def read(self, *args: Any, **kwargs: Any) -> pa.Table:

@@ -80,7 +80,7 @@ def _scattering(p: Numbers) -> dict[str, sp.Expr]:
     open_shift = p("share of the positions' widths around the beam pipe", "1", 0.3, "noise")
     slopes = 1 + (open_angle - 1) * inside
     positions = 1 + (open_shift - 1) * inside
-    # In GeV, so that the numbers are of order one.
+    # Here k is in 1/GeV, so that the parameters are of order one.
     growth = (ten(3) * sp.Abs(k)) ** sp.Rational(3, 2)
     sigma_tx = slopes * stretch**2 * angle * turn_x * (1 + spread * growth)
     sigma_x = positions * stretch * shift * turn_x * (1 + spread_x * growth)

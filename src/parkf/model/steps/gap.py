@@ -17,7 +17,7 @@ from parkf.model.steps.step import Numbers, gain
 from parkf.model.steps.symbols import Local, h, ten, tx, ty, x, y, z0, z1
 
 dz = z1 - z0
-# Where a straight line crosses the middle of the gap, in m; and h in 1/GeV.
+# A straight line crosses the middle of the gap at (X, Y), in m; H is h in 1/GeV.
 X, Y, H = sp.symbols("X Y H", real=True)
 MIDDLE = {X: ten(-3) * (x + tx * dz / 2), Y: ten(-3) * (y + ty * dz / 2), H: ten(3) * h}
 # The same with X and Y where the gap begins, for gaps whose field ends early.

@@ -9,7 +9,7 @@ import sympy as sp
 
 x, y, tx, ty, k, h, pol = sp.symbols("x y tx ty k h pol", real=True)
 z0, z1 = sp.symbols("z0 z1", real=True)
-# In the kernel: z1 - z0, and for a target that leans the inverse of 1 - lean·ty.
+# Parts in the kernel: dz is z1 - z0; for a target that leans, per_slant is 1/(1 - lean·ty).
 dz, per_slant = sp.symbols("dz per_slant", real=True)
 STATE = (x, y, tx, ty)
 BEFORE = sp.symbols("x_in y_in tx_in ty_in", real=True)
