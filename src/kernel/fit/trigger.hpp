@@ -77,8 +77,8 @@ KERNEL_FUNCTION Integer<T> start(const Candidates<Scalar<T>>& tracks, long i, co
          flag<T>((!finite(k)) | (k == T(0)), status::wrong_qop);
 }
 
-/// Step to the VELO hit of a slot and use it. For a hit that is left out there is only the step, unless the hit lies
-/// before `z_first`, the first hit that is used.
+/// Step to the VELO hit of a slot and use it. If the hit is left out, only step to it, or not even this before
+/// `z_first`, where the first hit is used.
 template <class T, class Used>
 KERNEL_FUNCTION T use_velo(const Candidates<Scalar<T>>& tracks, long i, int slot, const Scalar<T>* p, const T& pol,
                            const T& z_first, const Used& used, Track<T>& track) {

@@ -49,7 +49,7 @@ class ParameterSet:
         return self.constant[self.layout.block_slice(name)].reshape(self.layout.block(name).shape)
 
     def save(self, folder: Path) -> None:
-        """Write the files of numbers, then the manifest: a folder with a manifest is whole."""
+        """Write the files of numbers, and the manifest last: a folder with a manifest is then complete."""
         (folder / MANIFEST_FILE).unlink(missing_ok=True)
         write_blob(folder / CONSTANT_FILE, self.constant)
         write_blob(folder / TABLE_FILE, self.table)
