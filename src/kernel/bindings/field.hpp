@@ -1,5 +1,5 @@
 #pragma once
-// A field map as Python hands it over, known to every module.
+// A field map that Python passes to the modules.
 
 #include <nanobind/ndarray.h>
 
@@ -9,7 +9,7 @@ namespace parkf::transport {
 
 using Nodes = nanobind::ndarray<const float, nanobind::ndim<4>, nanobind::c_contig, nanobind::device::cpu>;
 
-/// A grid together with the array that it looks into.
+/// A grid, and the array of its nodes.
 struct Field {
   Nodes nodes;
   FieldGrid grid;

@@ -94,7 +94,7 @@ Out<S> owned(const std::vector<S>& values, std::initializer_list<std::size_t> sh
   return owned(std::move(kept), shape);
 }
 
-/// Bits of the hits that each track is fitted without: VELO slots; UT and SciFi layers.
+/// Bits of the hits that the fit of each track leaves out: VELO slots; UT and SciFi layers.
 using Removed = std::array<std::optional<In<int, 1>>, 2>;
 
 /// Rows of hits: quantities of (n, slots) each.
@@ -112,10 +112,10 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
                    ", " + std::to_string(slots) + ")");
 }
 
-/// Run over a batch: fits or searches for worst hits; (number_rows + more_rows, n) and (integer_rows, n). The last
-/// more_rows are of the ghost score. `rich` are the constants of the steps to the RICH planes, where they are wanted.
-/// `removed` are the bits of hits that a search for outliers leaves out, as in Batch but (n). With `trace`, fit in the
-/// trigger's arithmetic, and write states there.
+/// Fit a batch or search for its worst hits; return arrays (number_rows + more_rows, n) and (integer_rows, n). The last
+/// more_rows are those of the ghost score. `rich` has the constants of the steps to the RICH planes, if states there
+/// are wanted. `removed` has the bits of hits that a search for outliers leaves out: those of Batch, as arrays (n).
+/// With `trace`, fit in the trigger's arithmetic, and write states to `trace`.
 template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
@@ -153,8 +153,8 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   batch.score = score;
   batch.score_row = static_cast<int>(number_rows);
   std::size_t stride = (count + stride_unit - 1) / stride_unit * stride_unit;
-  // Rows of results that are a power of two apart would compete for the same few lines of the caches:
-  // for 8,192 tracks a plain fit takes 4 % longer, a robust one 8 %.
+  // Rows of results at distances of a power of two would compete for the same few lines of the caches. For 8,192 tracks
+  // a plain fit would take 4 % longer, a robust one 8 %.
   if (stride % crowded_stride == 0) stride += spread_rows;
   std::vector<int> padded[2];
   for (int part = 0; part < 2; ++part) {
@@ -237,8 +237,8 @@ nb::tuple interval(In<float, 1> constant, In<float, 1> table, double velo_sigma,
                 threads, true, range, nullptr, nullptr, 1, 0, 1);
 }
 
-/// Fit in the trigger's arithmetic without some hits, and find the worst of the others: one more number, its χ², and one
-/// more integer, its slot.
+/// Fit in the trigger's arithmetic without some hits, and find the worst of the others. Its χ² is an additional number,
+/// and its slot an additional integer.
 template <class S>
 nb::tuple fit_and_search(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
                          In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
@@ -252,7 +252,8 @@ nb::tuple fit_and_search(In<float, 1> constant, In<float, 1> table, double velo_
                 {removed_velo, removed_strips});
 }
 
-/// Fit in the trigger's arithmetic, one track after the other, and follow each: points (n, 22, 21), numbers, integers.
+/// Fit in the trigger's arithmetic, one track after the other, and record each. Return points (n, 22, 21), numbers,
+/// integers.
 template <class S>
 nb::tuple trace_trigger(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
                         In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,

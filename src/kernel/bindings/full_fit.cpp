@@ -103,7 +103,7 @@ nb::tuple fit(const transport::Field& field, const transport::Detector& detector
 NB_MODULE(_full_fit, module) {
   using namespace nb::literals;
   module.doc() = "The compiled full fit; parkf.fit.reference is its front.";
-  // Field and Detector are the types of that module.
+  // That module defines the types Field and Detector.
   nb::module_::import_("parkf._transport");
   module.def("fit", &parkf::full_fit::fit,
              "Fit candidates given as rows of hits; returns numbers (16, n) and integers (4, n).", "field"_a,

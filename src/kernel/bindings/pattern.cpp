@@ -27,7 +27,7 @@ nb::ndarray<nb::numpy, long> given(const Rows& rows, std::size_t slots) {
   return {kept, {rows.size() / slots, slots}, nb::capsule(kept, [](void* p) noexcept { delete[] static_cast<long*>(p); })};
 }
 
-/// Run a search over events, which begin at `first` and end with the rows.
+/// Run a search over events, which begin at the rows `first`; the last event ends with the rows.
 template <class Search>
 nb::ndarray<nb::numpy, long> over(Search& search, const In<long>& first, const In<int>& plane, const In<double>& x,
                                   const In<double>& y, const In<double>& z, const In<double>& dxdy,

@@ -1,5 +1,5 @@
 #pragma once
-// Memory for results, kept when a caller is done with them: pages fresh from the system are set to zero first, which
+// Memory for results, which is kept for reuse when a caller releases it. The system sets new pages to zero first, which
 // costs a tenth of the fit.
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace parkf::kalman {
 
 class ResultMemory {
  public:
-  /// Bytes from the start of a cache line on.
+  /// Return memory of this size, which begins at a cache line.
   static void* take(std::size_t bytes) {
     {
       const std::lock_guard<std::mutex> guard(shared().lock);
@@ -55,7 +55,7 @@ class ResultMemory {
   static std::size_t* fresh(std::size_t bytes) {
     auto* block = static_cast<std::size_t*>(::operator new(line + bytes, alignment(bytes)));
 #if defined(__linux__)
-    // Twenty quantities are written at a time: that many pages, which large ones make few.
+    // Twenty quantities are written at a time, to as many pages. Large pages reduce their number.
     if (bytes >= 2 * large_page) madvise(block, line + bytes, MADV_HUGEPAGE);
 #endif
     *block = bytes;
@@ -67,7 +67,7 @@ class ResultMemory {
     std::vector<std::size_t*> kept;
     Shared() { kept.reserve(most_blocks); }
   };
-  /// Never destroyed: Python may let go of results after everything else.
+  /// This is never destroyed, because Python may release results after everything else.
   static Shared& shared() {
     static Shared& instance = *new Shared;
     return instance;

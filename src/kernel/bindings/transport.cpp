@@ -1,5 +1,5 @@
-// Python module parkf._transport: field look-up, Runge-Kutta and the way of particles through the detector.
-// The Python side (parkf.detector, parkf.detector.transport) checks shapes, types and values before it calls.
+// Python module parkf._transport: field look-up, Runge-Kutta and the transport of particles through the detector. The
+// Python side (parkf.detector, parkf.detector.transport) checks shapes, types and values before it calls.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -72,7 +72,7 @@ nb::tuple look_up(const Field& field, Columns points, int threads) {
   return nb::make_tuple(owned(std::move(values), {count, 3}), owned(std::move(inside), {count}));
 }
 
-/// The carrier of this name; the fastest one for an empty name.
+/// Return the carrier of this name, or the fastest one for an empty name.
 const transport::Carrier& carrier(const std::string& name) {
   for (const transport::Carrier* each : transport::carriers()) {
     if (name.empty() || name == each->name) return *each;
@@ -136,7 +136,7 @@ nb::dict track_through(const Field& field, const transport::Detector& detector, 
   const transport::Conditions conditions{seed,          tolerance, least_momentum, steepest,
                                          fewest_planes, velo_end,  last_plane};
   std::vector<transport::Particle> particles(count);
-  // By the unit of work that it begins with.
+  // Crossings of a block of particles, by the block's first unit of work.
   std::vector<std::vector<std::vector<transport::Crossing>>> blocks((count + block - 1) / block);
   {
     nb::gil_scoped_release release;

@@ -1,11 +1,11 @@
 #pragma once
-// Fits at their last VELO hit, written down, so that those that differ only behind the VELO begin there.
+// Stores fits at their last VELO hit, so that fits that differ only behind the VELO can begin there.
 
 #include "fit/velo.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Numbers of such a fit that are not always zero.
+/// How many numbers of such a fit are not always zero.
 constexpr int after_velo_numbers = 42;
 
 /// Calls `visit` with each of them in a fixed order, except the two integers.
@@ -25,7 +25,7 @@ KERNEL_FUNCTION void each_after_velo(Filter<T>& fit, FirstState<T>& first, T& z_
   visit(first.cross[1][1]), visit(first.cross[1][3]), visit(first.cross[3][1]), visit(first.cross[3][3]);
 }
 
-/// Write the tracks that run together as (number, lane).
+/// Write the numbers of the tracks that run together, as (number, lane).
 template <class T>
 KERNEL_FUNCTION void keep_after_velo(Filter<T>& fit, FirstState<T>& first, T& z_first, Scalar<T>* row) {
   each_after_velo(fit, first, z_first, [&row](const T& number) {

@@ -1,6 +1,6 @@
 #pragma once
-// Prefetches the rows of the next tracks while tracks are fitted: they come in too many streams for the hardware to
-// prefetch, and requests for all rows at once would stall the fit.
+// Prefetches the rows of the next tracks while tracks are fitted. There are too many streams of rows for the hardware
+// to prefetch, and requests for all rows at once would stall the fit.
 
 #include "fit/track.hpp"
 
@@ -12,7 +12,7 @@ struct Ahead {
   const void* ut[4];
   const void* scifi[4];
 
-  /// Prefetch one part, of as many as there are SciFi layers, of the rows of the tracks in one T.
+  /// Prefetch one part of the rows of the tracks in one T. There are as many parts as SciFi layers.
   template <class T>
   KERNEL_FUNCTION void fetch(int part) const {
     for (const void* rows : velo) fetch_rows<velo_slots * sizeof(T)>(rows, part);

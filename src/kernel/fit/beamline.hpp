@@ -1,5 +1,5 @@
 #pragma once
-// From the first VELO hit to the closest approach to the beam line: what is published of a track.
+// The step from the first VELO hit to the closest approach to the beam line, where a track is published.
 
 #include "steps_generated.hpp"
 #include "fit/track.hpp"
@@ -7,7 +7,7 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Turns covariances at given q/p into those with q/p of this `variance`; by_k: derivatives of x, y, tx, ty by q/p.
+/// Add the uncertainty of q/p to covariances at given q/p; by_k are derivatives of x, y, tx, ty with respect to q/p.
 template <class T>
 KERNEL_FUNCTION void free_qop(const T* by_k, const T& variance, Fitted<T>& track) {
   track.xx += by_k[0] * by_k[0] * variance;
@@ -32,11 +32,11 @@ KERNEL_FUNCTION Integer<T> quality(const Fitted<T>& track) {
   return flag<T>(!good, status::non_finite) | flag<T>(good & !positive, status::negative_variance);
 }
 
-/// To the beam line, with the scattering before the first hit.
+/// Carry a track to the beam line, with the scattering before the first hit.
 ///
-/// The place is that of the straight line; the state bends on the way there as between VELO hits. A straight step
-/// would leave a shift of a fifth of the scattering, with the sign of the charge. `track` holds state and
-/// covariance at the first hit and is carried on; counts and χ² come from `fit`.
+/// The z is that of the straight line, but on the way there the state bends as between VELO hits. A straight step would
+/// leave a shift of a fifth of the scattering, with the sign of the charge. `track` has state and covariance at the
+/// first hit, and is carried to the beam line. Counts and χ² come from `fit`.
 template <class T>
 KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& pol, const Filter<T>& fit,
                                  Fitted<T>& track) {

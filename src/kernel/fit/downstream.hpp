@@ -1,8 +1,8 @@
 #pragma once
-// The forward filter behind the VELO: UT, magnet, SciFi. Besides filtering, each scheme does something of its own with
-// a step's Jacobian, with a hit and with a new q/p: its `Memory` has step(jacobian), hit(innovation, slope, p, the
-// parabola of the detector's hits so far) and move(change). It also decides which noise is added, scattering(slot,
-// noise), and which UT hits are used, ut_hit(measured).
+// The forward filter behind the VELO: UT, magnet, SciFi. Each scheme has a `Memory`, which the filter calls after each
+// step, hit and change of q/p: step(jacobian), hit(innovation, slope, p, the parabola of the detector's hits so far)
+// and move(change). The memory also decides which noise is added, by scattering(slot, noise), and which UT hits are
+// used, by ut_hit(measured).
 
 #include "fit/ahead.hpp"
 #include "fit/magnet.hpp"
@@ -12,7 +12,7 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// One of two parameter sets, by the mask: both are read, so that tracks stay in step.
+/// One of two parameter sets, chosen by the mask. Both are read, because tracks that run together cannot branch.
 template <class T>
 struct EitherSet {
   const Scalar<T>* yes;
@@ -21,7 +21,7 @@ struct EitherSet {
   KERNEL_FUNCTION T operator[](int i) const { return select(mask, T(yes[i]), T(no[i])); }
 };
 
-/// A layer's strip: x - dxdy·y at z (at y = 0), or the layer's place if there is no hit.
+/// The strip that was hit in a layer: x - dxdy·y at z (at y = 0). Without a hit, z is that of the layer.
 template <class T>
 struct Strip {
   Mask<T> measured;
@@ -43,7 +43,7 @@ KERNEL_FUNCTION Strip<T> read_strip(const Scalar<T>* x, const Scalar<T>* z, cons
   return strip;
 }
 
-/// `hits`: those of the strip's detector.
+/// Update with a strip; `hits` is the parabola of its detector.
 template <class T, class Memory>
 KERNEL_FUNCTION void measure(const Strip<T>& strip, Filter<T>& fit, Parabola<T>& hits, Memory& memory) {
   T p[4];
@@ -58,14 +58,14 @@ KERNEL_FUNCTION void carry(const Jacobian& f, Filter<T>& fit, Memory& memory) {
   memory.step(f);
 }
 
-/// Keep state and χ² at another q/p.
+/// Change the q/p at which state and χ² are evaluated.
 template <class T, class Memory>
 KERNEL_FUNCTION void move(const T& change, Filter<T>& fit, Memory& memory) {
   fit.move(change);
   memory.move(change);
 }
 
-/// From the last VELO hit through the UT layers to z_in.
+/// Run the filter from the last VELO hit through the UT layers to z_in.
 template <class T, class Memory>
 KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant, const T& pol,
                                 Filter<T>& fit, Memory& memory) {
@@ -93,7 +93,7 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
     if (memory.looks_at(strip.measured)) measure(strip, fit, fit.ut, memory);
     fit.ndof_ut = fit.ndof_ut + count<T>(strip.measured);
   }
-  // The short step to z_in has no parameters and no noise of its own: the magnet's noise includes it, from the UT on.
+  // The short step to z_in has neither parameters nor noise: the magnet's noise begins at the last UT layer.
   const T z_in(constant[layout::UTT_META]);
   JacobianUT<T> f;
   step_UT<T>(constant + layout::UT + (ut_layers - 2) * layout::UT_columns, pol, fit.z, z_in, fit.state, f);
@@ -101,7 +101,7 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
   fit.z = z_in;
 }
 
-/// dz/dy of a SciFi layer, whose z in the blob is at `place`; the trigger's layout keeps dy/dz.
+/// dz/dy of a SciFi layer whose z in the blob is at `place`. The layout is the trigger's, which has dy/dz.
 template <class S>
 KERNEL_FUNCTION S layer_lean(const S* place) {
   return S(1) / place[layout::TLayer_columns];
@@ -135,9 +135,9 @@ KERNEL_FUNCTION FirstHit<T> first_scifi_hit(const Candidates<Scalar<T>>& tracks,
   return first;
 }
 
-/// The change of q/p that the first SciFi hit and all hits before it ask for. The track goes straight on from z_out,
-/// and of all errors before that place only that of tx counts. The result is good to a thousandth of q/p, and serves
-/// only to choose the q/p at which the bend is evaluated.
+/// The change of q/p that fits the first SciFi hit and all hits before it. The track is taken as straight behind z_out,
+/// and only the error of tx is used. The result is good to a thousandth of q/p; it only chooses the q/p at which the
+/// bend is evaluated.
 template <class T>
 KERNEL_FUNCTION T towards(const FirstHit<T>& hit, const Filter<T>& fit, const BentX<T>& bent, const T& z_in,
                           const T& z_out) {
@@ -151,11 +151,11 @@ KERNEL_FUNCTION T towards(const FirstHit<T>& hit, const Filter<T>& fit, const Be
   return (known.pull * variance + by_k * residual) / (known.weight * variance + by_k * by_k);
 }
 
-/// How often the bend is evaluated anew at most. Once is enough for a seed that is right to tens of per cent; one of
-/// the wrong sign needs it twice or more, since the bend is not linear in q/p over that range.
+/// Largest number of evaluations of the bend. One is enough for a seed that is right to tens of per cent. A seed of the
+/// wrong sign needs two or more, because the bend is not linear in q/p over such a range.
 constexpr int newton_rounds = 3;
 
-/// From z_in through the magnet to z_out. One Newton step: the bend is evaluated at the q/p of the first SciFi hit.
+/// Run the filter from z_in through the magnet to z_out; with `Newton`, the bend is at the q/p of the first SciFi hit.
 template <bool Newton, class T, class Memory, class Kept>
 KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                     const T& pol, MagnetCoefficients<T, Kept>& m, Filter<T>& fit, Memory& memory) {
@@ -185,7 +185,7 @@ KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i,
   fit.status = fit.status | flag<T>(m.outside, status::outside_table) | flag<T>(low_momentum, status::low_momentum);
 }
 
-/// The numbers of a SciFi gap: forms with two sets a gap choose by the sign of y.
+/// The parameters of a SciFi gap. In forms with two sets for each gap, the sign of y chooses the set.
 template <class T>
 KERNEL_FUNCTION auto gap_numbers(const Scalar<T>* constant, int gap, const State<T>& s) {
   constexpr int sets = layout::T_sets / (scifi_layers - 1);
@@ -198,7 +198,7 @@ KERNEL_FUNCTION auto gap_numbers(const Scalar<T>* constant, int gap, const State
   }
 }
 
-/// From z_out through the SciFi layers. The state stays on the leaning planes.
+/// Run the filter from z_out through the SciFi layers. The state stays on the leaning planes.
 template <class T, class Memory>
 KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant,
                                    const T& pol, Filter<T>& fit, Memory& memory) {
@@ -228,8 +228,8 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
     measure(strip, fit, fit.scifi, memory);
     fit.ndof_scifi = fit.ndof_scifi + count<T>(strip.measured);
   }
-  // q/p is a fifth parameter and costs one degree of freedom: that of the SciFi, which measures q/p a hundred times
-  // better than the UT.
+  // q/p is a fifth parameter and costs one degree of freedom. The SciFi loses it, because it measures q/p a hundred
+  // times better than the UT.
   const Mask<T> none = fit.ndof_scifi == Integer<T>(0), no_ut = fit.ndof_ut == Integer<T>(0);
   fit.ndof_scifi = fit.ndof_scifi + select(none, Integer<T>(0), Integer<T>(-1));
   fit.ndof_ut = fit.ndof_ut + select(none & !no_ut, Integer<T>(-1), Integer<T>(0));

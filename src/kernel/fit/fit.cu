@@ -1,5 +1,5 @@
-// The fit on a GPU, one track a thread. Compiled at run time as one flattened source with PARKF_REAL and PARKF_THREADS,
-// those of a block, defined.
+// The fit on a GPU, with one track in each thread. It is compiled at run time as one flattened source. PARKF_REAL is
+// defined, and PARKF_THREADS as the number of threads of a block.
 
 #include "fit/magnet_block.hpp"
 #include "fit/shared_tile.hpp"
@@ -19,9 +19,9 @@ __device__ __forceinline__ void fit_track(const Rows& rows, const float* table, 
   constexpr int threads = PARKF_THREADS;
   using Tile = parkf::kalman::SharedTile<Real, threads>;
   using Coefficients = forms::BlockCoefficients<Real, threads>;
-  // Behind the UT the smoother no longer needs VELO and UT hits, and the coefficients take their place. The
-  // trigger's fit goes back through these hits, and in double precision there is no room for both: each thread then keeps its
-  // own coefficients.
+  // Behind the UT the smoother no longer needs VELO and UT hits, and the coefficients take their place. The trigger's
+  // fit goes back through these hits. In double precision there is no room for both, and each thread keeps its own
+  // coefficients.
   static_assert(Coefficients::room <= Tile::scifi, "there is no room for the magnet's coefficients");
   constexpr bool own = !Smoother && sizeof(Real) > sizeof(float);
   constexpr int room = Smoother || own ? 0 : Coefficients::room;

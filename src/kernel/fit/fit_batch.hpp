@@ -9,20 +9,20 @@ template <class S>
 struct Batch {
   CandidateRows<S> tracks;
   Detector<S> detector;
-  bool smoother;  // of fits; otherwise in the trigger's arithmetic
-  const S* rich;  // constants of the steps to the RICH planes, of states there
+  bool smoother;  // whether fits are the smoother's; otherwise in the trigger's arithmetic
+  const S* rich;  // constants of the steps to the RICH planes, for states there
   const int* removed[2];  // (stride): bits of VELO slots and of layers whose hits are left out, in a search for outliers
-  bool scored;    // of robust fits: with ghost scores, too
-  const float* score;  // numbers of the ghost score; none where features are wanted
-  int score_row;       // of `numbers`, where scores or features begin
-  // (quantity, stride): those of Fitted, with those of a robust fit, of states at the RICH planes or of the worst hit
-  // behind them, or those of Interval; rows begin at cache lines and hold whole ones.
+  bool scored;    // whether robust fits have ghost scores, too
+  const float* score;  // numbers of the ghost score; null if features are wanted
+  int score_row;       // row of `numbers` where scores or features begin
+  // Results, (quantity, stride): those of Interval, or those of Fitted followed by those of a robust fit, of the RICH
+  // planes or of the worst hit. Rows begin at cache lines, and fill whole lines.
   long stride;
   S* numbers;
   int* integers;
 };
 
-/// What a batch's stride is a multiple of.
+/// The stride of a batch is a multiple of this number.
 constexpr long stride_unit = 16;
 
 /// Fits tracks begin … end - 1 of a batch; begin is a multiple of the stride's unit.
@@ -35,14 +35,14 @@ struct Build {
   FitRange<double> fit_double;
   FitRange<float> interval_float;
   FitRange<double> interval_double;
-  // In the trigger's arithmetic, with the worst hit of each track.
+  // The fit in the trigger's arithmetic, with the worst hit of each track.
   FitRange<float> outlier_float;
   FitRange<double> outlier_double;
   FitRange<float> rich_float;
   FitRange<double> rich_double;
   FitRange<float> robust_float;
   FitRange<double> robust_double;
-  // The fit by smoother with scores, or with what they are made of.
+  // The fit by the smoother with scores, or with the features that scores are computed from.
   FitRange<float> scored_float;
   FitRange<double> scored_double;
 };

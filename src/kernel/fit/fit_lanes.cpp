@@ -1,5 +1,5 @@
-// Compiled once for every set of forms and instruction set: the generated headers name the former, PARKF_BUILD the
-// latter. Nothing with external linkage but the Build may come out of this file.
+// This file is compiled once for every set of forms, which the generated headers name, and for every instruction set,
+// which PARKF_BUILD names. Only the Build may have external linkage.
 
 #include "fit/magnet_lanes.hpp"
 #include "fit/smoother.hpp"
@@ -10,7 +10,8 @@
 namespace parkf::kalman::PARKF_FORMS {
 namespace {
 
-/// Written out, not by a function shared with interval_lanes.cpp: the compiler makes a tenth slower code of that.
+/// This loop is written out, because a function shared with interval_lanes.cpp would be compiled to code a tenth
+/// slower.
 template <class S>
 void fit_range(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;

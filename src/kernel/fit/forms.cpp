@@ -1,4 +1,4 @@
-// Compiled once for every set of forms, which the generated headers name.
+// This file is compiled once for every set of forms. The generated headers have the name of the set.
 
 #include "fit/forms.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the Python module knows of a set of forms; one object for each, made by forms.cpp.
+// The Python module's view of a set of forms. Each set has one such object, which forms.cpp makes.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ struct Forms {
   bool has_trigger;                  // whether the trigger's arithmetic is for these forms
   std::vector<const Build*> builds;  // that the processor may be able to run, the slowest first
 
-  /// Run one step given by name: `s`, `c` and the columns of `jacobian` (25) are carried on; `q` is its noise.
+  /// Run one step by its name: it carries `s`, `c` and the columns of `jacobian` (25), and `q` receives its noise.
   bool (*run_step)(const std::string& name, const double* p, double pol, const double* planes, State<double>& s,
                    Covariance<double>& c, double* jacobian, Noise<double>& q);
 
@@ -31,7 +31,7 @@ struct Forms {
   void (*trace_trigger_float)(const Batch<float>&, float* points);
   void (*trace_trigger_double)(const Batch<double>&, double* points);
 
-  /// Whether a table's header is of the kernel's bins and degrees.
+  /// Whether a table's header has the kernel's bins and degrees.
   bool (*knows_header)(const float* header);
 };
 

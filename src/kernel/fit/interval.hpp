@@ -1,6 +1,6 @@
 #pragma once
-// The hit of a track that agrees least with all its others (fixed-interval smoothing). The filter runs forward once more
-// and writes down what it does; `Later` goes back over it. This part is for the CPU.
+// The hit of a track that agrees least with all its other hits (fixed-interval smoothing). The filter runs forward once
+// more and is recorded; `Later` goes back over the record. This part is for the CPU.
 
 #include "fit/later.hpp"
 
@@ -12,7 +12,7 @@ struct Interval {
   Integer<T> worst_slot;  // VELO slots, then UT and SciFi layers; -1: none can be found
 };
 
-/// Backward over `record`, whose q/p is the fit's, known to `qop_variance`.
+/// Go backward over `record`, which is at the q/p of the fit with the variance `qop_variance`.
 template <class T>
 KERNEL_FUNCTION Interval<T> backward(const Record<T>& record, const T& qop_variance) {
   Later<T> later(qop_variance);
@@ -31,7 +31,7 @@ KERNEL_FUNCTION Interval<T> backward(const Record<T>& record, const T& qop_varia
   return {later.worst, later.worst_slot};
 }
 
-/// For the tracks from number `i` on that run together.
+/// Find the worst hits of the tracks from number `i` on that run together.
 template <class T>
 KERNEL_FUNCTION Interval<T> fit_interval(const Candidates<Scalar<T>>& tracks, long i,
                                          const Detector<Scalar<T>>& detector) {

@@ -1,4 +1,4 @@
-// As fit_lanes.cpp, of the search for the worst hit.
+// The search for the worst hit, compiled in the same way as fit_lanes.cpp.
 
 #include "fit/interval.hpp"
 #include "fit/magnet_lanes.hpp"

@@ -1,10 +1,10 @@
 #pragma once
 // The step behind the VELO at which a track scattered hardest. Kicks in the VELO do not change q/p.
 //
-// A kick at a step, from all of its noise, displaces the state behind it along v = (Q_xt/Q_tt, 1) in x, tx, and
-// likewise in y, ty. ρ and N are those of all later hits and, through the covariance, of all earlier ones. Then
-// k = v·ρ/√I follows a standard normal distribution if the track scattered with the assumed noise only;
-// I = vᵀNv − (v·∂ρ)²σ²(q/p), as q/p is free. The χ² of a fit with a free kick there is k² smaller.
+// A kick at a step, with the correlations of its noise, displaces the state behind it along v = (Q_xt/Q_tt, 1) in x,
+// tx, and likewise in y, ty. ρ and N include all later hits and, through the covariance, all earlier ones. Then k =
+// v·ρ/√I, with I = vᵀNv − (v·∂ρ)²σ²(q/p) because q/p is free. If the track scattered with the assumed noise only, k
+// follows a standard normal distribution. With a free kick there, the χ² of the fit is smaller by k².
 
 #include "fit/later.hpp"
 #include "fit/treatment.hpp"
@@ -31,7 +31,7 @@ struct Kink {
   }
 
  private:
-  /// k² of component A and its slope: with v·Q_tt, so that one division is enough.
+  /// k² of component A and its slope, computed with v·Q_tt, so that one division is enough.
   template <int A>
   KERNEL_FUNCTION static T seen(const T& shared, const T& variance, const Later<T>& later, T& enlarge) {
     const T zero(0), one(1);
@@ -49,7 +49,7 @@ struct Kink {
   }
 };
 
-/// Backward over `record`, whose q/p is the fit's, known to `qop_variance`.
+/// Go backward over `record`, which is at the q/p of the fit with the variance `qop_variance`.
 template <class T>
 KERNEL_FUNCTION Kink<T> hardest_kink(const StripsRecord<T>& record, const T& qop_variance) {
   Kink<T> kink;
@@ -71,7 +71,7 @@ KERNEL_FUNCTION Kink<T> hardest_kink(const StripsRecord<T>& record, const T& qop
   return kink;
 }
 
-/// Writes down a fit of a treated track.
+/// Records the fit of a treated track.
 template <class T>
 struct TreatedRecord : StripsRecord<T> {
   Mask<T> without_ut;
@@ -80,7 +80,7 @@ struct TreatedRecord : StripsRecord<T> {
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured & !without_ut; }
 };
 
-/// Of the tracks from number `i` on that run together.
+/// Find the hardest kicks of the tracks from number `i` on that run together.
 template <class T>
 KERNEL_FUNCTION Kink<T> find_kink(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                   const Mask<T>& without_ut) {
@@ -91,7 +91,7 @@ KERNEL_FUNCTION Kink<T> find_kink(const Candidates<Scalar<T>>& tracks, long i, c
   return hardest_kink(record, qop_variance);
 }
 
-/// From `velo`, what is kept of the fit at the last VELO hit.
+/// The same, continued from `velo`, the stored fit at the last VELO hit.
 template <class T>
 KERNEL_FUNCTION Kink<T> find_kink(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                   const Mask<T>& without_ut, const Scalar<T>* velo) {

@@ -1,14 +1,14 @@
 #pragma once
-// The pass backward over the record of the forward filter. ρ and N, the gradient and curvature of the χ² of all later
-// hits, are what these hits add to a filtered state: x + C·ρ and C − C·N·C are the state and covariance from all hits.
-// The residual of each hit against all others, u² = w²/D, is obtained on the way. All of this is at the q/p of the fit;
-// a second ρ, of the residuals' derivatives by q/p, adds the uncertainty of q/p.
+// The pass backward over the record of the forward filter. ρ and N are the gradient and the curvature of the χ² of all
+// later hits. With them x + C·ρ and C − C·N·C are the state and covariance from all hits. The pass also computes the
+// residual of each hit against all others, u² = w²/D. All of this is at the q/p of the fit. A second ρ, from the
+// residuals' derivatives with respect to q/p, adds the uncertainty of q/p.
 
 #include "fit/record.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// What later hits have to add to a filtered state, and the hit that agrees least with all others.
+/// The information of later hits for a filtered state, and the hit that agrees least with all others.
 template <class T>
 struct Later {
   T qop_variance;
@@ -22,7 +22,7 @@ struct Later {
     for (T& e : n.elements) e = T(0);
   }
 
-  /// w²/D of a hit; `slope`: by how much w decreases for 1/MeV.
+  /// Compare w²/D of a hit with the worst one; `slope` is the decrease of w for 1/MeV.
   KERNEL_FUNCTION void compare(const Integer<T>& slot, const T& w, const T& d, const T& slope) {
     const T zero(0), left = d - slope * slope * qop_variance;
     const T u2 = select(left > zero, w * w / left, zero);
@@ -31,7 +31,7 @@ struct Later {
     worst_slot = select(worse, slot, worst_slot);
   }
 
-  /// Back over a hit of component M - slope·O.
+  /// Go back over a hit that measured component M - slope·O.
   template <int M, int O>
   KERNEL_FUNCTION void hit(int slot, const Measured<T>& r, const T& slope) {
     T nk[4], w = r.pull, w_by_k = r.by_k, d = r.weight;
@@ -80,7 +80,7 @@ struct Later {
     }
   }
 
-  /// Back over the hit of a UT or SciFi layer, and over the steps to it; `step` is how many are left.
+  /// Go back over the hit of a UT or SciFi layer and the steps to it; `step` is the number of steps that are left.
   KERNEL_FUNCTION void strip(const StripsRecord<T>& record, int strip, int& step) {
     const StripRecord<T>& r = record.hits[strip];
     hit<0, 1>(velo_slots + strip, r, r.slope);
@@ -88,7 +88,7 @@ struct Later {
     for (const int end = step - (strip == ut_layers ? 3 : 1); step > end;) this->step(record.levers[--step]);
   }
 
-  /// One of the two hits of the start, which passes through both: `row` is its covariance with the state.
+  /// Compare one of the two hits of the start, which passes through both; `row` is the hit's covariance with the state.
   KERNEL_FUNCTION void start(const Integer<T>& slot, const T* row) {
     T w(0), w_by_k(0), d(0);
     for (int j = 0; j < 4; ++j) {
@@ -99,7 +99,7 @@ struct Later {
     compare(slot, w, d, w_by_k);
   }
 
-  /// A filtered state with what all later hits add.
+  /// Return a filtered state with the information of all later hits.
   KERNEL_FUNCTION Conditional<T> smoothed(const Conditional<T>& filtered) const {
     Conditional<T> result = filtered;
     const Covariance<T>& c = filtered.c;

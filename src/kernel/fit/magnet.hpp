@@ -1,5 +1,5 @@
 #pragma once
-// Through the magnet by table: the coefficients of six bins, interpolated, and polynomials in f = h·p_min.
+// The step through the magnet by table: coefficients interpolated from six bins, and polynomials in f = h·p_min.
 
 #include "steps_generated.hpp"
 
@@ -12,7 +12,7 @@ constexpr double f_max = 1.05;
 /// its change with the position begins with f².
 constexpr int leading_count = 8;
 
-/// Nearest bin among those with neighbours, direction of the neighbours, and distance from its centre in bins.
+/// Nearest bin among those with neighbours, direction of these neighbours, and distance from the bin's centre in bins.
 template <class T>
 struct BinPlace {
   Integer<T> nearest, direction;
@@ -25,7 +25,7 @@ template <class T>
 KERNEL_FUNCTION BinPlace<T> bin_place(const T& place, int bins) {
   using S = Scalar<T>;
   const T at = (place + T(1)) * T(S(0.5) * S(bins));
-  // In this order NaN ends up in the grid, too: it must not become an address.
+  // With this order of the two limits even NaN becomes a bin of the grid. Otherwise it could become a wrong address.
   const T nearest = smaller(larger(round_down(at), T(1)), T(S(bins - 2)));
   const T offset = at - nearest - T(S(0.5));
   const Mask<T> left = offset < T(0);
@@ -91,7 +91,7 @@ template <class T, class Kept = OwnCoefficients<T>>
 struct MagnetCoefficients {
   Kept c;
   Mask<T> outside;
-  // How the leading coefficients, those of f and f² without u, change with the slopes, where these choose the bins.
+  // Changes of the leading coefficients (those of f and f² without u) with the slopes, if slopes choose the bins.
   T to_tx[leading_count], to_ty[leading_count];
 };
 
@@ -121,7 +121,7 @@ KERNEL_FUNCTION void magnet_coefficients(const float* table, const Scalar<T>* he
   }
 }
 
-/// Σ cₙ fⁿ, n = 1 … N, continued linearly beyond the clamped f, and its derivative.
+/// The value of Σ cₙ fⁿ, n = 1 … N, continued linearly beyond the clamped f, and its derivative.
 template <class T>
 struct Polynomial {
   T value, derivative;
@@ -138,7 +138,7 @@ KERNEL_FUNCTION Polynomial<T> polynomial(const Kept& c, const T& f, const T& bey
   return {sum * f + derivative * beyond, derivative};
 }
 
-/// What a component gains: polynomials for the middle, and in front of u_x and u_y.
+/// The gain of a component: its central polynomial, and the polynomials that multiply u_x and u_y.
 template <class T>
 struct Component {
   Polynomial<T> centre, x, y;
@@ -160,7 +160,8 @@ KERNEL_FUNCTION T clamp(const T& f) {
   return smaller(larger(f, -limit), limit);
 }
 
-/// The component that lies at `Place` in a bin. Beyond the momenta of the table f is `clamped`, and goes on linearly.
+/// The component that lies at `Place` in a bin. Beyond the momenta of the table, f is `clamped` and the polynomials
+/// continue linearly.
 template <class Place, class T, class Kept>
 KERNEL_FUNCTION Component<T> component(const Kept& c, const T& clamped, const T& beyond) {
   return {polynomial<Place::u0, Place::u0_degree>(c, clamped, beyond),
@@ -174,7 +175,7 @@ struct BentX {
   T x, tx, x_k, tx_k;
 };
 
-/// By the table only, as if nothing bent y.
+/// The result of the table alone, as if nothing bent y.
 template <class T, class Kept>
 KERNEL_FUNCTION BentX<T> bent_x(const MagnetCoefficients<T, Kept>& m, const Scalar<T>* constant, const T& pol,
                                 const State<T>& s) {
@@ -191,8 +192,8 @@ KERNEL_FUNCTION BentX<T> bent_x(const MagnetCoefficients<T, Kept>& m, const Scal
   return bent;
 }
 
-/// Carry a state at z_in to z_out: by the table only, and its Jacobian with respect to tx, ty and h. Of what changes
-/// with the bins, the leading coefficients are enough.
+/// Carry a state at z_in to z_out by the table only, with the Jacobian with respect to tx, ty and h. For the change of
+/// the bins with the slopes, the leading coefficients are enough.
 template <class T, class Kept>
 KERNEL_FUNCTION void magnet_table(const MagnetCoefficients<T, Kept>& m, const Scalar<T>* header, const T& h, State<T>& s,
                                   JacobianMagnet<T>& f, Mask<T>& low_momentum) {
@@ -227,8 +228,8 @@ KERNEL_FUNCTION void magnet_table(const MagnetCoefficients<T, Kept>& m, const Sc
   bend<T>(tx.gain(u), ty.gain(u), s, f);
 }
 
-/// Carry a state at z_in to z_out with the energy loss and the corrections of UTTF.
-/// At fixed slope the position hardly changes the kick: the Jacobian's x and y columns are those of no field.
+/// Carry a state at z_in to z_out with the energy loss and the corrections of UTTF. At fixed slope the position hardly
+/// changes the kick, so the Jacobian's columns of x and y are the same as without a field.
 template <class T, class Kept>
 KERNEL_FUNCTION void through_magnet(const MagnetCoefficients<T, Kept>& m, const Scalar<T>* constant, const T& pol,
                                     State<T>& s, JacobianMagnet<T>& f, Mask<T>& low_momentum) {

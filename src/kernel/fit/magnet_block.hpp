@@ -5,14 +5,14 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Waits until all threads of the block have come here.
+/// Wait until all threads of the block have reached this point.
 KERNEL_FUNCTION void wait_for_block() {
 #if !defined(__CUDACC__) || defined(__CUDA_ARCH__)  // nvcc compiles all of this for the host, too
   __syncthreads();
 #endif
 }
 
-/// What one track asks of the table: bins and weights.
+/// The bins and weights that one track needs from the table.
 template <class S>
 struct BinOrder {
   S w[6];
@@ -20,15 +20,16 @@ struct BinOrder {
 };
 
 /// The coefficients of a block's tracks, in memory that its threads share, since the fit needs the registers. All
-/// threads take part in every sum, so that neighbours read a bin in one piece. If each thread read for its own track,
-/// every four numbers would be in a cache line of their own.
+/// threads take part in every sum, so that neighbouring threads read a bin in one piece. If each thread read for its
+/// own track, every four numbers would come from a separate cache line.
 template <class S, int threads>
 struct BlockCoefficients {
-  // One more than needed, so that threads that write neighbouring coefficients use different banks of memory.
+  // One more than the number of threads, so that threads that write neighbouring coefficients use different banks of
+  // memory.
   static constexpr int stride = threads + 1;
   static constexpr int room = bin::count * stride;
 
-  S* sums;              // so much room; free when all threads have come here
+  S* sums;              // `room` numbers; free when all threads have reached the call of mix
   BinOrder<S>* orders;  // of all threads
   int thread;
 

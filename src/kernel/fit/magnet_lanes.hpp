@@ -6,7 +6,7 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Where in the table the nearest bins begin, and how far it is to their neighbours.
+/// Where in the table the nearest bins begin, and the distances from them to their neighbours.
 template <class S, int N>
 struct BinSteps {
   typename Lanes<S, N>::Bits nearest, step_x, step_y;
@@ -35,7 +35,7 @@ KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<Lanes<S, N>>& x
                               const Lanes<S, N>* w, Lanes<S, N>* c) {
   static_assert(bin::count % N == 0, "a bin is read in whole vectors");
   constexpr std::make_integer_sequence<int, 6> bins{};
-  // Gathering 80 coefficients from 16 places would be 480 slow gathers; whole bins in a row are 480 fast loads.
+  // Gathering 80 coefficients at 16 addresses would take 480 slow gathers. Reading whole bins takes 480 fast loads.
   const BinSteps<S, N> steps(x, y);
   for (int lane = 0; lane < N; ++lane) {
     const S weights[6] = {w[0].v[lane], w[1].v[lane], w[2].v[lane], w[3].v[lane], w[4].v[lane], w[5].v[lane]};

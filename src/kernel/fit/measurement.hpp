@@ -1,22 +1,23 @@
 #pragma once
-// Updates with one measured coordinate, in the form that never subtracts nearly equal numbers: the measured row
-// of the covariance is multiplied with R/S instead of subtracting K·S·Kᵀ.
+// Updates with one measured coordinate, in a form that never subtracts nearly equal numbers: the measured row of the
+// covariance is multiplied by R/S, and K·S·Kᵀ is not subtracted from it.
 //
-// All updates are at given q/p; what hits measure of q/p itself is in the derivatives by q/p and in the parabola.
+// All updates are at given q/p. The information of hits on q/p itself is in the parabola and in the derivatives with
+// respect to q/p.
 
 #include "fit/parabola.hpp"
 #include "fit/state.hpp"
 
 namespace parkf::kalman {
 
-/// A state at given q/p, its covariance at that q/p, and its derivatives: by how much x, y, tx, ty change for 1/MeV.
+/// A state at given q/p, its covariance at that q/p, and its derivatives: the changes of x, y, tx, ty for 1/MeV.
 template <class T>
 struct Conditional {
   State<T> state;
   Covariance<T> c;
   T by_k[4];
 
-  /// Keep the state at a q/p larger by `change`.
+  /// Change to a q/p that is larger by `change`.
   KERNEL_FUNCTION void move(const T& change) {
     state.x += by_k[0] * change;
     state.y += by_k[1] * change;
@@ -31,7 +32,7 @@ template <class T>
 struct FirstState {
   T state[4];                       // x, y, tx, ty
   T by_k[4];                        // and their derivatives
-  T xx, xtx, txtx, yy, yty, tyty;   // its covariance: what is published of it
+  T xx, xtx, txtx, yy, yty, tyty;   // the published elements of its covariance
   T cross[4][4];                    // its covariance with the current state
 
   KERNEL_FUNCTION void move(const T& change) {
@@ -45,9 +46,9 @@ struct Innovation {
   T pull;    // residual / S
   T weight;  // 1 / S
   T shrink;  // R / S
-  T by_k;    // by how much the pull falls for 1/MeV
+  T by_k;    // decrease of the pull for 1/MeV
 
-  /// Adds to the parabola what a coordinate with the derivative `slope` by q/p measures of q/p.
+  /// Add to the parabola the information of a coordinate on q/p; `slope` is its derivative with respect to q/p.
   KERNEL_FUNCTION void tell(const T& slope, Parabola<T>& hits) {
     by_k = slope * weight;
     hits.pull += slope * pull;
@@ -66,8 +67,8 @@ KERNEL_FUNCTION Innovation<T> innovation(const Mask<T>& measured, const T& resid
   return {pull, weight, select(measured, variance * weight, one), zero};
 }
 
-/// Update with a measurement of component M - slope·O (M, O: x and y in either order). `p` receives the covariance
-/// of the state with the measured combination.
+/// Update with a measurement of component M - slope·O, where M and O are x and y in either order. `p` receives the
+/// covariance of the state with the measured combination.
 template <int M, int O, class T>
 KERNEL_FUNCTION Innovation<T> update(const Mask<T>& measured, const T& value, const T& variance, const T& slope,
                                      Conditional<T>& at, Parabola<T>& hits, T* p) {
@@ -98,7 +99,7 @@ KERNEL_FUNCTION Innovation<T> update(const Mask<T>& measured, const T& value, co
   return u;
 }
 
-/// The same measurement's effect on the first state.
+/// Update the first state with the same measurement.
 template <class T>
 KERNEL_FUNCTION void update_first(const Innovation<T>& u, const T& slope, const T* p, FirstState<T>& first) {
   T v[4];
@@ -140,7 +141,7 @@ KERNEL_FUNCTION Innovation<T> update_velo_x(const Mask<T>& measured, const T& va
   return u;
 }
 
-/// Update with y of a VELO hit, likewise.
+/// Update with y of a VELO hit, under the same condition.
 template <class T>
 KERNEL_FUNCTION Innovation<T> update_velo_y(const Mask<T>& measured, const T& value, const T& variance,
                                             Conditional<T>& at, Parabola<T>& hits, T* p) {
@@ -157,7 +158,7 @@ KERNEL_FUNCTION Innovation<T> update_velo_y(const Mask<T>& measured, const T& va
   return u;
 }
 
-/// Their effects on the first state.
+/// Update the first state with the same coordinate of a VELO hit.
 template <class T>
 KERNEL_FUNCTION void update_first_velo_x(const Innovation<T>& u, const T* p, FirstState<T>& first) {
   T* const rows[2] = {first.cross[0], first.cross[2]};

@@ -1,12 +1,12 @@
 #pragma once
-// Which hits a fit uses, and which of them agrees least with the state that the hits before it predict: the way in which
-// LHCb's trigger looks for outliers.
+// Which hits a fit uses, and which of them agrees least with the prediction from the hits before it. LHCb's trigger
+// searches for outliers in this way.
 
 #include "fit/track.hpp"
 
 namespace parkf::kalman {
 
-/// Number of hits that a detector keeps at least: VELO, UT, SciFi. Tracks are found with as many.
+/// Smallest number of hits that each detector keeps: VELO, UT, SciFi. The pattern recognition requires as many.
 constexpr int fewest_hits[3] = {3, 3, 9};
 
 /// Uses all hits and looks for no outlier.
@@ -45,7 +45,7 @@ struct OutlierSearch {
     const int bit = 1 << (strip ? at - velo_slots : at);
     return measured & ((removed[strip] & Integer<T>(bit)) == Integer<T>(0));
   }
-  /// A hit that is used, and the χ² of its residual.
+  /// Consider a hit that is used, with the χ² of its residual.
   KERNEL_FUNCTION void consider(int at, const Mask<T>& measured, const T& chi2) {
     const int d = at < velo_slots ? 0 : at < velo_slots + ut_layers ? 1 : 2;
     const Mask<T> worse = measured & (chi2 > worst[d]);
@@ -53,7 +53,7 @@ struct OutlierSearch {
     slot[d] = select(worse, Integer<T>(at), slot[d]);
     hits[d] = hits[d] + count<T>(measured);
   }
-  /// The worst hit of the detectors that can spare one: its χ² and its slot; 0 and -1 where none can.
+  /// Return χ² and slot of the worst hit in the detectors that may lose a hit; 0 and -1 if none may.
   KERNEL_FUNCTION void choose(T& chi2, Integer<T>& at) const {
     chi2 = T(0);
     at = Integer<T>(-1);

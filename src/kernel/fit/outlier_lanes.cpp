@@ -1,4 +1,4 @@
-// As fit_lanes.cpp, of the trigger's fit that leaves hits out and finds the worst of the others.
+// The trigger's fit without some hits, which finds the worst of the others, compiled in the same way as fit_lanes.cpp.
 
 #include "fit/magnet_lanes.hpp"
 #include "fit/tiles.hpp"

@@ -5,7 +5,7 @@
 
 namespace parkf::kalman {
 
-/// χ² of some hits as a function of q/p: chi2 − 2·pull·δ + weight·δ², δ from the q/p at which the state is kept.
+/// χ² of some hits as a function of q/p: chi2 − 2·pull·δ + weight·δ², where δ is q/p minus the q/p of the state.
 template <class T>
 struct Parabola {
   T chi2, pull, weight;
@@ -14,13 +14,13 @@ struct Parabola {
   KERNEL_FUNCTION friend Parabola operator+(const Parabola& a, const Parabola& b) {
     return {a.chi2 + b.chi2, a.pull + b.pull, a.weight + b.weight};
   }
-  /// Of the same hits, δ counted from a q/p larger by `change`.
+  /// Measure δ from a q/p that is larger by `change`.
   KERNEL_FUNCTION void move(const T& change) {
     const T left = pull - weight * change;
     chi2 -= change * (pull + left);
     pull = left;
   }
-  /// Where it is least.
+  /// The δ of the minimum.
   KERNEL_FUNCTION T best() const { return pull / weight; }
 };
 

@@ -1,11 +1,11 @@
 #pragma once
-// What the forward filter does, written down for passes backward. The array does not fit into a GPU's registers.
+// A record of the forward filter, for passes backward. The array does not fit into a GPU's registers.
 
 #include "fit/downstream.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Columns of a Jacobian for tx and ty, with rows x, y, tx, ty; the columns of x and y are the identity's.
+/// The columns tx and ty of a Jacobian, with rows x, y, tx, ty. Its columns x and y are those of the identity.
 template <class T>
 struct Levers {
   T to[2][4];
@@ -21,7 +21,7 @@ struct Levers {
   }
 };
 
-/// A measured coordinate: the covariance of the state with it, and its residual.
+/// A measured coordinate: its covariance with the state, and its residual.
 template <class T>
 struct Measured {
   T p[4], pull, by_k, weight;
@@ -55,7 +55,7 @@ struct Kicks {
   T xtx, txtx, yty, tyty;
 };
 
-/// Writes down what the forward filter does behind the VELO.
+/// Records the forward filter behind the VELO.
 template <class T>
 struct StripsRecord : AsTheyAre<T> {
   static constexpr int steps_behind = ut_layers + 2 + scifi_layers, strips = ut_layers + scifi_layers;
@@ -87,12 +87,12 @@ struct StripsRecord : AsTheyAre<T> {
   }
 };
 
-/// And in the VELO.
+/// Records the forward filter in the VELO, too.
 template <class T>
 struct Record : StripsRecord<T> {
   const Filter<T>& fit;
   PixelRecord<T> pixels[velo_slots];
-  // Covariances of x and y at the first and the second hit of the start with the state at the second.
+  // Covariances with the state at the second hit of the start: of x and y at the first hit and at the second hit.
   T start[4][4];
   Integer<T> second;
   int pixels_end = 2;
@@ -126,7 +126,7 @@ struct Record : StripsRecord<T> {
   }
 };
 
-/// Go on from the last VELO hit, and write it down; returns the variance of q/p, whose best value all of it is for.
+/// Record the filter from the last VELO hit on. The record is at the best q/p; return the variance of this q/p.
 template <class T, class Recorded>
 KERNEL_FUNCTION T record_behind_velo(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                      const T& pol, Filter<T>& fit, Recorded& record) {
@@ -139,7 +139,7 @@ KERNEL_FUNCTION T record_behind_velo(const Candidates<Scalar<T>>& tracks, long i
   return T(1) / known.weight;
 }
 
-/// Fit the tracks from number `i` on that run together, and write it down. A Record looks at `fit`.
+/// Fit the tracks from number `i` on that run together, and record the fit. A Record also reads `fit`.
 template <class T, class Recorded>
 KERNEL_FUNCTION T fit_recorded(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                const T& pol, Filter<T>& fit, Recorded& record) {

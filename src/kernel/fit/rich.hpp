@@ -1,14 +1,14 @@
 #pragma once
-// States at the planes of the RICH detectors, from all hits of a track. The smoother's filter writes down what it does
-// behind the VELO, and `Later` goes back over it. Steps with numbers of their own lead to the planes. This part is for
-// the CPU.
+// States at the planes of the RICH detectors, from all hits of a track. The smoother's filter records its steps and
+// hits behind the VELO, and `Later` goes back over this record. Steps with their own constants lead to the planes. This
+// part is for the CPU.
 
 #include "fit/later.hpp"
 #include "fit/smoother.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// State at a plane with the covariance of x, y, tx, ty, whatever q/p.
+/// State at a plane, with the covariance of x, y, tx, ty, which includes the uncertainty of q/p.
 template <class T>
 struct PlaneState {
   State<T> s;
@@ -24,8 +24,7 @@ struct RichStates {
   PlaneState<T> at[rich::planes];
 };
 
-/// The smoother's memory that writes down what the filter does behind the VELO, and the states from which steps lead to
-/// RICH 1.
+/// The smoother's memory, which also records the filter behind the VELO, and the states where steps to RICH 1 begin.
 template <class T>
 struct RichMemory : FirstStateMemory<T> {
   const Filter<T>& fit;
@@ -60,8 +59,8 @@ struct RichMemory : FirstStateMemory<T> {
   }
 };
 
-/// Fit the tracks from number `i` on that run together as fit_smoother does. `numbers` are the constants of the steps to
-/// the planes, which leave out the scattering on the way.
+/// Fit the tracks from number `i` on that run together, as fit_smoother does. `numbers` are the constants of the steps
+/// to the planes. These steps leave out the scattering on the way.
 template <class T>
 KERNEL_FUNCTION RichStates<T> fit_rich(const Candidates<Scalar<T>>& tracks, long i,
                                        const Detector<Scalar<T>>& detector, const Scalar<T>* numbers) {
@@ -78,7 +77,7 @@ KERNEL_FUNCTION RichStates<T> fit_rich(const Candidates<Scalar<T>>& tracks, long
   result.track = fit_behind_velo(tracks, i, detector, pol, z_first, fit, memory, m);
   const T qop_variance = result.track.qopqop;
   const auto z_of = [](int plane) { return T(static_cast<S>(rich::z[plane])); };
-  // The state has been carried there; `f` is the step's Jacobian.
+  // Store the state `there`, which has been carried to a plane; `f` is the Jacobian of the step to the plane.
   const auto publish = [&](int plane, Conditional<T>& there, const auto& f) {
     transport(f, there.c);
     total_derivative(f, there.by_k);

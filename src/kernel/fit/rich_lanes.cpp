@@ -1,4 +1,4 @@
-// As fit_lanes.cpp, of fits with states at the RICH planes.
+// The fit with states at the RICH planes, compiled in the same way as fit_lanes.cpp.
 
 #include "fit/magnet_lanes.hpp"
 #include "fit/rich.hpp"

@@ -1,8 +1,8 @@
-// What the robust fit does after the plain one on a GPU: one track a thread, of those alone that may be treated.
-// Compiled at run time as one flattened source with PARKF_REAL defined.
+// What the robust fit does after the plain fit on a GPU, with one track in each thread, and only for tracks that may be
+// treated. It is compiled at run time as one flattened source with PARKF_REAL defined.
 //
-// What is written down of a track lies in its thread's own memory, and its hits are read where they are: one track in
-// four comes here, from anywhere in the batch.
+// The record of a track lies in its thread's own memory, and its hits are read in place, because one track in four
+// comes here, from anywhere in the batch.
 
 #include "fit/robust_track.hpp"
 
@@ -12,7 +12,7 @@ namespace forms = parkf::kalman::PARKF_FORMS;
 
 __constant__ Real parkf_constant[forms::layout::count];
 
-/// A fitted track from (quantity, track) arrays; rows behind it hold the results of the robust fit.
+/// Read a fitted track from (quantity, track) arrays. Later rows have the results of the robust fit.
 __device__ __forceinline__ parkf::kalman::Fitted<Real> read_fitted(long count, long i, const Real* numbers,
                                                                    const int* integers) {
   Real n[parkf::kalman::fitted_numbers];
@@ -40,7 +40,7 @@ extern "C" __global__ void choose_robust(long count, Real* numbers, int* integer
   chosen[i] = fit.doubts_ut() || fit.may_be_kicked();
 }
 
-/// The tracks of these numbers. Hits are rows of slots, as for the plain fit.
+/// Fit the tracks with the numbers `which`. Hits are rows of slots, as for the plain fit.
 extern "C" __global__ void __launch_bounds__(PARKF_THREADS)
     fit_robust(long chosen, const long* which, long count, const Real* polarity, const Real* qop, const int* velo_n,
                const Real* velo_x, const Real* velo_y, const Real* velo_z, const Real* ut_x, const Real* ut_z,

@@ -1,5 +1,5 @@
 #pragma once
-// Which tracks a robust fit treats, and when it keeps what came of it.
+// Which tracks a robust fit treats, and when it keeps the result of the treatment.
 //
 // Half of the tail of q/p comes from wrong UT hits that agree with each other, so that no single hit has a large
 // residual; a fit without any UT hit shows them. A third comes from single hard scatters between the planes behind the
@@ -9,20 +9,21 @@
 
 namespace parkf::kalman::robust {
 
-// The limits need not be exact: on embedded tracks a factor of two changes the tail by hundredths of a width.
+// The limits need not be exact: a factor of two changes the tail of embedded tracks by hundredths of a width.
 constexpr double doubted_ut = 2;   // χ²/ndof of the UT hits above which a track is fitted without them
 constexpr double ut_fall = 12;     // χ² must fall by so much and one for each UT hit for that fit to be kept
 constexpr double hard_kick = 14;   // k_x² + k_y² above which the noise of a step is enlarged
-// The χ² per ndof behind the VELO of a good fit is hardly ever below this: χ² can fall only by what exceeds it.
+// Behind the VELO, χ²/ndof of a good fit is hardly ever below this value. A second fit can only remove the excess above
+// it.
 constexpr double rest_share = 0.6;
 
-/// Numbers of tracks that run together, by which they are chosen.
+/// The numbers of a fit by which tracks are chosen, for tracks that run together.
 template <class T>
 struct Fit {
   T chi2_velo, chi2_ut, chi2_scifi;
   Integer<T> ndof_velo, ndof_ut, ndof_scifi, status;
 
-  /// By how much χ² behind the VELO exceeds that of the best fits with so many degrees of freedom.
+  /// By how much χ² behind the VELO exceeds the χ² of the best fits with this ndof.
   KERNEL_FUNCTION T excess(const Integer<T>& ndof) const {
     return chi2_ut + chi2_scifi - limit(rest_share) * Number<T>::of(ndof);
   }
@@ -37,7 +38,7 @@ struct Fit {
     return known() & (Integer<T>(0) < ndof_ut) & (chi2_ut > limit(doubted_ut) * hits) &
            (excess(ndof_scifi) > limit(ut_fall) + hits);
   }
-  /// Whether this one, without UT hits, is better than one of this χ² with so many UT hits.
+  /// Whether this fit, without UT hits, is better than the fit with `other_hits` UT hits and the χ² `other_chi2`.
   KERNEL_FUNCTION Mask<T> improves(const T& other_chi2, const T& other_hits) const {
     return known() & (other_chi2 - chi2() > limit(ut_fall) + other_hits);
   }

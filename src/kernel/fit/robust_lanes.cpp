@@ -1,7 +1,7 @@
-// As fit_lanes.cpp, of the robust fit: the plain one, and what is done after it.
+// The robust fit, which is the plain fit and its treatment, compiled in the same way as fit_lanes.cpp.
 //
-// One track in three is fitted again, in three stages. Those of a stage wait until they fill all lanes. All fits of a
-// track are the same up to its last VELO hit, from where the later ones go on.
+// One track in three is fitted again, in three stages. The tracks of a stage wait until they fill all lanes. All fits
+// of a track are the same up to its last VELO hit, so the later fits begin there.
 
 #include <type_traits>
 
@@ -41,9 +41,9 @@ struct alignas(64) Gathered {
   }
 };
 
-/// How many numbers a waiting track has. The first are those of its fit at the last VELO hit. Those of its stage follow:
-/// a Treatment and, if its UT hits are doubted, χ² and number of UT hits of the plain fit and whether to look for a kick
-/// in that fit. Tracks are turned into lanes in pieces of eight numbers.
+/// How many numbers a waiting track has. First come the numbers of its fit at the last VELO hit, then those of its
+/// stage: a Treatment and, if its UT hits are doubted, χ² and number of UT hits of the plain fit, and whether to look
+/// for a kick in that fit. Tracks are transposed into lanes in pieces of eight numbers.
 constexpr int waiting_numbers = 56, stage_numbers = 7;
 static_assert(after_velo_numbers + stage_numbers <= waiting_numbers && waiting_numbers % 8 == 0);
 
@@ -54,14 +54,14 @@ struct Waiting {
   long rows[room];
   int count = 0;
 
-  /// Numbers that are `stride` apart.
+  /// Add a track whose numbers are `stride` apart.
   void add(long row, const S* velo, int stride, const S (&stage)[stage_numbers]) {
     S* to = numbers[count];
     for (int q = 0; q < after_velo_numbers; ++q) to[q] = velo[q * stride];
     for (int q = 0; q < stage_numbers; ++q) to[after_velo_numbers + q] = stage[q];
     rows[count++] = row;
   }
-  /// Have the last track once more, and again, up to so many; it is not counted.
+  /// Repeat the last track until there are `wanted` tracks. The copies are not counted.
   void repeat_last(int wanted) {
     if (count == 0) return;
     for (int i = count; i < wanted; ++i) copy(count - 1, i);
@@ -90,7 +90,7 @@ class RobustFits {
         ndof_before_(batch.integers + fitted_integers * batch.stride), done_(ndof_before_ + batch.stride),
         slot_(done_ + batch.stride) {}
 
-  /// With ghost scores, of the plain fit, or without.
+  /// Run all stages; if `scored`, with the ghost scores of the plain fit.
   template <bool scored>
   void run(long begin, long end) {
     const bool large = outgrows_cache(batch_.tracks);
@@ -110,7 +110,7 @@ class RobustFits {
         score_features(memory, fit, track, features);
         store_scores(batch_, i, large, features);
       }
-      // Through the caches: one track in three is written again.
+      // Write through the caches, because one track in three is written again.
       store(track, batch_.stride, i, batch_.numbers, integers_);
       choose(robust::view(track), i, end - i < n ? static_cast<int>(end - i) : n);
     }
@@ -122,7 +122,7 @@ class RobustFits {
 
  private:
   /// Keep the χ² and ndof of the plain fit of the tracks from `first` on, and note which of them may be treated.
-  /// A function of its own: with all of it in the loop over tracks, the compiler makes a tenth slower code of the fit.
+  /// This is a separate function, because inside the loop over tracks it makes the compiled fit a tenth slower.
   __attribute__((noinline)) void choose(const robust::Fit<T>& fit, long first, int count) {
     store(fit.chi2_velo, before_ + first);
     store(fit.chi2_ut, before_ + first + batch_.stride);
@@ -138,7 +138,7 @@ class RobustFits {
     store(Number<T>::of(fit.ndof_ut), hits);
     store(select(suspect, T(1), T(0)), suspected);
     store_integer<T>(select(doubted, Integer<T>(2), select(suspect, Integer<T>(1), Integer<T>(0))), which);
-    // Without branches, which no processor could foresee.
+    // No branches, because no processor could predict them.
     for (int lane = 0; lane < count; ++lane) {
       doubts[doubt_count] = suspects[suspect_count] = lane;
       doubt_count += which[lane] == 2;
@@ -157,7 +157,7 @@ class RobustFits {
     if (kicked_.count >= n) enlarge_noise(kicked_.count / n * n);
   }
 
-  /// The hits of the tracks that wait from number `first` on, and their numbers in lanes.
+  /// Gather the hits of waiting tracks from number `first` on, and turn their numbers into lanes.
   Candidates<S> gather(const List& waiting, int first) {
     gathered_.take(batch_.tracks, waiting.rows + first, tile_);
     turn<T, waiting_numbers>(waiting.numbers[first], after_velo_numbers + stage_numbers, columns_);
@@ -165,7 +165,7 @@ class RobustFits {
   }
   T stage_number(int q) const { return load<T>(columns_ + (after_velo_numbers + q) * n); }
 
-  /// As the first ones of those that wait ask for.
+  /// Fit the first `count` waiting tracks again, each with its treatment.
   __attribute__((noinline)) void fit_again(List& waiting, int count) {
     waiting.repeat_last(count + n - 1);
     S* numbers = numbers_;
@@ -194,7 +194,7 @@ class RobustFits {
     slot_[row] = slot;
   }
 
-  // The stages: of so many of the tracks that wait, whole lanes but for the last ones of all.
+  // Each stage treats `count` of its waiting tracks. They fill whole lanes, except at the end of the batch.
 
   void try_without_ut(int count) {
     fit_again(doubted_, count);
@@ -247,8 +247,8 @@ class RobustFits {
   int* integers_;
   S* before_;
   int *ndof_before_, *done_, *slot_;
-  // A stage has its turn when there are as many as lanes; besides, there is room for those that the stages before hand
-  // on, and to repeat the last.
+  // A stage runs when its tracks fill the lanes. The lists also have room for tracks from the stages before, and for
+  // copies of the last track.
   List doubted_, suspects_, kicked_;
   Gathered<S, n> gathered_;
   Tile<T> tile_;

@@ -1,6 +1,6 @@
 #pragma once
-// What the robust fit does after the plain one, for one track by itself. On processors robust_lanes.cpp does the same
-// for as many as there are lanes.
+// What the robust fit does after the plain fit, for a single track. On processors robust_lanes.cpp does the same for
+// several tracks in lanes.
 
 #include "fit/kink.hpp"
 #include "fit/robust.hpp"
@@ -8,7 +8,7 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Replaces `track`, the plain fit, where another fit is better; `done` and `slot` are those of robust_layout.hpp.
+/// Replace `track`, the plain fit, if another fit is better; `done` and `slot` are those of robust_layout.hpp.
 template <class S>
 KERNEL_FUNCTION void fit_robust(const Candidates<S>& tracks, long i, const Detector<S>& detector, Fitted<S>& track,
                                 int& done, int& slot) {

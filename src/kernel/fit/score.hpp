@@ -1,15 +1,16 @@
 #pragma once
-// How genuine a track looks. One score uses its fit: pieces of χ², where along the track they come from, how many hits
-// there are. The other uses momentum and direction as well, which depend on the kinds of ghosts in the sample rather than on how
-// well this track fits.
+// The ghost score: how genuine a track looks. One score uses the fit of the track: parts of χ² along the track, and the
+// numbers of hits. The other score also uses momentum and direction. These depend on the kinds of ghosts in the sample
+// rather than on the quality of this fit.
 
 #include "fit/score_layout.hpp"
 #include "fit/smoother.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// The smoother's memory that keeps the χ² of the hits so far. The filter hands it over: if this memory read it from
-/// the filter, the filter would have to lie in memory instead of registers, and the fit would take a twentieth longer.
+/// The smoother's memory that keeps the χ² of the hits so far. The filter passes χ² as an argument. If this memory read
+/// it from the filter, the filter would have to lie in memory instead of registers, and the fit would take a twentieth
+/// longer.
 template <class T>
 struct ScoredMemory : FirstStateMemory<T> {
   // χ² up to the first and the second UT layer, and up to the first and the second SciFi station.
@@ -37,7 +38,7 @@ struct ScoredMemory : FirstStateMemory<T> {
   }
 };
 
-/// What the networks see of a track. Logarithms are to base two, by straight lines between its powers.
+/// Compute the inputs of the networks. Logarithms are to base two, interpolated linearly between powers of two.
 template <class T>
 KERNEL_FUNCTION void score_features(const ScoredMemory<T>& memory, const Filter<T>& fit, const Fitted<T>& track,
                                     T* f) {
@@ -72,8 +73,8 @@ KERNEL_FUNCTION void score_features(const ScoredMemory<T>& memory, const Filter<
   static_assert(score::features == 17 && score::own == 13, "features and layout differ");
 }
 
-/// A network of `inputs` inputs at `w`, while its features come in one after the other. Its units are side by side: one
-/// unit after the other, each term of a sum would wait for the one before it.
+/// A network with `inputs` inputs and the weights `w`, which takes one feature after the other. Its units are summed
+/// side by side. If one unit came after the other, each term of a sum would wait for the term before it.
 template <int inputs, class T>
 struct Network {
   const float* w;

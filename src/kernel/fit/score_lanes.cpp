@@ -1,4 +1,4 @@
-// As fit_lanes.cpp, of the fit with a ghost score.
+// The fit with a ghost score, compiled in the same way as fit_lanes.cpp.
 
 #include "fit/magnet_lanes.hpp"
 #include "fit/score_rows.hpp"

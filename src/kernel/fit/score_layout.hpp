@@ -1,5 +1,5 @@
 #pragma once
-// The numbers of the ghost score: two small networks on what the fit knows of a track.
+// The numbers of the ghost score: two small networks, whose inputs are quantities of the fit.
 
 namespace parkf::kalman::score {
 
@@ -9,8 +9,8 @@ constexpr int own = 13;         // of the other: the first ones
 constexpr int hidden = 10;
 constexpr int models = 2;       // without momentum and direction, and with them
 
-/// Numbers of a network of so many inputs: a row of weights and an offset for each hidden unit, then the weights of
-/// these, and an offset.
+/// How many numbers a network has: a row of weights and an offset for each hidden unit, then the weights of the hidden
+/// units and a last offset.
 constexpr int count(int inputs) { return hidden * (inputs + 1) + hidden + 1; }
 constexpr int numbers = count(own) + count(features);
 

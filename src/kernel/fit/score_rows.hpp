@@ -1,14 +1,13 @@
 #pragma once
-// Where the ghost scores of a batch go, on processors.
+// Writes the ghost scores of a batch, on processors.
 
 #include "fit/fit_batch.hpp"
 #include "fit/score.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Write the scores of the tracks that run together, the first of which is `i`, or their features where the batch has
-/// no networks. Past the caches as other results, where the batch is `large`: through the caches, the fit takes a tenth
-/// longer.
+/// Write the scores of the tracks that run together, the first of which is `i`, or their features if the batch has no
+/// networks. If the batch is `large`, write past the caches, as other results. Otherwise the fit takes a tenth longer.
 template <class T>
 KERNEL_FUNCTION void store_scores(const Batch<Scalar<T>>& batch, long i, bool large, const T* features) {
   Scalar<T>* row = batch.numbers + batch.score_row * batch.stride + i;

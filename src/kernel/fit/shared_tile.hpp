@@ -1,6 +1,6 @@
 #pragma once
-// The hits of a GPU block's tracks, turned in memory that its threads share: rows are read once and in one piece by
-// neighbouring threads, and the fit finds the slots of neighbouring tracks side by side.
+// The hits of a GPU block's tracks, transposed in memory that its threads share. Neighbouring threads read rows once
+// and in one piece, and then the fit finds the slots of neighbouring tracks side by side.
 
 #include "fit/track.hpp"
 
@@ -8,14 +8,14 @@ namespace parkf::kalman {
 
 template <class S, int threads>
 struct SharedTile {
-  // One more than needed, so that threads that write neighbouring slots use different banks of memory.
+  // One more than the number of threads, so that threads that write neighbouring slots use different banks of memory.
   static constexpr int stride = threads + 1;
   static constexpr int velo = 0, ut = velo + 3 * velo_slots * stride, scifi = ut + 4 * ut_layers * stride;
   static constexpr int numbers = candidate_numbers * stride;
 
   S* hits;  // so many numbers
 
-  /// One thread's share of the work for the tracks from number `begin` on, `tracks` of them.
+  /// Do one thread's part of the work for `tracks` tracks from number `begin` on.
   KERNEL_FUNCTION void fill(const CandidateRows<S>& rows, long begin, int tracks, int thread) const {
     const auto turn_velo = [&](int q, const S* source) {
       turn<velo_slots>(source + begin * velo_slots, tracks, thread, hits + velo + q * velo_slots * stride);
@@ -26,7 +26,8 @@ struct SharedTile {
     const auto turn_scifi = [&](int q, const S* source) {
       turn<scifi_layers>(source + begin * scifi_layers, tracks, thread, hits + scifi + q * scifi_layers * stride);
     };
-    // Written out without a loop: a pointer that a loop's variable chooses would lie in memory, not in a register.
+    // There is no loop here, because a pointer that a loop's variable chooses would lie in memory and not in a
+    // register.
     turn_velo(0, rows.velo[0]);
     turn_velo(1, rows.velo[1]);
     turn_velo(2, rows.velo[2]);
@@ -40,7 +41,7 @@ struct SharedTile {
     turn_scifi(3, rows.scifi[3]);
   }
 
-  /// What the fit reads of them, when all threads have done their share.
+  /// The candidates for the fit, when all threads have done their part.
   KERNEL_FUNCTION Candidates<S> candidates(const CandidateRows<S>& rows, long begin) const {
     constexpr int v = velo_slots * stride, u = ut_layers * stride, s = scifi_layers * stride;
     const S *x = hits + velo, *strips = hits + ut, *fibres = hits + scifi;
@@ -51,7 +52,7 @@ struct SharedTile {
   }
 
  private:
-  /// From rows of so many slots to (slot, track), several slots at a time.
+  /// Turn rows of `slots` slots into (slot, track), several slots at a time.
   template <int slots>
   KERNEL_FUNCTION static void turn(const S* source, int tracks, int thread, S* target) {
     constexpr int together = slots * sizeof(S) % 16 == 0 ? 16 / sizeof(S) : 8 / sizeof(S), parts = slots / together;

@@ -3,28 +3,29 @@
 // Every measurement enters once, and there is no backward pass. The bend is evaluated at the q/p after the first
 // SciFi hit.
 //
-// State, covariance and first state are those at one fixed q/p, and their derivatives by q/p are kept. What the hits
-// measure of q/p is a parabola. Twice the fixed q/p is replaced by the best one: after the first SciFi hit, and at the
-// end. So every step is evaluated at one q/p, and the covariance has one row and one column less.
+// State, covariance and first state are for one fixed q/p, and their derivatives with respect to q/p are carried along.
+// The information of the hits on q/p is a parabola of χ². The fixed q/p is replaced by the best one twice: after the
+// first SciFi hit, and at the end. So every step is evaluated at one q/p, and the covariance has one row and one column
+// less.
 //
 // Why float32 is enough (99.9% of states within 0.003 σ of float64, no negative variance):
-// - The start is the closed form from two hits. A wide prior would have to cancel when the hits come: a variance of
-//   100 mm² against one of 1.6e-4 mm² uses up all 24 bits.
-// - For the same reason q/p is no part of the covariance: at the first SciFi hit the error of the seed's q/p would be
-//   decimetres in x, of which hundredths of a millimetre must be left.
+// - The start is the closed form from two hits. A wide prior, such as 100 mm², would have to cancel down to the
+//   1.6e-4 mm² of the hits, which uses up all 24 bits.
+// - For the same reason the covariance does not include q/p: at the first SciFi hit the error of the seed's q/p would
+//   be decimetres in x, and an error of hundredths of a millimetre must remain.
 // - A hit multiplies its own row of the covariance by R/S. Subtracting K·S·Kᵀ would cancel.
-// - q/p stays in 1/MeV: 1e-12 is far from the smallest float. Factors that are powers of ten away from one are in the
-//   step's formulas, in front of its parameters.
-// - The magnet acts on differences from the straight line: no large terms cancel.
-// - SciFi states stay on the leaning planes, so that no z is computed as a difference of places.
-// - x before y in the VELO, and hits in the order of z, as in float64: the order changes rounding, not the result.
+// - q/p stays in 1/MeV: 1e-12 is far from the smallest float. Large powers of ten are factors in the step's formulas,
+//   in front of its parameters.
+// - The magnet acts on differences from the straight line, so that no large terms cancel.
+// - SciFi states stay on the leaning planes, so that no z is computed as a difference of positions.
+// - In the VELO x is filtered before y, and hits in the order of z, as in float64. The order only changes rounding.
 
 #include "fit/beamline.hpp"
 #include "fit/downstream.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Keeps the first state correlated with the current one.
+/// Carries the first state along, with its covariance with the current state.
 template <class T>
 struct FirstStateMemory : AsTheyAre<T> {
   FirstState<T> first;
@@ -48,8 +49,8 @@ struct FirstStateMemory : AsTheyAre<T> {
   KERNEL_FUNCTION void move(const T& change) { first.move(change); }
 };
 
-/// Go on from the last VELO hit; `m` is where the magnet's coefficients are kept meanwhile, `memory` a
-/// FirstStateMemory. `fit` ends at the last layer, at the q/p of all hits.
+/// Continue the fit behind the last VELO hit. `m` is memory for the magnet's coefficients, and `memory` is a
+/// FirstStateMemory. `fit` ends at the last layer, at the q/p from all hits.
 template <class T, class Memory, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_behind_velo(const Candidates<Scalar<T>>& tracks, long i,
                                           const Detector<Scalar<T>>& detector, const T& pol, const T& z_first,

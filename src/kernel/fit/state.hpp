@@ -22,7 +22,7 @@ struct Covariance {
   }
 };
 
-/// What scattering adds to the covariance.
+/// The increase of the covariance by scattering.
 template <class T>
 struct Noise {
   T xx, xtx, txtx, yy, yty, tyty;

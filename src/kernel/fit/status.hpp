@@ -1,11 +1,11 @@
 #pragma once
-// Why a track is not to be trusted. This is the one place that knows the bits, their names and what they mean: Python
-// and the consumer header read the list below.
+// Reasons why a track is not to be trusted. Only this file has the bits, their names and their meanings: Python and the
+// consumer header read the list below.
 
 namespace parkf::kalman {
 
-/// mm that the hits of a track may be off their layers in z, as the set has these, root of the sum of squares: staves of
-/// LHCb's UT stand 7 mm off in four layers, which are 45 mm and more apart.
+/// Largest distance in z, mm, of a track's hits from the layers of the set: the root of the sum of squares. Staves of
+/// LHCb's UT are 7 mm off in four layers, and these layers are at least 45 mm apart.
 constexpr double plane_tolerance = 20.0;
 
 /// A status is a sum of these; 0 is a good fit.
@@ -28,7 +28,7 @@ struct Bit {
   const char *name, *meaning;
 };
 
-// Results first, then what is wrong with the numbers that came in.
+// First come problems of the result, then problems of the input.
 constexpr Bit bits[] = {
     {non_finite, "non_finite", "the result is not finite, mostly because an input is not"},
     {negative_variance, "negative_variance", "a variance is not positive"},

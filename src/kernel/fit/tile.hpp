@@ -1,6 +1,6 @@
 #pragma once
-// A few candidates turned from rows of slots into what the fit reads: one track a lane. The tile stays in the
-// first-level cache; nothing of a whole batch is ever copied.
+// A few candidates, turned from rows of slots into the order that the fit reads: one track in each lane. A tile stays
+// in the first-level cache, and a whole batch is never copied.
 
 #include "fit/track.hpp"
 #include "numbers/lanes.hpp"
@@ -22,7 +22,7 @@ struct alignas(64) Tile {
   }
 };
 
-/// W slots from each of the rows 0, W, 2·W, …, `slots` apart.
+/// Join W slots from each of the rows 0, W, 2·W, …; neighbouring rows are `slots` apart.
 template <class S, int N, int W, int slots>
 KERNEL_FUNCTION typename Lanes<S, N>::Vector pieces(const S* source) {
   if constexpr (N == W) {
@@ -35,7 +35,7 @@ KERNEL_FUNCTION typename Lanes<S, N>::Vector pieces(const S* source) {
   }
 }
 
-/// W slots of rows from `first` on, as (slot, lane).
+/// Turn W slots of the rows, from `first` on, into (slot, lane).
 template <class T, int W, int slots>
 KERNEL_FUNCTION void turn_slots(const Scalar<T>* source, int first, Scalar<T>* target) {
   typename T::Vector turned[W];
@@ -46,7 +46,7 @@ KERNEL_FUNCTION void turn_slots(const Scalar<T>* source, int first, Scalar<T>* t
   __builtin_memcpy(target + first * Number<T>::lanes, turned, sizeof(turned));
 }
 
-/// The first `used` slots of rows, as (slot, lane).
+/// Turn the first `used` slots of the rows into (slot, lane).
 template <class T, int slots>
 KERNEL_FUNCTION void turn(const Scalar<T>* source, int used, Scalar<T>* target) {
   constexpr int n = Number<T>::lanes;
@@ -63,7 +63,7 @@ KERNEL_FUNCTION void turn(const Scalar<T>* source, int used, Scalar<T>* target) 
   }
 }
 
-/// Read the `left` last tracks, fewer than there are lanes; the lanes beyond repeat the last one.
+/// Read the last `left` tracks, which are fewer than the lanes; the other lanes repeat the last track.
 template <class T>
 KERNEL_FUNCTION void fill_last(const CandidateRows<Scalar<T>>& rows, long begin, int left, Tile<T>& tile) {
   constexpr int n = Number<T>::lanes;
@@ -81,7 +81,7 @@ KERNEL_FUNCTION void fill_last(const CandidateRows<Scalar<T>>& rows, long begin,
   }
 }
 
-/// Read the UT and SciFi hits of the tracks from number `begin` on, of which there are at least as many as lanes.
+/// Read the UT and SciFi hits of the tracks from number `begin` on. There are at least as many tracks as lanes.
 template <class T>
 KERNEL_FUNCTION void fill_strips(const CandidateRows<Scalar<T>>& rows, long begin, Tile<T>& tile) {
   constexpr int n = Number<T>::lanes;

@@ -1,5 +1,5 @@
 #pragma once
-// Tracks that run together in the build at hand, whose vectors are PARKF_LANE_BYTES wide (0: one track at a time).
+// Tracks that run together in this build, whose vectors have PARKF_LANE_BYTES bytes (0: one track at a time).
 
 #include "fit/ahead.hpp"
 #include "fit/fit_batch.hpp"
@@ -21,7 +21,7 @@ KERNEL_FUNCTION bool outgrows_cache(const CandidateRows<S>& tracks) {
   return tracks.count * candidate_numbers * static_cast<long>(sizeof(S)) > 1'000'000;
 }
 
-/// The tracks from `i` on; where they come from memory, with the rows of the next.
+/// The tracks from `i` on. If the batch is `large`, the result also has the rows of the next tracks, for prefetching.
 template <class T>
 KERNEL_FUNCTION Candidates<Scalar<T>> tracks_from(const CandidateRows<Scalar<T>>& rows, long i, bool large,
                                                   Tile<T>& tile, Ahead& ahead) {

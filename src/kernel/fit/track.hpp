@@ -1,5 +1,5 @@
 #pragma once
-// Candidates in, fitted tracks out: structures of arrays, so that neighbouring tracks are read together.
+// Candidates and fitted tracks as structures of arrays, so that neighbouring tracks are read together.
 
 #include "fit/status.hpp"
 #include "numbers/number.hpp"
@@ -32,10 +32,10 @@ struct Candidates {
   const S* scifi_z;  // at y = 0
   const S* scifi_dxdy;
   const S* scifi_sigma;
-  const Ahead* ahead = nullptr;  // what to have fetched while they are fitted, on the CPU
+  const Ahead* ahead = nullptr;  // rows to prefetch while these tracks are fitted, on the CPU
 };
 
-/// Candidates as tables hold them: a row of slots a track.
+/// Candidates as they are in tables: each track has a row of slots.
 template <class S>
 struct CandidateRows {
   long count;
@@ -47,7 +47,7 @@ struct CandidateRows {
   const S* scifi[4];  // (track, scifi_layers)
 };
 
-/// What all tracks share.
+/// Data that all tracks use.
 template <class S>
 struct Detector {
   const S* constant;   // the constant blob
@@ -69,7 +69,7 @@ struct Fitted {
 constexpr int fitted_numbers = 16;   // of Fitted: the numbers from z to chi2_scifi,
 constexpr int fitted_integers = 4;   // and its integers
 
-/// Numbers of the tracks that run together, the first at `source`.
+/// Load a number of each track that runs together; the first one is at `source`.
 template <class T>
 KERNEL_FUNCTION T load(const Scalar<T>* source) {
   if constexpr (Number<T>::lanes == 1) {
@@ -92,7 +92,8 @@ KERNEL_FUNCTION Integer<T> load_integer(const int* source) {
   }
 }
 
-/// Write the values of tracks that run together; past the caches where these cannot hold them until they are read.
+/// Write the values of tracks that run together. `past_caches` is for results that the caches cannot hold until they
+/// are read.
 template <bool past_caches = false, class T>
 KERNEL_FUNCTION void store(const T& value, Scalar<T>* target) {
   if constexpr (Number<T>::lanes == 1) {
@@ -128,13 +129,13 @@ KERNEL_FUNCTION void store(const Fitted<T>& track, long stride, long i, Scalar<T
   store_integer<T, past_caches>(track.status, integers + 3 * stride + i);
 }
 
-/// One where the mask holds, for counting.
+/// Return one where the mask holds, for counting.
 template <class T>
 KERNEL_FUNCTION Integer<T> count(const Mask<T>& mask) {
   return select(mask, Integer<T>(1), Integer<T>(0));
 }
 
-/// The status bit where the mask holds.
+/// Return the status bit where the mask holds.
 template <class T>
 KERNEL_FUNCTION Integer<T> flag(const Mask<T>& mask, int bit) {
   return select(mask, Integer<T>(bit), Integer<T>(0));

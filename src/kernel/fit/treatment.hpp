@@ -1,12 +1,12 @@
 #pragma once
-// What a robust fit does differently for a track: it leaves UT hits out, and enlarges the noise of one step.
+// The treatment of a track by a robust fit: it leaves UT hits out, and enlarges the noise of one step.
 
 #include "fit/after_velo.hpp"
 #include "fit/smoother.hpp"
 
 namespace parkf::kalman {
 
-/// `slot`: where the step ends whose noise is multiplied by `x` in x, tx and by `y` in y, ty; -1: none.
+/// The noise of the step that ends at `slot` is multiplied by `x` in x, tx and by `y` in y, ty; -1 is no step.
 template <class T>
 struct Treatment {
   Mask<T> without_ut;
@@ -40,7 +40,7 @@ KERNEL_FUNCTION Fitted<T> fit_treated(const Candidates<Scalar<T>>& tracks, long 
   return fit_smoother<T>(tracks, i, detector, fit, memory, m);
 }
 
-/// From `velo`, what is kept of the same fit at the last VELO hit.
+/// The same, continued from `velo`, the stored fit at the last VELO hit.
 template <class T>
 KERNEL_FUNCTION Fitted<T> fit_treated(const Candidates<Scalar<T>>& tracks, long i,
                                       const Detector<Scalar<T>>& detector, const Treatment<T>& treatment,

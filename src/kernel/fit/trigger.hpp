@@ -1,8 +1,8 @@
 #pragma once
-// The fit of LHCb's trigger in its own arithmetic (text of 2026), for sets of production's forms: fits here are compared
-// with it. A filter runs forward from the first VELO hit, and linearises the magnet about the seed's q/p. Then the VELO
-// is filtered once more backward, from the state saved at its last hit and the final covariance carried back there, so
-// that VELO hits count twice. A straight line leads to the beam.
+// The fit of LHCb's trigger in its own arithmetic (code of 2026), for sets of production's forms and for comparison. A
+// filter runs forward from the first VELO hit, and linearises the magnet about the seed's q/p. Then the VELO is
+// filtered once more, backward. This pass starts from the state saved at the last VELO hit and from the final
+// covariance, carried back to that hit, so that VELO hits count twice. A straight line leads to the beam.
 
 #include "fit/beamline.hpp"
 #include "fit/downstream.hpp"
@@ -11,22 +11,23 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Whether these forms are those of the trigger: its numbers of a set, and a table by position.
+/// Whether these forms are the trigger's: its numbers of parameters and sets, and a table whose bins depend on position
+/// only.
 constexpr bool has_trigger = layout::VUT_columns == 15 && layout::UT_columns == 12 && layout::T_sets == 22 &&
                              !bin::by_slopes;
 
 namespace trigger {
 
-/// Points at which a track can be looked at, before the hit there is used.
+/// Points at which a track can be recorded, before the hit there is used.
 namespace point {
 constexpr int velo_end = 0, ut = 1, ut_end = 5, z_in = 6, z_out = 7, scifi = 8, scifi_end = 20, back = 21, count = 22;
 constexpr int numbers = 21;  // of each: state, covariance, z
 }  // namespace point
 
-/// σ of a VELO hit in x and in y, mm: a constant in the trigger's code, as the next two.
+/// σ of a VELO hit in x and in y, mm. Like the constants below, it is a constant in the trigger's code.
 constexpr float velo_sigma = 0.0125F;
 
-/// Lengths by which it turns strips, mm. Only rounding depends on them.
+/// Lengths with which the trigger rotates strips, mm. Only rounding depends on them.
 constexpr double ut_strip = 1000, scifi_fibre = 2424;
 
 /// The scattering between the first VELO hit and the beam.
@@ -37,7 +38,7 @@ struct Unseen {
   KERNEL_FUNCTION void operator()(int, const Track<T>&) const {}
 };
 
-/// Start at the first VELO hit with the slopes between first and last. Returns the status; `hits` are counted.
+/// Start at the first VELO hit, with the slopes between first and last hit. Return the status, and count the `hits`.
 template <class T, class Used>
 KERNEL_FUNCTION Integer<T> start(const Candidates<Scalar<T>>& tracks, long i, const Used& used, Track<T>& track,
                                  Integer<T>& hits) {
@@ -76,8 +77,8 @@ KERNEL_FUNCTION Integer<T> start(const Candidates<Scalar<T>>& tracks, long i, co
          flag<T>((!finite(k)) | (k == T(0)), status::wrong_qop);
 }
 
-/// Use the VELO hit of a slot, after a step to it; hits that are left out only in a step, unless they lie before the
-/// first that is used, at `z_first`.
+/// Step to the VELO hit of a slot and use it. If the hit is left out, only step to it, or not even this before
+/// `z_first`, where the first hit is used.
 template <class T, class Used>
 KERNEL_FUNCTION T use_velo(const Candidates<Scalar<T>>& tracks, long i, int slot, const Scalar<T>* p, const T& pol,
                            const T& z_first, const Used& used, Track<T>& track) {
@@ -116,7 +117,7 @@ KERNEL_FUNCTION Noise<T> no_noise() {
   return {zero, zero, zero, zero, zero, zero};
 }
 
-/// From the last VELO hit to z_in.
+/// Filter from the last VELO hit to z_in.
 template <class T, class Used, class See>
 KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant, const T& pol,
                                 Track<T>& track, Jacobian<T>& total, Fitted<T>& result, Worst<T>& worst, Used& used,
@@ -140,7 +141,7 @@ KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, con
     }
     see(point::ut + layer, track);
     strip.measured = used.keeps(ut_slots + layer, strip.measured);
-    // Its UT hits have 1/σ², in single precision.
+    // The trigger's UT hits have 1/σ² in single precision.
     const T variance = T(1) / single(T(T(1) / strip.variance));
     const T chi2 = update_strip<T>(strip.measured, strip.x, strip.dxdy, variance, T(static_cast<S>(ut_strip)), track);
     used.consider(ut_slots + layer, strip.measured, chi2);
@@ -154,7 +155,7 @@ KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, con
   see(point::z_in, track);
 }
 
-/// From z_out through the SciFi.
+/// Filter from z_out through the SciFi.
 template <class T, class Used, class See>
 KERNEL_FUNCTION void through_scifi(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant,
                                    const T& pol, Track<T>& track, Jacobian<T>& total, Fitted<T>& result,
@@ -168,7 +169,7 @@ KERNEL_FUNCTION void through_scifi(const Candidates<Scalar<T>>& tracks, long i, 
     const T dy_dz(place[layout::TLayer_columns]);
     Jacobian<T> f;
     if (layer == 0) {
-      // Production goes to the plane at z_out, wherever the layer and its hit are.
+      // The trigger goes to the plane at z_out, wherever the layer and its hit are.
       const T z1 = meeting<T>(track, T(constant[layout::UTT_META + 1]), dy_dz).z;
       step_tft<T>(constant + layout::TFT, pol, z1, track, f);
       carry(f, no_noise<T>(), track, total);
@@ -191,7 +192,7 @@ KERNEL_FUNCTION void through_scifi(const Candidates<Scalar<T>>& tracks, long i, 
   see(point::scifi_end, track);
 }
 
-/// Along a straight line to the place closest to the beam, with the scattering in front of the first hit.
+/// Carry the track along a straight line to the point closest to the beam, and add the scattering before the first hit.
 template <class T>
 KERNEL_FUNCTION void straight_to_beamline(const Detector<Scalar<T>>& detector, Track<T>& track) {
   using S = Scalar<T>;
@@ -213,8 +214,8 @@ KERNEL_FUNCTION void straight_to_beamline(const Detector<Scalar<T>>& detector, T
   add<T>({q_x * lever * lever, q_x * shared, q_x, q_y * lever * lever, q_y * shared, q_y}, c);
 }
 
-/// Fit the tracks from number `i` on that run together. `m` keeps the magnet's coefficients meanwhile; `used` decides
-/// which hits count (outlier.hpp); `see` is called with each point and the track there.
+/// Fit the tracks from number `i` on that run together. `m` is memory for the magnet's coefficients, `used` decides
+/// which hits count (outlier.hpp), and `see` is called with each point and the track there.
 template <class T, class Kept, class Used, class See>
 KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                               MagnetCoefficients<T, Kept>& m, Used& used, const See& see) {
@@ -282,7 +283,7 @@ KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const
 
 }  // namespace trigger
 
-/// The same without looking at the points. Other forms than the trigger's have no such fit: callers refuse them.
+/// The same without recording points. There is no such fit for other forms than the trigger's, and callers refuse them.
 template <class T, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_trigger(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                       MagnetCoefficients<T, Kept>& m) {

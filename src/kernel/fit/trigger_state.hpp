@@ -20,9 +20,9 @@ struct Jacobian {
   KERNEL_FUNCTION const T& operator()(int i, int j) const { return f[i][j]; }
 };
 
-/// A square root as the trigger takes it: in single precision, whatever its numbers are. In double precision the
-/// difference counts. The first SciFi hits take a variance of x from 1e4 to 1e-3 mm², and rounding of one part in 1e7
-/// there is seen in all states behind.
+/// A square root as in the trigger: in single precision, whatever the type of its numbers. In double precision this
+/// matters. The first SciFi hits reduce a variance of x from 1e4 to 1e-3 mm², and rounding of one part in 1e7 there is
+/// visible in all later states.
 template <class T>
 KERNEL_FUNCTION T single_root(const T& a) {
   return single(root(single(a)));
@@ -82,10 +82,10 @@ KERNEL_FUNCTION void add(const Noise<T>& q, Covariance5<T>& c) {
   c(3, 3) += q.tyty;
 }
 
-/// The inverse of F, whose position rows are close to (1 | lever).
+/// The inverse of F. The rows of F for positions are close to (1 | lever).
 template <class T>
 KERNEL_FUNCTION Jacobian<T> inverse(const Jacobian<T>& f) {
-  // Gauss and Jordan on the 4×4 block, with the rows in their order: its diagonal is close to one.
+  // Gauss-Jordan elimination of the 4×4 block, without pivoting, because its diagonal is close to one.
   T a[4][4], b[4][4];
   for (int i = 0; i < 4; ++i) {
     for (int j = 0; j < 4; ++j) {
@@ -120,7 +120,7 @@ KERNEL_FUNCTION Jacobian<T> inverse(const Jacobian<T>& f) {
   return result;
 }
 
-/// What the filter carries from plane to plane.
+/// The quantities that the filter carries from plane to plane.
 template <class T>
 struct Track {
   State<T> s;
@@ -160,8 +160,8 @@ KERNEL_FUNCTION T update_pixel(const Mask<T>& measured, const T& x, const T& y, 
   return rx * (wxx * rx + wxy * ry) + ry * (wxy * rx + wyy * ry);
 }
 
-/// Update with a strip, x − slope·y; returns its χ². As in the trigger, the root of the residual's variance is taken in
-/// single precision, and a negative variance makes the track NaN.
+/// Update with a strip, x − slope·y; return its χ². As in the trigger, the root of the residual's variance is computed
+/// in single precision, and with a negative variance the track becomes NaN.
 template <class T>
 KERNEL_FUNCTION T update_strip(const Mask<T>& measured, const T& x, const T& slope, const T& variance,
                                const T& length, Track<T>& track) {

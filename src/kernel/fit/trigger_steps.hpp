@@ -1,7 +1,7 @@
 #pragma once
-// The steps of LHCb's trigger in its own arithmetic, with its Jacobians, on the numbers of production's forms. Each
-// carries the state of a track to z1 and fills the Jacobian. Where they differ from the derivatives of the state, and
-// from the formulas in parkf.model.steps, the comments name it.
+// The steps of LHCb's trigger in its own arithmetic, with its Jacobians, for the numbers of production's forms. Each
+// step carries the state of a track to z1 and fills the Jacobian. Comments point out where a Jacobian differs from the
+// derivatives of the state, and a step from the formulas in parkf.model.steps.
 
 #include "fit/magnet.hpp"
 #include "fit/trigger_state.hpp"
@@ -10,11 +10,11 @@ namespace parkf::kalman::PARKF_FORMS::trigger {
 
 using namespace parkf::kalman::trigger;
 
-/// From the last VELO hit to the first UT layer.
+/// Step from the last VELO hit to the first UT layer.
 ///
-/// With the kick a, t = 1 + tx² + ty², b = a²t + 2a·tx·√t and c = b − ty² − 1, tx changes by ±√(−(1 + ty'²)(b + tx²)c)/c
-/// with the sign of tx, and by tx: the sign of the slope behind the kick is lost, and soft tracks that the field turns
-/// through the axis come out mirrored. The derivatives are those of the trigger, and not of this formula.
+/// With the kick a, t = 1 + tx² + ty², b = a²t + 2a·tx·√t and c = b − ty² − 1, tx changes by tx ± √(−(1 + ty'²)(b +
+/// tx²)c)/c, with the sign of tx. The sign of the slope behind the kick is therefore lost, and soft tracks that the
+/// field turns through the axis are mirrored. The derivatives are those of the trigger, and not of this formula.
 template <class T>
 KERNEL_FUNCTION void step_vut(const Scalar<T>* p, const T& pol, const T& z1, Track<T>& track, Jacobian<T>& f) {
   using S = Scalar<T>;
@@ -31,7 +31,7 @@ KERNEL_FUNCTION void step_vut(const Scalar<T>* p, const T& pol, const T& z1, Tra
   f(1, 3) = dz;
   f(1, 4) = (one - T(p[3])) * dz * f(3, 4);
 
-  // The exported numbers of the kick have the other sign.
+  // In exported files the numbers of the kick have the opposite sign.
   const T by_ty2 = pol * T(S(-1e2) * p[7]);
   const T a_k = pol * (T(S(-10) * p[5]) + T(S(-1e-2) * p[6]) * z0) + by_ty2 * ty * ty;
   const T a = s.k * a_k, t = one + tx * tx + ty * ty, n = single_root(t);
@@ -40,7 +40,7 @@ KERNEL_FUNCTION void step_vut(const Scalar<T>* p, const T& pol, const T& z1, Tra
   const T least(S(1e-10));
   c = select(magnitude(c) < least, side(c) * least, c);
   const T radicand = -(s.ty * s.ty + one) * bent * c;
-  // NaN goes on as zero, as in the trigger.
+  // NaN becomes zero, as in the trigger.
   const T q = single_root(T(select(radicand > T(0), radicand, T(0))));
   s.tx += (tx * c + side(tx) * q) / c;
 
@@ -59,7 +59,7 @@ KERNEL_FUNCTION void step_vut(const Scalar<T>* p, const T& pol, const T& z1, Tra
   track.z = z1;
 }
 
-/// A width of scattering: its number times a magnitude, in single precision.
+/// A width of the scattering: a parameter times a magnitude, in single precision.
 template <class T>
 KERNEL_FUNCTION T width_of(const T& p, const T& a) {
   return single(T(p * single(magnitude(a))));
@@ -77,7 +77,8 @@ KERNEL_FUNCTION Noise<T> scattering_v(const Scalar<T>* p, const T& dz, const T& 
   return noise_from<T>(shift, shift, angle, angle, p[5], p[5]);
 }
 
-/// That of a step with the widths of x, y, tx, ty in MeV and the correlations at these places of its numbers.
+/// The scattering of a step whose parameters have the widths of x, y, tx, ty in MeV, and the correlations, at these
+/// indices.
 template <int x, int y, int tx, int ty, int rho_x, int rho_y, class T, class P>
 KERNEL_FUNCTION Noise<T> scattering(const P& p, const T& dz, const T& k) {
   const T across = dz * k;
@@ -94,14 +95,14 @@ KERNEL_FUNCTION Noise<T> scattering_magnet(const Scalar<T>* p, const T& k) {
                        width_of<T>(p[15], k), p[14], p[17]);
 }
 
-/// By how much a gap turns tx for each mm and 1/MeV.
+/// How much a gap turns tx for each mm and each 1/MeV.
 template <class T, class P>
 KERNEL_FUNCTION T turn_of(const P& p, const T& pol, const T& k, const T& y) {
   using S = Scalar<T>;
   return pol * (T(S(1e-1)) * T(p[4]) + T(S(1e3)) * T(p[5]) * k * k + T(S(1e-7)) * T(p[6]) * y * y);
 }
 
-/// Between UT layers, or to z_in. ∂ty'/∂tx and ∂ty'/∂(q/p) leave out how tx' changes.
+/// Step between UT layers, or to z_in. ∂ty'/∂tx and ∂ty'/∂(q/p) neglect the change of tx'.
 template <class T>
 KERNEL_FUNCTION void step_ut(const Scalar<T>* p, const T& pol, const T& z1, Track<T>& track, Jacobian<T>& f) {
   using S = Scalar<T>;
@@ -127,13 +128,13 @@ KERNEL_FUNCTION void step_ut(const Scalar<T>* p, const T& pol, const T& z1, Trac
   track.z = z1;
 }
 
-/// The bin as the trigger finds it: beyond the grid the offset repeats, instead of growing.
+/// Find the bin as the trigger does: beyond the grid the offset repeats instead of growing.
 template <class T>
 KERNEL_FUNCTION BinPlace<T> trigger_bin(const T& place, int bins) {
   using S = Scalar<T>;
   const T at = T(S(bins)) * (place + T(1)) * T(S(0.5));
   const T whole = select(at < T(0), T(-round_down(T(-at))), round_down(at));
-  // In this order NaN ends up in the grid, too: it must not become an address.
+  // With this order of the two limits even NaN becomes a bin of the grid. Otherwise it could become a wrong address.
   const T nearest = smaller(larger(whole, T(1)), T(S(bins - 2)));
   const T past = select(whole < T(1), T(-1), select(T(S(bins - 2)) < whole, T(1), T(0)));
   const T offset = at - whole - T(S(0.5)) + past;
@@ -142,8 +143,8 @@ KERNEL_FUNCTION BinPlace<T> trigger_bin(const T& place, int bins) {
           select(left, T(-1), T(1)), magnitude(place) > T(1)};
 }
 
-/// One component through the magnet: its gain, and what it adds to a row of the Jacobian. Polynomials run on beyond the
-/// momenta of the table, and the derivative by q/p leaves out how the deviations change with it.
+/// Return the gain of a component in the magnet, and add its derivatives to a row of the Jacobian. Polynomials continue
+/// beyond the momenta of the table, and the derivative with respect to q/p neglects the change of the deviations.
 template <class Place, class T, class Kept>
 KERNEL_FUNCTION T through_component(const Kept& coefficients, const Deviations<T>& u, const T& by_f, Jacobian<T>& f,
                                     int row) {
@@ -154,8 +155,8 @@ KERNEL_FUNCTION T through_component(const Kept& coefficients, const Deviations<T
   return c.gain(u);
 }
 
-/// From z_in to z_out, linearised about the q/p of the pattern recognition, `k_seed`. The derivatives of all components
-/// gain 2|k|·p18, and change as if the correction of q/p in front of the table did not.
+/// Step from z_in to z_out, linearised about the q/p of the pattern recognition, `k_seed`. The derivatives of all
+/// components gain 2|k|·p18, and otherwise neglect how the correction of q/p in front of the table changes.
 template <class T, class Kept>
 KERNEL_FUNCTION Integer<T> step_magnet(const Detector<Scalar<T>>& detector, const T& pol, const T& k_seed,
                                        MagnetCoefficients<T, Kept>& m, Track<T>& track, Jacobian<T>& f) {
@@ -200,13 +201,13 @@ KERNEL_FUNCTION Integer<T> step_magnet(const Detector<Scalar<T>>& detector, cons
          flag<T>(magnitude(u.f) > T(S(f_max)), status::low_momentum);
 }
 
-/// Where a straight line meets a plane that leans in y, with its derivatives by y and ty.
+/// The z where a straight line meets a plane that leans in y, and its derivatives with respect to y and ty.
 template <class T>
 struct Meeting {
   T z, z_y, z_ty;
 };
 
-/// `dy_dz` of the plane, which is at `plane` for y = 0.
+/// The plane leans by `dy_dz`, and is at z = `plane` for y = 0.
 template <class T>
 KERNEL_FUNCTION Meeting<T> meeting(const Track<T>& track, const T& plane, const T& dy_dz) {
   const T per = T(-1) / (track.s.ty - dy_dz);
@@ -214,7 +215,7 @@ KERNEL_FUNCTION Meeting<T> meeting(const Track<T>& track, const T& plane, const 
   return {-sum * per, per, -track.z * per - sum * per * per};
 }
 
-/// From z_out to the first SciFi layer, as if its z did not depend on the track.
+/// Step from z_out to the first SciFi layer, as if its z did not depend on the track.
 template <class T>
 KERNEL_FUNCTION void step_tft(const Scalar<T>* p, const T& pol, const T& z1, Track<T>& track, Jacobian<T>& f) {
   using S = Scalar<T>;
@@ -233,7 +234,7 @@ KERNEL_FUNCTION void step_tft(const Scalar<T>* p, const T& pol, const T& z1, Tra
   track.z = z1;
 }
 
-/// Between SciFi layers. How z' changes with y and ty enters the rows of x and tx alone.
+/// Step between SciFi layers. The change of z' with y and ty enters only the rows of x and tx.
 template <class T, class P>
 KERNEL_FUNCTION void step_t(const P& p, const T& pol, const Meeting<T>& end, Track<T>& track, Jacobian<T>& f) {
   using S = Scalar<T>;

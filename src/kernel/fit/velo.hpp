@@ -1,5 +1,5 @@
 #pragma once
-// The VELO, forward: start from two hits, then filter the others.
+// The forward filter in the VELO: it starts from two hits, then filters the others.
 
 #include "fit/measurement.hpp"
 #include "steps_generated.hpp"
@@ -10,8 +10,8 @@ namespace parkf::kalman::PARKF_FORMS {
 /// Relative width of the pattern recognition's q/p, chosen wide: 30%. This prior fixes q/p where no hit measures it.
 constexpr double seed_width = 0.3;
 
-/// Steps that scatter are numbered by the slot where they end: VELO slots, then UT and SciFi layers; the one to the
-/// first SciFi layer is the magnet.
+/// Steps with scattering are numbered by the slot where they end: VELO slots, then UT and SciFi layers. The step that
+/// ends at the first SciFi layer is the one through the magnet.
 constexpr int ut_slots = velo_slots, scifi_slots = ut_slots + ut_layers, all_slots = scifi_slots + scifi_layers;
 
 /// Memory of a scheme that changes neither noise nor hits.
@@ -23,7 +23,8 @@ struct AsTheyAre {
   KERNEL_FUNCTION bool looks_at(const Mask<T>&) { return true; }
 };
 
-/// How far a track's hits are from what hits can be. NaN is not looked for here: it shows in the result.
+/// The worst values among a track's hits, to recognise impossible hits. NaN is not searched for, because it shows in
+/// the result.
 template <class T>
 struct Worst {
   T sigma, off2;  // the smallest σ; distances from the layers' z, squared and summed, mm²
@@ -41,7 +42,7 @@ struct Worst {
   }
 };
 
-/// What a fit carries from plane to plane. Noise and bend are evaluated at the state's q/p.
+/// The quantities that a fit carries from plane to plane. Noise and bend are evaluated at the state's q/p.
 template <class T>
 struct Filter : Conditional<T> {
   T z;
@@ -67,7 +68,7 @@ KERNEL_FUNCTION Noise<T> where(const Mask<T>& mask, const Noise<T>& q) {
           select(mask, q.yy, zero), select(mask, q.yty, zero), select(mask, q.tyty, zero)};
 }
 
-/// Set to zero what is zero where a fit begins.
+/// Set all quantities to zero that are zero at the start of a fit.
 template <class T>
 KERNEL_FUNCTION void clear(Filter<T>& fit, FirstState<T>& first) {
   const T zero(0);
@@ -80,10 +81,10 @@ KERNEL_FUNCTION void clear(Filter<T>& fit, FirstState<T>& first) {
   fit.ndof_velo = fit.ndof_ut = fit.ndof_scifi = Integer<T>(0);
 }
 
-/// Start at the second hit from the first two at different z. Slots up to the one returned are used up.
+/// Start at the second of the first two hits at different z, and return its slot. Hits up to this slot are used.
 ///
-/// With Δ their distance, the bend κ·k and the scattering Q of the step between, everything follows from the two
-/// points: x = m₂, tx = (m₂ − m₁)/Δ + ½κk there, (m₂ − m₁)/Δ − ½κk at the first, each with variance R.
+/// Let Δ be the distance of the two hits m₁ and m₂, each with variance R, κ·k the bend between them, and Q the
+/// scattering. Then x = m₂ and tx = (m₂ − m₁)/Δ + ½κk at the second hit, and tx = (m₂ − m₁)/Δ − ½κk at the first.
 template <class T>
 KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                       const T& pol, Filter<T>& fit, FirstState<T>& first, T& z_first) {

@@ -1,5 +1,5 @@
 #pragma once
-// A track's state with its covariance, five parameters, and what a filter does to them; one track a lane.
+// A track's state of five parameters with its covariance, and a filter's operations on them; one track in each lane.
 
 #include "transport/propagate_jacobian.hpp"
 
@@ -7,7 +7,8 @@ namespace parkf::full_fit {
 
 enum Parameter { X, Y, TX, TY, QOP };
 
-/// q/p after a loss of energy (a gain where negative), and its derivative by q/p before.
+/// Return q/p after a loss of energy (a negative one is a gain), and its derivative with respect to q/p before the
+/// loss.
 template <class T>
 KERNEL_FUNCTION T changed_energy(const T& qop, const T& loss, double mass, T& derivative) {
   const T momentum = 1.0 / magnitude(qop);
@@ -30,8 +31,8 @@ struct Estimate {
   KERNEL_FUNCTION T& c(int i, int j) { return covariance[at(i, j)]; }
   KERNEL_FUNCTION const T& c(int i, int j) const { return covariance[at(i, j)]; }
 
-  /// The states that are expected if q/p is the reference. A filter that has not seen both sides of the magnet says
-  /// little about q/p; the point of linearisation must not follow it.
+  /// The expected states if q/p is the reference. Before a filter has passed the magnet, it determines q/p poorly, and
+  /// the point of linearisation must not follow it.
   KERNEL_FUNCTION void expected(const T& reference, T (&result)[5]) const {
     const T share = (reference - state[QOP]) / c(QOP, QOP);
     for (int i = 0; i < 5; ++i) result[i] = state[i] + c(i, QOP) * share;
@@ -61,7 +62,7 @@ struct Estimate {
     c(TX, TY) += tx * ty * square;
   }
 
-  /// Replace q/p near `from` by what it becomes, `to`, with this derivative.
+  /// Replace q/p: `from` becomes `to`, and q/p near `from` changes with this derivative.
   KERNEL_FUNCTION void change_qop(const T& from, const T& to, const T& derivative, const Mask<T>& where) {
     const T factor = select(where, derivative, T(1.0));
     state[QOP] = select(where, T(to + factor * (state[QOP] - from)), state[QOP]);
@@ -69,11 +70,12 @@ struct Estimate {
     c(QOP, QOP) = c(QOP, QOP) * factor * factor;
   }
 
-  /// Move where `moved` holds: `from` was carried to `to` with these derivatives by x, y, … at its z.
+  /// Move the tracks for which `moved` holds. `from` was carried to `to`, with these derivatives with respect to x, y,
+  /// … at its z.
   KERNEL_FUNCTION void carry(const T (&from)[5], const transport::State<T>& to, transport::Jacobian<T>& f,
                              const Mask<T>& moved) {
     if (dzdx != 0.0 || dzdy != 0.0) {
-      // A state that moves within its plane is, at the z of the point that it came from, a shift along the track.
+      // If a state moves within its leaning plane, then at the old z it shifts along the track.
       for (auto& row : f.of) {
         const T along = row[X] * from[TX] + row[Y] * from[TY];
         row[X] -= along * dzdx;

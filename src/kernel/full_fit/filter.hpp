@@ -1,9 +1,9 @@
 #pragma once
 // The full fit: Runge-Kutta through the field, every layer of material, energy loss, smoothing.
 //
-// A forward filter finds q/p and the trajectory; it runs once more about what it found, for its χ². A backward filter,
-// which starts anew behind the last layer, then has all hits when it is through the first: its state there is the
-// smoothed one.
+// A forward filter finds q/p and the trajectory. It runs once more, linearised about that trajectory, for the χ². A
+// backward filter starts again behind the last layer. When it has passed the first layer, it has used all hits, so its
+// state there is the smoothed one.
 
 #include "full_fit/estimate.hpp"
 #include "full_fit/tracks.hpp"
@@ -14,27 +14,27 @@ constexpr double pion = 139.57039;    // MeV; every track is fitted as one
 constexpr double tolerance = 1e-3;    // mm; of a Runge-Kutta step
 constexpr double seed_width = 0.3;    // relative, of the first q/p: as wide as in the parameterised fit
 constexpr double start_width[4] = {10.0, 10.0, 0.3, 0.3};  // mm and rad; far wider than two VELO hits determine
-constexpr double forget = 1e4;        // how much the forward filter's covariance is blown up to begin backward
-// The precision that the first filter assumes for itself: a relative error of q/p, and errors of directions in radians
-// over q/p in 1/MeV.
+constexpr double forget = 1e4;        // factor on the forward filter's covariance at the start of the backward filter
+// The errors that the first filter assumes for its own result: a relative error of q/p, and an error of directions in
+// radians divided by q/p in 1/MeV.
 constexpr double seed_error = 0.005, seed_angle = 5.0;
 
-// A core that is fitted within two of its widths includes rare shifts up to so many of the errors; larger ones are
-// tails. At 1.8, shifts that are as frequent as 1/T^2 move the fitted mean and width as much as shifts that are cut
-// there.
+// A core that is fitted within two of its widths includes rare shifts up to some number of errors; larger shifts are
+// tails. For shifts T that are as frequent as 1/T^2 this number is 1.8: cut there, they move mean and width of the core
+// as much as without a cut.
 constexpr double energy_cut = 1.8;
-// Of space angles, as often as 1/T^3: where sums of 16 to 64 scatterings, each in its layer, have the core that they
-// have (tests/fit/test_full_cuts.py).
+// The same number for space angles T, which are as frequent as 1/T^3. With this cut, sums of 16 to 64 scatterings, each
+// in its layer, have the same core as without it (tests/fit/test_full_cuts.py).
 constexpr double angle_cut = 1.9;
-// The direction at the beam line is scattered in few layers, foil and first modules: sums of 2 to 4 scatterings want
-// 2.4, and these layers add about as much again to the error that the VELO has at its other end.
+// The direction at the beam line is scattered in few layers, the foil and the first modules. Sums of 2 to 4 scatterings
+// need 2.4, and these layers double the variance that the direction has at the other end of the VELO.
 constexpr double velo_cut = 2.4 * 1.4142135623730951;
 
 /// Tracks at their closest approach to the beam line.
 template <class T>
 struct Fitted {
   Estimate<T> estimate;
-  Mask<T> alive;  // the others were given up somewhere
+  Mask<T> alive;  // the other tracks were abandoned
   T chi2[parts], hits[parts];
 };
 
@@ -56,7 +56,8 @@ class Filter {
 
   KERNEL_FUNCTION Fitted<T> run() {
     const int count = tracks_.velo_count + static_cast<int>(way_.layers.size());
-    // Forward, forward, backward: one loop, so that there is one copy of the filter, which is long.
+    // The passes are forward, forward, backward. They are one loop, so that there is only one copy of the long code of
+    // the filter.
     for (int pass = 0; pass < 3; ++pass) {
       const bool forward = pass < 2;
       if (forward) {
@@ -76,7 +77,7 @@ class Filter {
   }
 
  private:
-  /// At the first hit, knowing hardly anything but what an earlier filter found of q/p.
+  /// Start at the first hit with hardly any knowledge, except the q/p that an earlier filter found.
   KERNEL_FUNCTION void begin_forward(bool first) {
     auto& e = result_.estimate;
     if (!first) {
@@ -102,27 +103,27 @@ class Filter {
     for (T& element : result_.estimate.covariance) element = element * forget;
   }
 
-  /// Behind the VELO: how well its hits determine the direction.
+  /// Store how well the hits of the VELO determine the direction; called behind the VELO.
   KERNEL_FUNCTION void learn_of_velo() {
     const auto& e = result_.estimate;
     in_velo_ = root(T(0.5 * (e.c(TX, TX) + e.c(TY, TY))));
   }
 
-  /// Behind the last layer: how well all hits determine q/p, and with it the angle of the bend.
+  /// Store how well all hits determine q/p, and thus the angle of the bend; called behind the last layer.
   KERNEL_FUNCTION void learn_of_bend() {
     const auto& e = result_.estimate;
     error_ = root(e.c(QOP, QOP)) / magnitude(e.state[QOP]);
     behind_ = error_ * magnitude(T(e.state[TX] - slopes_[0]));
   }
 
-  /// Go to a layer and through one half of it, filter its hit, and go through the other half.
+  /// Go to a layer and through half of it, filter its hit, and go through the other half.
   KERNEL_FUNCTION void visit(int number, bool forward) {
     const int behind_velo = number - tracks_.velo_count;
     const bool pixels = behind_velo < 0;
     const Layer layer = pixels ? Layer{way_.velo.front(), Part::velo, number}
                                : way_.layers[static_cast<std::size_t>(behind_velo)];
     const Hits<T> hits = pixels ? tracks_.velo_hits(number) : tracks_.strip_hits(layer);
-    // The fit assumes that pixel modules are upright: tracks cross them at the z of their hits.
+    // The fit assumes that pixel modules are upright, so that tracks cross them at the z of their hits.
     const transport::Plane& surface = layer.surface->plane;
     const transport::Planes<T> plane{hits.z0, pixels ? 0.0 : surface.dzdx, pixels ? 0.0 : surface.dzdy};
     move(plane, hits.present);
@@ -141,7 +142,7 @@ class Filter {
     traverse_half(*layer.surface, plane, pixels, here, forward);
   }
 
-  /// Propagate states and covariances; a track that fails is given up.
+  /// Propagate states and covariances. Tracks that do not arrive are abandoned.
   KERNEL_FUNCTION void move(const transport::Planes<T>& plane, const Mask<T>& where) {
     const Mask<T> going = where & alive_;
     if (!any(going)) return;
@@ -158,7 +159,7 @@ class Filter {
     e.dzdy = plane.dzdy;
   }
 
-  /// Scatter in one half of a layer, and lose energy there; backward, gain it.
+  /// Scatter in half of a layer, and lose energy there, or gain it in a backward pass.
   KERNEL_FUNCTION void traverse_half(const transport::Surface& surface, const transport::Planes<T>& plane,
                                      bool pixels, const Mask<T>& here, bool forward) {
     if (!(surface.thickness > 0.0)) return;
@@ -173,10 +174,10 @@ class Filter {
     traverse(surface.material, path, 0.5, pixels ? T(velo_cut * in_velo_) : T(angle_cut * behind_), thick, forward);
   }
 
-  /// Scatter and change the energy in a share of a path through material.
+  /// Scatter and change the energy in a fraction `share` of a path through material.
   ///
-  /// Scatterings beyond the angle `hard`, and losses that large, are tails and no noise: both widths leave them out,
-  /// and so does the mean loss.
+  /// Scatterings beyond the angle `hard`, and equally large losses, are tails and not noise. Both widths and the mean
+  /// loss leave them out.
   KERNEL_FUNCTION void traverse(int number, const T& path, double share, const T& hard, const Mask<T>& where,
                                 bool forward) {
     const transport::Material& material = way_.detector->materials[static_cast<std::size_t>(number)];
@@ -201,7 +202,7 @@ class Filter {
     loss_ += loss;
   }
 
-  /// From the first hit through the walls around the beam to the closest approach to its line.
+  /// Go from the first hit through the walls around the beam to the closest approach to the beam line.
   KERNEL_FUNCTION void to_beamline() {
     auto& e = result_.estimate;
     const T &x = e.state[X], &y = e.state[Y], &tx = e.state[TX], &ty = e.state[TY];
@@ -226,11 +227,11 @@ class Filter {
   const transport::FieldGrid& grid_;
   const Way& way_;
   const Tracks<T>& tracks_;
-  const T turn_, seed_;   // the sign that the map takes; the pattern recognition's q/p
+  const T turn_, seed_;   // sign of the field map; q/p of the pattern recognition
   T first_[3], slopes_[2];  // the first VELO hit, and the line from there to the last
-  T reference_;             // the local q/p that everything is linearised at
+  T reference_;             // the local q/p about which everything is linearised
   T loss_;                  // of energy so far, MeV
-  // What the filter before knew: the relative error of q/p, and those of directions in the VELO and behind it.
+  // Errors from the filter before: the relative error of q/p, and errors of directions in the VELO and behind it.
   T error_, in_velo_, behind_;
   Mask<T> alive_;
   Fitted<T> result_;

@@ -1,5 +1,5 @@
-// Compiled once for every instruction set, which PARKF_BUILD names. Nothing with external linkage but the Build may
-// come out of this file.
+// This file is compiled once for every instruction set, which PARKF_BUILD names. Only the Build may have external
+// linkage.
 
 #include "full_fit/store.hpp"
 #include "numbers/build_names.hpp"

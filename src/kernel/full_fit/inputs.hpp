@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with the numbers of a candidate, before any fit.
+// Checks of a candidate's numbers, before any fit.
 
 #include "fit/status.hpp"
 #include "full_fit/way.hpp"

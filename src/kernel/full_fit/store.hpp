@@ -1,5 +1,5 @@
 #pragma once
-// Fitted tracks into the rows of a batch.
+// Writes fitted tracks to the rows of a batch.
 
 #include <limits>
 
@@ -23,13 +23,13 @@ KERNEL_FUNCTION void store_track(const Batch& batch, const double (&numbers)[fit
   if (good && !positive) status |= status::negative_variance;
   if (velo_n < 2) status |= status::few_velo_hits;
   if (scifi == 0) status |= status::no_scifi_hit;
-  // q/p costs one degree of freedom. It is that of the UT, or of the SciFi where there are no UT hits.
+  // q/p costs one degree of freedom: one of the UT's, or of the SciFi's if there are no UT hits.
   const int integers[fitted_integers] = {velo > 4 ? velo - 4 : 0, ut > 0 ? ut - 1 : 0,
                                          ut == 0 && scifi > 0 ? scifi - 1 : scifi, status};
   for (int q = 0; q < fitted_integers; ++q) batch.integers[q * stride + row] = integers[q];
 }
 
-/// Tracks begin, begin + 1, …, as many as there are before `end`.
+/// Store the tracks begin, begin + 1, …, as far as there are tracks before `end`.
 template <class T>
 KERNEL_FUNCTION void store(const Fitted<T>& fitted, const Tracks<T>& tracks, const Batch& batch, long begin,
                            long end) {

@@ -1,12 +1,12 @@
 #pragma once
-// The candidates that are fitted together, one a lane, and what each meets.
+// The candidates that are fitted together, one in each lane, with the hits and modules on the way of each.
 
 #include "full_fit/way.hpp"
 #include "numbers/lanes.hpp"
 
 namespace parkf::full_fit {
 
-/// One number a lane, as it lies in memory.
+/// One number for each lane, in memory.
 template <class T>
 struct alignas(64) Column {
   Scalar<T> lane[Number<T>::lanes];
@@ -21,7 +21,7 @@ struct alignas(64) Column {
 /// A hit of each lane on one surface.
 template <class T>
 struct Hits {
-  T z0;                    // of the planes, through the hits where there are any, mm
+  T z0;                    // z0 of the planes, which go through the hits if there are any, mm
   Mask<T> present;         // the tracks that come here
   Mask<T> measured;        // those with a hit
   T x, y, dxdy, variance;  // mm, mm²; y of pixels alone, which have no slope

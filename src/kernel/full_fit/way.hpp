@@ -1,5 +1,5 @@
 #pragma once
-// What the full fit meets on the way of its tracks, in the order of z: material and hits.
+// Material and hits on the way of the full fit's tracks, in the order of z.
 
 #include <vector>
 
@@ -24,7 +24,7 @@ struct PlaneNumbers {
   int ut, scifi;
 };
 
-/// The detector in the order in which tracks cross it, and what the fit must know besides.
+/// The detector in the order in which tracks cross it, and other constants of the fit.
 struct Way {
   const transport::Detector* detector;
   std::vector<const transport::Surface*> velo;
@@ -67,7 +67,7 @@ struct VeloVisits {
   int count = 0;
   VeloVisit of[velo_slots + velo_modules];
 
-  /// Behind all that lie not further downstream.
+  /// Insert a visit behind all visits that are not further downstream.
   KERNEL_FUNCTION void insert(const VeloVisit& visit) {
     int place = count++;
     for (; place > 0 && of[place - 1].z > visit.z; --place) of[place] = of[place - 1];
@@ -75,7 +75,8 @@ struct VeloVisits {
   }
 };
 
-/// Hits of a track, and modules behind the first that the line through first and last hit crosses without one.
+/// Find the hits of a track, and the modules behind the first hit that the line from first to last hit crosses without
+/// a hit.
 KERNEL_FUNCTION void visit_velo(const Way& way, const double* x, const double* y, const double* z, int used,
                                 VeloVisits& visits) {
   constexpr double same_module = 3.0;  // mm; a module's sensors lie that close to its plane, the next one's do not

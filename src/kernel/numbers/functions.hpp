@@ -1,5 +1,5 @@
 #pragma once
-// Logarithms and powers of a number, or of each of several in lanes by the same library calls.
+// Logarithms and powers of a number, or of several numbers in lanes, by the same library calls.
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Several tracks in one number: N lanes of a vector register (GCC and Clang), one track a lane.
+// Several tracks in one number: N lanes of a vector register (GCC and Clang), with one track in each lane.
 
 #include <limits>
 #include <utility>
@@ -24,7 +24,8 @@ struct LaneInteger<double> {
   using type = long long;
 };
 
-/// One of the butterflies of a transposition: of every 2·Step lanes, `a` gives its second half for `b`'s first.
+/// One butterfly of a transposition: in every 2·Step lanes, the second half of `a` and the first half of `b` are
+/// exchanged.
 template <int Step, class Vector, int... L>
 KERNEL_FUNCTION void swap_halves(Vector& a, Vector& b, std::integer_sequence<int, L...>) {
   constexpr int n = sizeof...(L);
@@ -33,7 +34,7 @@ KERNEL_FUNCTION void swap_halves(Vector& a, Vector& b, std::integer_sequence<int
   a = first;
 }
 
-/// Transpose every Rows × Rows block of so many vectors.
+/// Transpose every Rows × Rows block of `Rows` vectors.
 template <int Step, int Rows, class Vector>
 KERNEL_FUNCTION void transpose_rows(Vector* rows) {
   if constexpr (Step < Rows) {
@@ -51,7 +52,8 @@ KERNEL_FUNCTION auto joined(const Half& low, const Half& high, std::integer_sequ
   return __builtin_shufflevector(low, high, L...);
 }
 
-/// Write past the caches what fills a line of them, the rest as ever: of a line written in part the rest is read.
+/// Write whole cache lines past the caches, and other bytes as usual, because a line that is written in part must be
+/// read first.
 template <int bytes>
 KERNEL_FUNCTION void stream_bytes(const void* values, void* target) {
 #if defined(__AVX512F__)
@@ -63,7 +65,7 @@ KERNEL_FUNCTION void stream_bytes(const void* values, void* target) {
   __builtin_memcpy(target, values, bytes);
 }
 
-/// Let other threads see what went past the caches.
+/// Make writes past the caches visible to other threads.
 KERNEL_FUNCTION void finish_streams() {
 #if defined(__AVX512F__)
   _mm_sfence();
@@ -101,7 +103,7 @@ struct Lanes {
   Vector v;
 
   Lanes() = default;
-  // Taking off zero changes no number, so it is not done; adding it would turn -0 to 0.
+  // The compiler omits the subtraction of zero, which changes no number. Addition of zero would turn -0 to 0.
   KERNEL_FUNCTION Lanes(S a) : v(a - Vector{}) {}
   KERNEL_FUNCTION explicit Lanes(const Vector& a) : v(a) {}
 
@@ -148,7 +150,7 @@ struct Lanes {
     for (int i = 0; i < N; ++i) values[i] = static_cast<int>(a.bits[i]);
     stream_bytes<sizeof(values)>(values, target);
   }
-  /// Without the sign's bit, the highest one.
+  /// Clear the bit of the sign, which is the highest one.
   KERNEL_FUNCTION friend Lanes magnitude(const Lanes& a) {
     return Lanes(reinterpret_cast<Vector>(reinterpret_cast<Bits>(a.v) & std::numeric_limits<I>::max()));
   }
@@ -160,7 +162,7 @@ struct Lanes {
   KERNEL_FUNCTION friend Integer to_integer(const Lanes& a) { return Integer(__builtin_convertvector(a.v, Bits)); }
   KERNEL_FUNCTION friend Lanes round_down(const Lanes& a) {
     if constexpr (sizeof(S) == sizeof(double)) {
-      // Not by way of integers of this width, which few instruction sets convert to.
+      // There is no conversion to integers of this width, because few instruction sets have one.
       Lanes result;
       for (int i = 0; i < N; ++i) result.v[i] = round_down(a.v[i]);
       return result;

@@ -1,16 +1,17 @@
 #pragma once
-// What the fitter asks of a number: float and double here, several tracks at once in lanes.hpp.
-// The one header that knows about compilers, CUDA (nvcc, NVRTC without standard headers) or a C++17 host. Besides,
-// magnet_block.hpp waits for the threads of a GPU, and lanes.hpp writes past the caches of a processor.
+// What the fitter needs from a number type: float and double here, several tracks at once in lanes.hpp. Only this
+// header distinguishes compilers: CUDA (nvcc, NVRTC without standard headers) or a C++17 host. There are two
+// exceptions: magnet_block.hpp waits for the threads of a GPU, and lanes.hpp writes past the caches of a processor.
 
 #if defined(__CUDACC__)
 #define KERNEL_FUNCTION __host__ __device__ __forceinline__
-// Before a loop over an array that is to stay in registers.
+// For a loop over an array that should stay in registers.
 #define KERNEL_UNROLLED _Pragma("unroll")
-// The same, but that processors do not unroll: their first-level cache does not hold the code of the fit as it is.
+// The same, except that processors do not unroll, because the code of the fit is already too long for their first-level
+// cache.
 #define KERNEL_ROLLED _Pragma("unroll")
 #else
-// Forced, so that no out-of-line copy made for one instruction set is ever called by another.
+// Inlining is forced, so that a copy for one instruction set is never called by code for another.
 #define KERNEL_FUNCTION inline __attribute__((always_inline))
 #define KERNEL_UNROLLED
 #if defined(__clang__)
@@ -67,12 +68,12 @@ KERNEL_FUNCTION float magnitude(float a) { return std::fabs(a); }
 KERNEL_FUNCTION double magnitude(double a) { return std::fabs(a); }
 KERNEL_FUNCTION float round_down(float a) { return std::floor(a); }
 KERNEL_FUNCTION double round_down(double a) { return std::floor(a); }
-/// Neighbouring numbers; on a GPU in one piece, whose place is a multiple of its size.
+/// Load neighbouring numbers; on a GPU in one piece, whose address is a multiple of its size.
 template <int n, class S>
 KERNEL_FUNCTION void load_together(const S* source, S* numbers) {
   for (int i = 0; i < n; ++i) numbers[i] = source[i];
 }
-/// Into the second-level cache: the first is full.
+/// Prefetch into the second-level cache, because the first level is full.
 KERNEL_FUNCTION void prefetch(const char* line) { __builtin_prefetch(line, 0, 1); }
 #endif
 
@@ -82,7 +83,8 @@ KERNEL_FUNCTION double rough_log2(double a) {
   return static_cast<double>(::__double_as_longlong(a)) * 0x1p-52 - 1023.0;
 }
 #else
-/// Logarithm to base two of a positive number, by straight lines between the powers of two: its bits, read as an integer.
+/// Logarithm to base two of a positive number, linear between powers of two: the bits of the number, read as an
+/// integer.
 KERNEL_FUNCTION float rough_log2(float a) {
   int bits;
   __builtin_memcpy(&bits, &a, sizeof(a));
@@ -95,14 +97,14 @@ KERNEL_FUNCTION double rough_log2(double a) {
 }
 #endif
 
-/// yes where the mask holds, else no. Both are computed: tracks that run together never take different paths.
+/// Return `yes` where the mask holds, else `no`. Both are computed, because tracks that run together never branch.
 template <class T>
 KERNEL_FUNCTION T select(bool mask, const T& yes, const T& no) {
   return mask ? yes : no;
 }
 /// Whether the mask holds for any track.
 KERNEL_FUNCTION bool any(bool mask) { return mask; }
-/// Of the tracks that run together.
+/// Largest number among the tracks that run together.
 KERNEL_FUNCTION int largest(int a) { return a; }
 KERNEL_FUNCTION int to_integer(float a) { return static_cast<int>(a); }
 KERNEL_FUNCTION int to_integer(double a) { return static_cast<int>(a); }
@@ -115,12 +117,12 @@ template <class T>
 KERNEL_FUNCTION T larger(const T& a, const T& b) {
   return select(a < b, b, a);
 }
-/// Without derivatives, where a number has some.
+/// The value without derivatives, for numbers that have some.
 template <class T>
 KERNEL_FUNCTION T value(const T& a) {
   return a;
 }
-/// Whether a ≤ b, of numbers; not of NaN.
+/// Whether a ≤ b; false for NaN.
 template <class T>
 KERNEL_FUNCTION Mask<T> at_most(const T& a, const T& b) {
   return (a < b) | (a == b);
@@ -130,7 +132,7 @@ template <class T>
 KERNEL_FUNCTION T side(const T& a) {
   return select(a < T(0), T(-1), T(1));
 }
-/// The next whole number from below.
+/// The smallest whole number that is not below a.
 template <class T>
 KERNEL_FUNCTION T round_up(const T& a) {
   return -round_down(T(-a));
@@ -138,7 +140,7 @@ KERNEL_FUNCTION T round_up(const T& a) {
 /// Rounded to single precision.
 KERNEL_FUNCTION float single(float a) { return a; }
 KERNEL_FUNCTION double single(double a) {
-  // Without volatile, GCC 12 leaves out the rounding where it vectorises neighbouring numbers.
+  // Without volatile, GCC 12 omits the rounding when it vectorises neighbouring numbers.
   volatile float rounded = static_cast<float>(a);
   return static_cast<double>(rounded);
 }

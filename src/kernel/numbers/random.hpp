@@ -1,6 +1,6 @@
 #pragma once
-// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC'11), keyed so that a number depends only on
-// (seed, event, particle, step), never on the order of the work or on how it is divided among cores.
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC'11). A number depends only on (seed, event, particle,
+// step), and never on the order of the work or its division among cores.
 
 #include <array>
 #include <cmath>
@@ -29,7 +29,7 @@ class Random {
       : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
         counter_{0, step, particle, event} {}
 
-  /// Uniform in the open interval (0, 1), 52 bits: the ends never come out, so logarithms are safe.
+  /// Uniform in the open interval (0, 1), with 52 bits. The ends never occur, so logarithms are finite.
   double uniform() {
     if (used_ == 4) {
       words_ = philox4x32(counter_, key_);
@@ -44,7 +44,7 @@ class Random {
   /// Exponential with mean one.
   double exponential() { return -std::log(uniform()); }
 
-  /// Standard normal (Box and Muller, one of the pair).
+  /// Standard normal: one number of the pair of Box and Muller.
   double normal() {
     const double radius = std::sqrt(2.0 * exponential());
     return radius * std::cos(6.283185307179586 * uniform());

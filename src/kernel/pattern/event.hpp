@@ -1,5 +1,5 @@
 #pragma once
-// Hits of one event for the searches: columns of the table of hits, and where the hits of each plane begin.
+// Hits of one event for the searches: columns of the table of hits, and the rows that belong to the event.
 
 #include <cstddef>
 #include <vector>
@@ -18,7 +18,7 @@ struct Event {
   std::size_t begin, end;
 };
 
-/// Rows of the hits of each found segment, `slots` of them, -1 for an empty one.
+/// Rows of the hits of each found segment. A segment has `slots` rows; -1 is an empty slot.
 using Rows = std::vector<long>;
 
 }  // namespace parkf::pattern

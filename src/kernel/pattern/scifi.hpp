@@ -1,7 +1,7 @@
 #pragma once
-// SciFi segments from hits alone, as the trigger's seeding finds them: hits of three x layers, one a station, on a
-// curve that a particle from the beam may have; the other x layers near it; then the stereo layers, where it crosses
-// their fibres on a straight line in y (Allen, seed_xz and seed_confirmTracks).
+// SciFi segments from hits alone, as the trigger's seeding finds them (Allen, seed_xz and seed_confirmTracks). Hits in
+// three x layers, one in each station, form a curve that a particle from the beam may have. Hits of the other x layers
+// near the curve are added, then stereo hits where the curve crosses fibres on a straight line in y.
 
 #include <algorithm>
 #include <array>
@@ -15,20 +15,20 @@ namespace parkf::pattern {
 
 constexpr int scifi_layers = 12;
 
-/// How far the search looks. x(z) = a + b u + c u² (1 + r u), u = z - z_reference.
+/// Windows of the search. The curve is x(z) = a + b u + c u² (1 + r u), u = z - z_reference.
 struct SciFiWindows {
   int first_plane;      // of the first layer
   int fewest, fewest_x, fewest_stereo;  // layers
   double z_reference;
   double cubic_ratio;   // r
-  double curvature;     // c over where the chord of the first and last station meets z = 0
-  double farthest;      // mm; |x| of that at most: the softest particle
-  double middle, middle_share;  // mm, and share of that |x|: off the expected curve in the second station
+  double curvature;     // c divided by the x where the chord of the first and last station meets z = 0
+  double farthest;      // mm; largest |x| of that point, for the softest particle
+  double middle, middle_share;  // mm, and per mm of that |x|: largest distance from the curve in the second station
   double window;        // mm; a hit may lie this far from its curve
-  double focusing;      // 1/mm²; y of the line in y at z = 0, over y at z_reference and the chord's x² at z = 0
-  double y_origin, y_origin_share;  // mm, and share of that |x|: off that y
+  double focusing;      // 1/mm²; y of the line at z = 0, divided by y at z_reference and by the chord's x² at z = 0
+  double y_origin, y_origin_share;  // mm, and per mm of that |x|: largest distance from that y
   double half_height;   // mm; of a layer
-  double chi2_x, chi2;  // largest per degree of freedom, of the curve and of both
+  double chi2_x, chi2;  // largest χ² per degree of freedom: of the curve, and of curve and line
   double error;         // mm; of a hit
   int shared;           // hits that a segment may have in common with a better one
 };
@@ -47,7 +47,7 @@ class SciFiSearch {
     for (const bool upper : {false, true}) {
       load(event, upper);
       candidates.clear();
-      // Many segments of few hits belong to no particle: they get the hits that others have left.
+      // Many segments of few hits belong to no particle, so they may only use hits that other segments have left.
       for (int fewest = static_cast<int>(x_layers.size()); fewest >= w.fewest_x; --fewest) {
         for (const auto& start : starts) {
           search(start, fewest);
@@ -61,7 +61,7 @@ class SciFiSearch {
 
  private:
   struct Hit {
-    double x, z, dxdy, bent;  // the last: what multiplies c at its z
+    double x, z, dxdy, bent;  // bent: the factor of c in the curve at this z
     long row;
     bool used;
   };
@@ -81,13 +81,13 @@ class SciFiSearch {
   };
 
   static constexpr std::array<int, 6> x_layers{0, 3, 4, 7, 8, 11}, stereo_layers{1, 2, 5, 6, 9, 10};
-  // Any track with a hit lost in one of them is begun in another.
+  // If a track lacks a hit in one of these starts, another start finds it.
   static constexpr std::array<Start, 6> starts{{{0, 4, 11}, {3, 7, 8}, {0, 7, 11}, {3, 4, 8}, {0, 7, 8}, {3, 4, 11}}};
   static constexpr double first_bin = -3300.0, bin_width = 8.0;  // mm
   static constexpr std::size_t bins = 826;
-  static constexpr int sure = 11;        // layers of a segment that need not wait for others
-  static constexpr int enough_x = 5;     // x layers with which a segment need not wait for those of more
-  static constexpr double below = 15.0;  // mm; by which y of a crossing may miss the layer's half
+  static constexpr int sure = 11;        // layers of a segment that does not have to wait for others
+  static constexpr int enough_x = 5;     // x layers of a segment that does not have to wait for segments with more
+  static constexpr double below = 15.0;  // mm; y of a crossing may lie this far outside the layer's half
 
   SciFiWindows w;
   double side = 1.0;
@@ -164,11 +164,11 @@ class SciFiSearch {
     }
   }
 
-  /// Try the hits of the middle station that fit to two others.
+  /// Try the hits of the middle station that fit the hits of the other two stations.
   void join(const Start& start, int fewest, std::size_t i, std::size_t k, const Hit& a, const Hit& b) {
     const double slope = (b.x - a.x) / (b.z - a.z), origin = a.x - slope * a.z;
     const double z2 = z[static_cast<std::size_t>(start.middle)];
-    // Along the chord, what bends has no linear part.
+    // The sag is the distance of the curve from the chord, for c = 1.
     const double share = (z2 - a.z) / (b.z - a.z), sag = bent(z2) - (1 - share) * a.bent - share * b.bent;
     const double expected = a.x + slope * (z2 - a.z) + w.curvature * origin * sag;
     const double reach = w.middle + w.middle_share * std::abs(origin);
@@ -193,7 +193,7 @@ class SciFiSearch {
         const int hit = nearest(layer, one.curve);
         one.hits[static_cast<std::size_t>(layer)] = hit;
         one.count += hit >= 0;
-        // Too many are missing.
+        // Too many layers have no hit.
         if (one.count + --left < fewest) break;
       }
       if (one.count < fewest) continue;
@@ -215,7 +215,7 @@ class SciFiSearch {
     return taken;
   }
 
-  /// Least squares through the x hits; χ² per degree of freedom, 0 where there is none.
+  /// Fit the x hits by least squares. Return χ² per degree of freedom, or 0 without degrees of freedom.
   double fit(Candidate& one) const {
     double s[3][4] = {};
     for (const int layer : x_layers) {
@@ -248,7 +248,7 @@ class SciFiSearch {
     return one.count > 3 ? sum / (one.count - 3) : 0.0;
   }
 
-  /// Collect the stereo hits that lie best on a line in y; returns whether there are enough.
+  /// Collect the stereo hits that lie best on a line in y, and return whether there are enough.
   bool cross(Candidate& one) const {
     static thread_local std::array<std::vector<Crossing>, stereo_layers.size()> crossings;
     int seen = 0;
@@ -274,7 +274,7 @@ class SciFiSearch {
     int most = needed - 1, enough = needed;
     double least = 0;
     std::array<int, stereo_layers.size()> taken{};
-    // The line in y comes from near the beam, but for the magnet's focusing.
+    // The line in y points back to the beam, except for the magnet's focusing.
     const double focused = w.focusing * one.origin * one.origin, per_z = (1 - focused) / w.z_reference;
     const double tolerance = w.y_origin + w.y_origin_share * std::abs(one.origin);
     for (const std::size_t first : {0, 1})
@@ -333,7 +333,7 @@ class SciFiSearch {
         layer.begin());
   }
 
-  /// χ² of a straight line in y; errors are those across the fibres.
+  /// Return χ² of a straight line in y, with errors from those across the fibres.
   double line_chi2(const std::array<double, stereo_layers.size()>& y, const std::array<double, stereo_layers.size()>& at,
                    int count) const {
     double n = 0, s_z = 0, s_y = 0;
@@ -359,8 +359,8 @@ class SciFiSearch {
     return sum;
   }
 
-  /// Keep candidates of at least `fewest` hits, the best first, that share few hits with better ones. Others wait. No
-  /// further candidate begins with a hit of one that is kept.
+  /// Keep candidates with at least `fewest` hits, the best first, if they share few hits with better ones; candidates
+  /// with fewer hits wait. Later searches do not use the hits of kept candidates.
   void accept(int fewest, Rows& found) {
     std::vector<std::size_t> order(candidates.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -1,6 +1,6 @@
 #pragma once
-// VELO segments from hits alone, as the trigger searches them: hits of three neighbouring pairs of modules that lie on
-// a line begin a segment, which then collects one hit of each further pair (Allen, search by triplet).
+// VELO segments from hits alone, as the trigger finds them (Allen, search by triplet): hits on a line in three
+// neighbouring pairs of modules begin a segment, which then collects one hit in each further pair.
 
 #include <algorithm>
 #include <array>
@@ -12,18 +12,18 @@
 
 namespace parkf::pattern {
 
-/// How far the search looks. A particle from the beam line keeps its azimuth.
+/// Windows of the search. A particle from the beam line keeps its azimuth.
 struct VeloWindows {
   int modules;         // planes of the VELO, two a pair
   int fewest;          // hits of a segment
-  int slots;           // hits that are given
+  int slots;           // largest number of hits that are returned
   double beam_x, beam_y;
-  double azimuth;      // rad; from one pair to the next
-  double displaced;    // mm; that much more of a turn, over the distance to the beam
+  double azimuth;      // rad; largest change from one pair to the next
+  double displaced;    // mm; divided by the distance to the beam, an additional change of azimuth
   double steepest;     // largest slope
   double kink;         // rad; change of slope at a hit
-  double offset;       // mm; distance from the line, besides
-  double chi2;         // largest of a segment of three hits, of two degrees of freedom
+  double offset;       // mm; additional distance from the line
+  double chi2;         // largest χ² of a segment of three hits, with two degrees of freedom
   double error;        // mm; of a hit
 };
 
@@ -63,7 +63,7 @@ class VeloSearch {
 
   static constexpr double pi = 3.14159265358979323846;
   static constexpr int most_missed = 1;  // pairs in a row without a hit
-  static constexpr std::size_t sure = 4;  // hits from which a segment keeps others from using its hits
+  static constexpr std::size_t sure = 4;  // number of hits from which on no other segment may use the hits of a segment
 
   VeloWindows w;
   std::vector<std::vector<Hit>> pairs;
@@ -110,7 +110,7 @@ class VeloSearch {
     return {b.x, b.y, b.z, (b.x - a.x) * per_dz, (b.y - a.y) * per_dz};
   }
 
-  /// Distance of a hit from a line over what is allowed for, squared.
+  /// Return the square of a hit's distance from a line over the allowed distance.
   double off(const Line& line, const Hit& hit) const {
     const double dz = hit.z - line.z, dx = line.x + line.tx * dz - hit.x, dy = line.y + line.ty * dz - hit.y;
     const double allowed = w.offset + w.kink * std::abs(dz);
@@ -150,7 +150,7 @@ class VeloSearch {
     open.swap(still);
   }
 
-  /// Begin segments with a hit of this pair and of the two behind it.
+  /// Begin segments with hits in this pair and in the two pairs behind it.
   void seed(int pair) {
     const auto &first = pairs[static_cast<std::size_t>(pair)], &second = pairs[static_cast<std::size_t>(pair) + 1],
                &third = pairs[static_cast<std::size_t>(pair) + 2];
@@ -181,7 +181,7 @@ class VeloSearch {
     (segment.places.size() >= sure ? closed : weak).push_back(std::move(segment));
   }
 
-  /// χ² of a straight line through three hits, in x and y together.
+  /// Return χ² of a straight line through three hits, in x and y together.
   double chi2(const Segment& segment) {
     const Hit &a = at(segment.places[0]), &b = at(segment.places[1]), &c = at(segment.places[2]);
     const double share = (b.z - a.z) / (c.z - a.z);
@@ -190,7 +190,7 @@ class VeloSearch {
     return (dx * dx + dy * dy) / variance;
   }
 
-  /// All segments that are long enough. One of three hits counts only if no other segment uses a hit of it.
+  /// Append all segments that are long enough. A segment of three hits counts only if no other segment uses its hits.
   void give(Rows& found) {
     if (w.fewest < static_cast<int>(sure)) {
       std::vector<std::pair<double, std::size_t>> order;
@@ -211,7 +211,7 @@ class VeloSearch {
       if (static_cast<int>(segment.places.size()) < w.fewest) continue;
       const std::size_t start = found.size(), slots = static_cast<std::size_t>(w.slots);
       found.resize(start + slots, -1);
-      // The slots hold the hits nearest to the magnet when there are more: those come first.
+      // If there are more hits than slots, keep those nearest to the magnet, which come first in the segment.
       const std::size_t count = std::min(segment.places.size(), slots);
       for (std::size_t i = 0; i < count; ++i) found[start + count - 1 - i] = at(segment.places[i]).row;
     }

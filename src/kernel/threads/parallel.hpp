@@ -1,6 +1,7 @@
 #pragma once
-// Work divided among threads in blocks, started as threads become free. Each block writes its own results. The first
-// blocks are long, as rows are read ahead within a block only; the last are short, so that all threads end together.
+// Work divided among threads in blocks, which start as threads become free. Each block writes its own results. The
+// first blocks are long, because rows are prefetched only within a block. The last blocks are short, so that all
+// threads end together.
 
 #include <algorithm>
 #include <atomic>

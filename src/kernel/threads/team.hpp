@@ -1,5 +1,5 @@
 #pragma once
-// Threads that stay for the next call: starting one takes as long as hundreds of fits.
+// Threads that stay for the next call, because starting a thread takes as long as hundreds of fits.
 
 #include <algorithm>
 #include <atomic>
@@ -17,8 +17,8 @@ namespace parkf {
 
 class Team {
  public:
-  /// Run `work` here and, as they become free, on up to `helpers` other threads; back when all that began have ended.
-  /// Once it has ended here, none begins any more: it must then be done, or in the hands of those that began.
+  /// Run `work` in this thread and, as they become free, in up to `helpers` other threads. Return when all runs have
+  /// ended. After the run in this thread no other run starts, so all work must then be done or begun.
   template <class Work>
   static void run(int helpers, const Work& work) {
     Job job([](const void* w) { (*static_cast<const Work*>(w))(); }, &work, helpers);
@@ -26,7 +26,7 @@ class Team {
   }
 
  private:
-  /// From its posting to its end.
+  /// A call of `run`, from its posting to its end.
   class Job {
    public:
     Job(void (*call)(const void*), const void* work, int helpers) : call(call), work(work), wanted(helpers) {
@@ -45,7 +45,7 @@ class Team {
     Team& team = *shared();
   };
 
-  /// About what a sleeping thread takes to wake up.
+  /// About the time that a sleeping thread needs to wake up.
   static constexpr std::chrono::microseconds patience{50};
 
   std::mutex lock;
@@ -86,7 +86,7 @@ class Team {
     }
   }
 
-  /// Spin at first, then sleep, without the lock; `fulfilled` may read atomic numbers only.
+  /// Spin without the lock at first, then sleep. `fulfilled` may read only atomic numbers.
   template <class Condition>
   static void await(std::unique_lock<std::mutex>& guard, std::condition_variable& changed, const Condition& fulfilled) {
     guard.unlock();
@@ -96,7 +96,8 @@ class Team {
     changed.wait(guard, fulfilled);
   }
 
-  /// Never destroyed: its threads may outlive everything else. A forked child has none of them and gets another.
+  /// The team is never destroyed, because its threads may outlive everything else. A forked child has none of these
+  /// threads and gets a new team.
   static Team*& shared() {
     static Team* team = [] {
 #if __has_include(<pthread.h>)

@@ -1,5 +1,5 @@
-// Compiled once for every instruction set, which PARKF_BUILD names. Nothing with external linkage but the Carrier may
-// come out of this file: the linker would use it on other machines, too.
+// This file is compiled once for every instruction set, which PARKF_BUILD names. Only the Carrier may have external
+// linkage, because the linker would use other symbols on other machines, too.
 
 #include "numbers/build_names.hpp"
 #include "transport/field_lanes.hpp"
@@ -67,7 +67,7 @@ class Company {
     again_.bits[i] = 0;
   }
 
-  /// A lane's leg has come to its end, or is lost; go on with the next one that is not at its end already.
+  /// End the leg of a lane, which has arrived or is lost, and go on with the next leg that has not arrived already.
   KERNEL_FUNCTION void end(int i, bool arrives) {
     while (true) {
       Leg leg{{state_.x.v[i], state_.y.v[i], state_.tx.v[i], state_.ty.v[i], state_.qop.v[i], state_.z.v[i]},
@@ -107,7 +107,7 @@ class Company {
     state_.ty = select(good, next.ty, state_.ty);
     state_.z = select(good, next.z, state_.z);
     taken_ = taken_ + select(good, T(1.0), T(0.0));
-    // A long trial may leave the map where the path does not.
+    // A long trial step may leave the map although the path does not.
     const T cut = select(inside, smaller(T(0.9), larger(T(0.1), root_of_ratio)), T(0.5));
     length_ = select(good, length_, length_ * cut);
     again_ = !good;

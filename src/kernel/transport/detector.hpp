@@ -1,5 +1,5 @@
 #pragma once
-// What a particle meets: flat surfaces in the order of z, and thin tubes around the beam.
+// The detector on a particle's way: flat surfaces in the order of z, and thin tubes around the beam.
 
 #include <cmath>
 #include <string>
@@ -26,7 +26,7 @@ struct Panel {
 /// A plane with material and, where `plane_index` is not negative, a state to record.
 struct Surface {
   Plane plane;
-  // Own coordinates: (u, v) = map (x - x0, y - y0), then sheared along the strips.
+  // The surface's own coordinates: (u, v) = map (x - x0, y - y0), then sheared along the strips.
   double origin_x, origin_y, map[4];
   double shear;
   std::vector<Panel> panels;  // none: without end
@@ -35,7 +35,8 @@ struct Surface {
   bool only_covered;  // record a state only inside the panels
   int material;
   double thickness;  // mm, at normal incidence; 0: nothing to traverse
-  // A plane that lies within this one's material: its state is this one's, carried there without scattering.
+  // A second plane within the material of this surface: its state is that of this surface, carried there without
+  // scattering.
   int companion_index = -1;
   Plane companion{};
 
@@ -53,8 +54,8 @@ struct Surface {
   }
 };
 
-/// A corrugated wall around the beam, between two z: it faces along the beam as often as away from it, so that
-/// a particle meets the same thickness at any angle.
+/// A corrugated wall around the beam, between two z. Its parts face along the beam as often as away from it, so that a
+/// particle meets the same thickness at any angle.
 struct Tube {
   double radius, z_min, z_max;
   int material;

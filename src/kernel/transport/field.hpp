@@ -13,7 +13,7 @@ struct Vector3 {
   T x, y, z;
 };
 
-/// A view of a map; the nodes lie as (nx, ny, nz, 3), z and then the component running fastest.
+/// A view of a map. The nodes are an array (nx, ny, nz, 3), in which the component runs fastest, then z.
 struct FieldGrid {
   const float* nodes = nullptr;  // T; B-spline coefficients when `cubic`
   double origin[3] = {};         // mm
@@ -28,14 +28,14 @@ struct FieldGrid {
   }
 };
 
-/// Where a coordinate falls: the cell below it and the fraction of the way through.
+/// The position of a coordinate: its cell, and the fraction of the way through the cell.
 template <class T>
 struct CellPosition {
   int index;
   T fraction;
 };
 
-/// Find the cell of a coordinate along one axis; false outside the map or when it is not a number.
+/// Find the cell of a coordinate along one axis. Return false outside the map, or if the coordinate is not a number.
 template <class T>
 KERNEL_FUNCTION bool find_cell(const FieldGrid& grid, int axis, const T& coordinate, CellPosition<T>& cell) {
   const T scaled = (coordinate - grid.origin[axis]) * (1.0 / grid.spacing[axis]);
@@ -86,7 +86,7 @@ KERNEL_FUNCTION Vector3<T> tricubic(const FieldGrid& grid, const CellPosition<T>
   spline_weights(cell[0].fraction, wx);
   spline_weights(cell[1].fraction, wy);
   spline_weights(cell[2].fraction, wz);
-  // Mirrored beyond the edges, as the coefficients were made (scipy.ndimage, mode "mirror").
+  // Mirror indices beyond the edges, as scipy.ndimage did for the coefficients (mode "mirror").
   const auto mirrored = [](int index, int size) {
     return index < 0 ? -index : index >= size ? 2 * (size - 1) - index : index;
   };
@@ -109,7 +109,7 @@ KERNEL_FUNCTION Vector3<T> tricubic(const FieldGrid& grid, const CellPosition<T>
   return {result[0], result[1], result[2]};
 }
 
-/// Field in T at a point; false outside the map unless it counts as zero there.
+/// Find the field in T at a point. Return false outside the map, unless the field counts as zero there.
 template <class T>
 KERNEL_FUNCTION bool field_at(const FieldGrid& grid, const T& x, const T& y, const T& z, Vector3<T>& field) {
   CellPosition<T> cell[3];

@@ -1,18 +1,18 @@
 #pragma once
-// The field and how it changes across the beam, at one point or at those of several particles in lanes.
+// The field and its derivatives across the beam, at one point or at the points of several particles in lanes.
 
 #include "numbers/lanes.hpp"
 #include "transport/field.hpp"
 
 namespace parkf::transport {
 
-/// In T, and T/mm.
+/// The field in T, and its derivatives in T/mm.
 template <class T>
 struct FieldAcross {
   Vector3<T> value, by_x, by_y;
 };
 
-/// Places in the array of nodes, one a lane.
+/// Positions in the array of nodes, one for each lane.
 template <class T>
 struct Places {
   static constexpr int lanes = Number<T>::lanes;
@@ -41,7 +41,8 @@ KERNEL_FUNCTION void load_four(const Source& source, typename Lanes<float, lanes
   }
 }
 
-/// The components at a node, and their differences to the next node along z, which floats are good enough for.
+/// The components at a node, and their differences to the next node along z. Floats are accurate enough for
+/// differences.
 template <class T>
 KERNEL_FUNCTION void load_pair(const float* nodes, const Places<T>& places, std::ptrdiff_t offset, T (&here)[3],
                                T (&difference)[3]) {
@@ -53,7 +54,7 @@ KERNEL_FUNCTION void load_pair(const float* nodes, const Places<T>& places, std:
       difference[c] = static_cast<double>(node[c + 3] - node[c]);
     }
   } else {
-    // Two rows that overlap, so that nothing beyond the last node is read.
+    // Load two rows that overlap, so that nothing beyond the last node is read.
     typename Lanes<float, lanes>::Vector low[4], high[4];
     load_four<lanes>([&](int i) { return nodes + places.at[i] + offset; }, low);
     load_four<lanes>([&](int i) { return nodes + places.at[i] + offset + 2; }, high);
@@ -66,13 +67,14 @@ KERNEL_FUNCTION void load_pair(const float* nodes, const Places<T>& places, std:
   }
 }
 
-/// Where points fall: the lower node of the cell and the fraction of the way through, along each axis.
+/// The position of points: the lower node of the cell, and the fraction of the way through the cell, along each axis.
 template <class T>
 struct Cell {
   T node[3], fraction[3];
 };
 
-/// False outside the map, or where a coordinate is not a number; the cell is then any.
+/// Find the cells of points. The result is false outside the map, or if a coordinate is not a number; the cell is then
+/// arbitrary.
 template <class T>
 KERNEL_FUNCTION Mask<T> find_cell(const FieldGrid& grid, const T (&point)[3], Cell<T>& cell) {
   Mask<T> inside = point[0] == point[0];
@@ -135,7 +137,8 @@ KERNEL_FUNCTION void spline_slopes(const T& t, T (&slope)[4]) {
   slope[2] = -slope[0] - slope[1] - slope[3];
 }
 
-/// The nodes from one below a cell to two above it along z, of the column that is i and j nodes from the one before it.
+/// The nodes of a column along z, from one node below a cell to two above it. The column is i and j nodes from the one
+/// before the cell.
 template <class T>
 struct Columns {
   const FieldGrid& grid;
@@ -149,7 +152,7 @@ struct Columns {
         z(whole_numbers(cell.node[2])),
         inside(Number<T>::lanes > 1 && !at_edge(cell)) {}
 
-  /// Number 3 k + c is component c of node k.
+  /// Load a column: number 3 k + c is component c of node k.
   KERNEL_FUNCTION void load(int i, int j, T (&numbers)[12]) const {
     constexpr int lanes = Number<T>::lanes;
     if constexpr (lanes > 1) {
@@ -181,7 +184,7 @@ struct Columns {
   }
 
  private:
-  /// Beyond the edges, as the coefficients were made (scipy.ndimage, mode "mirror").
+  /// Mirror an index beyond the edges, as scipy.ndimage did for the coefficients (mode "mirror").
   KERNEL_FUNCTION static int mirrored(std::ptrdiff_t index, int size) {
     const auto i = static_cast<int>(index);
     return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
@@ -224,7 +227,8 @@ KERNEL_FUNCTION void tricubic(const FieldGrid& grid, const Cell<T>& cell, T (&va
   }
 }
 
-/// Field at points; false outside the map unless it counts as zero there. `turn` multiplies the map: the polarity.
+/// Find the field at points. The result is false outside the map, unless the field counts as zero there. `turn`
+/// multiplies the map by the polarity.
 template <class T>
 KERNEL_FUNCTION Mask<T> field_across(const FieldGrid& grid, const T& turn, const T& x, const T& y, const T& z,
                                      FieldAcross<T>& field) {

@@ -1,12 +1,13 @@
 #pragma once
-// Look-up in a field map at the positions of several particles. Each lane goes through the operations of field.hpp in
-// their order, so that it gets the same bits.
+// Look-up in a field map at the positions of several particles. Each lane repeats the operations of field.hpp in the
+// same order, so that the result has the same bits.
 
 #include "transport/field_gradient.hpp"
 
 namespace parkf::transport {
 
-/// Field in T at the points of all lanes; holds for those inside the map, or where the field outside counts as zero.
+/// Find the field in T at the points of all lanes. The result is true for points inside the map, or if the field
+/// outside counts as zero.
 template <int N>
 KERNEL_FUNCTION typename Lanes<double, N>::Mask field_at(const FieldGrid& grid, const Lanes<double, N>& x,
                                                          const Lanes<double, N>& y, const Lanes<double, N>& z,

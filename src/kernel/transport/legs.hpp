@@ -1,6 +1,6 @@
 #pragma once
-// Ways from states to planes, several at a time: each in a lane of its own, with a step length of its own. A lane that
-// has arrived starts the next leg at once, so that none waits for another.
+// Legs, which are paths from states to planes. Several are computed at a time, each in its own lane with its own step
+// length. A lane that has arrived starts the next leg at once, so that no lane waits for another.
 
 #include <vector>
 
@@ -13,21 +13,21 @@ struct Leg {
   Plane goal;
 };
 
-/// Where legs come from, and where their ends go. What one lane is given never depends on another.
+/// A source of legs, which also receives their ends. The legs of a lane never depend on other lanes.
 class Legs {
  public:
-  /// The first leg of a lane; false when there is no more work.
+  /// Start the first leg of a lane. Return false if there is no more work.
   virtual bool begin(int lane, Leg& leg) = 0;
 
-  /// End the leg of a lane and start the next one; returns false when there is none. `there`: the leg has reached its
-  /// plane.
+  /// End the leg of a lane and start the next one. Return false if there is none. `there` is whether the leg has
+  /// reached its plane.
   virtual bool next(int lane, bool there, Leg& leg) = 0;
 
  protected:
   ~Legs() = default;
 };
 
-/// Carries legs of any number to their planes, as `propagate` carries one, with steps of this tolerance in mm.
+/// Carries any number of legs to their planes, as `propagate` does for one leg, with steps of this tolerance in mm.
 struct Carrier {
   const char* name;
   void (*carry)(const FieldGrid& grid, double tolerance, Legs& legs);

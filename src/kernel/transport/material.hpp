@@ -21,7 +21,7 @@ struct Material {
   double x0 = 0.0, x1 = 0.0, a = 0.0, k = 0.0, c = 0.0;
 };
 
-/// What of a particle, or of several in lanes, matters to its loss of energy.
+/// Quantities of a particle, or of several in lanes, that determine the energy loss.
 template <class T>
 struct Kinematics {
   T beta2, gamma2, most_transfer;  // the last in MeV, to one electron
@@ -63,8 +63,8 @@ KERNEL_FUNCTION T mean_loss(const Material& material, const T& length, const Kin
 
 /// The loss of energy by collisions that cost no more than `cut` MeV each: mean in MeV, variance in MeV^2.
 ///
-/// Collisions with electrons take T MeV as often as 1/T^2 (1 - beta^2 T/T_max) says (PDG, Passage of particles through
-/// matter, 34.2.3 and 34.2.7); without a cut the mean is Bethe's.
+/// The rate of collisions with electrons that cost T MeV is proportional to 1/T^2 (1 - beta^2 T/T_max) (PDG, Passage of
+/// particles through matter, 34.2.3 and 34.2.7). Without a cut the mean is Bethe's.
 template <class T>
 KERNEL_FUNCTION void restricted_loss(const Material& material, const T& length, const Kinematics<T>& kinematics,
                                      const T& cut, T& mean, T& variance) {
@@ -76,7 +76,7 @@ KERNEL_FUNCTION void restricted_loss(const Material& material, const T& length, 
   variance = scale * largest * (1.0 - 0.5 * kinematics.beta2 * share);
 }
 
-/// A number from Landau's distribution, exactly: it is the stable law of index one, maximally skewed
+/// Draw a number from Landau's distribution, exactly. This distribution is the maximally skewed stable law of index one
 /// (Chambers, Mallows and Stuck, J. Am. Stat. Assoc. 71 (1976) 340).
 inline double landau(Random& random) {
   constexpr double half_pi = 1.5707963267948966;
@@ -85,8 +85,8 @@ inline double landau(Random& random) {
   return shifted * std::tan(angle) + std::log(shifted / (random.exponential() * std::cos(angle)));
 }
 
-/// The loss of one particle in MeV: Landau about the mean, cut where the mean of what is left is Bethe's;
-/// normal where many collisions near the largest transfer occur.
+/// Draw the loss of one particle in MeV. Landau's distribution is cut where the mean of the rest is Bethe's. With many
+/// collisions near the largest transfer, the distribution is normal.
 inline double sampled_loss(const Material& material, double length, const Kinematics<double>& kinematics,
                            Random& random) {
   const double mean = mean_loss(material, length, kinematics);
@@ -98,8 +98,8 @@ inline double sampled_loss(const Material& material, double length, const Kinema
   }
   constexpr double one_minus_euler = 0.4227843350984671;
   const double mean_lambda = -one_minus_euler - kinematics.beta2 - std::log(kappa_ratio);
-  // Where to cut so that the mean of what is left is mean_lambda: its limit for thin layers, and a fit of the
-  // numerical solution for -0.25 < mean_lambda < 12 that is good to 0.007 in the logarithm.
+  // The cut that leaves the mean mean_lambda: its limit for thin layers, times a fit to the numerical solution for
+  // -0.25 < mean_lambda < 12, which is good to 0.007 in the logarithm.
   const double correction = (0.2516 + 0.6333 * mean_lambda) * std::exp(-0.962 * mean_lambda);
   const double cut = std::exp(mean_lambda + one_minus_euler + correction);
   double lambda = landau(random);
@@ -107,14 +107,15 @@ inline double sampled_loss(const Material& material, double length, const Kinema
   return std::max(mean + scale * (lambda - mean_lambda), 0.0);
 }
 
-/// Width of the projected angle's core for a traversed thickness in radiation lengths: Highland's formula.
-/// `whole` is the layer the logarithm is about, of which `thickness` may be one half.
+/// Width of the projected angle's core for a traversed thickness in radiation lengths: Highland's formula. `whole` is
+/// the thickness of the layer, for the logarithm; `thickness` may be half of it.
 template <class T>
 KERNEL_FUNCTION T highland(const T& thickness, const T& whole, const T& p, const T& beta2) {
   return 13.6 / p * root(T(thickness / beta2)) * (1.0 + 0.038 * logarithm(T(whole / beta2)));
 }
 
-/// What of a material shapes the tail of its scattering (Fruehwirth and Liendl, Comput. Phys. Commun. 141 (2001) 230).
+/// Quantities of a material that shape the tail of its scattering (Fruehwirth and Liendl, Comput. Phys. Commun. 141
+/// (2001) 230).
 struct ScatteringShape {
   double thick;       // in radiation lengths over beta2, from here on without single scatters
   double log_charge;  // of the atomic number
@@ -135,7 +136,7 @@ struct ScatteringShape {
   }
 };
 
-/// Space angle of a scattering whose core has the projected width `core`: mixture of a normal core and a tail.
+/// Draw the space angle of a scattering whose core has the projected width `core`, from a normal core and a tail.
 inline double scattering_angle(const ScatteringShape& shape, double thickness, double beta2, double core,
                                Random& random) {
   const double reduced = thickness / beta2;
@@ -151,7 +152,8 @@ inline double scattering_angle(const ScatteringShape& shape, double thickness, d
     const double variance = choice < tail ? tail_variance / core_variance : 1.0;
     return core * std::sqrt(-2.0 * variance * std::log(u));
   }
-  // Thin: a normal core and a tail falling with the fourth power, from single scatters off nuclei.
+  // In a thin layer there is a normal core, and a tail that falls with the fourth power, from single scatters off
+  // nuclei.
   const double scatters = reduced * 1.587e7 * shape.cube_root / shape.per_scatter;
   const double b = shape.rho / std::sqrt(scatters * (shape.log_rho - 0.5));
   const double n = shape.tenth_root * std::log(scatters);
@@ -162,9 +164,10 @@ inline double scattering_angle(const ScatteringShape& shape, double thickness, d
   return core * std::sqrt(-2.0 * std::log(u));
 }
 
-/// Variance of the projected angle over its core's, of scatterings by a space angle below `cut` core widths.
+/// Variance of the projected angle for scatterings by a space angle below `cut` core widths, in units of the core's
+/// variance.
 ///
-/// The mixture that scattering_angle draws from, of thin layers: the tail's variance grows with the cut's logarithm.
+/// The mixture is that of scattering_angle for thin layers. The tail's variance grows with the logarithm of the cut.
 template <class T>
 KERNEL_FUNCTION T variance_below(const ScatteringShape& shape, const T& thickness, const T& beta2, const T& cut) {
   const T log_scatters = logarithm(smaller(T(thickness / beta2), T(shape.thick))) + shape.log_scatters;

@@ -31,8 +31,8 @@ struct Conditions {
   double tolerance;          // mm, of a Runge-Kutta step
   double least_momentum;     // MeV; below it a particle counts as stopped
   double steepest;           // slope beyond which a particle counts as lost
-  // A particle that crosses active parts of fewer planes before `velo_end` (mm), or does not get to an active part of
-  // `last_plane`, leaves nothing; 0 and -1 where every particle shall leave something.
+  // A particle leaves no crossings if it crosses active parts of fewer planes before `velo_end` (mm), or does not reach
+  // an active part of `last_plane`. With 0 and -1 every particle leaves its crossings.
   int fewest_planes;
   double velo_end;
   int last_plane;
@@ -62,13 +62,14 @@ inline double obliquity(const Plane& plane, const State<double>& state) {
   return norm * normal / std::abs(1.0 - plane.dzdx * state.tx - plane.dzdy * state.ty);
 }
 
-/// A particle between two goals. Forwards, in the order of z: surfaces, and before each the walls of tubes on the way.
+/// A particle between two goals. In the order of z, the goals are surfaces, and before each surface the tubes on the
+/// way.
 class Walk {
  public:
   Walk(const FieldGrid& grid, const Detector& detector, const Conditions& conditions)
       : grid_(grid), detector_(detector), conditions_(conditions) {}
 
-  /// Start with a particle; its crossings will be appended in the order of z. False when it goes nowhere.
+  /// Start with a particle, whose crossings will be appended in the order of z. Return false if it reaches no goal.
   bool begin(const Particle& particle, std::vector<Crossing>& crossings, Leg& leg) {
     particle_ = &particle;
     crossings_ = &crossings;
@@ -85,8 +86,8 @@ class Walk {
     return find_goal(leg);
   }
 
-  /// Do what happens at the goal of a leg, and find the next. False when the particle stops, ends, is through, or is
-  /// not of those that are wanted.
+  /// Simulate the goal of a leg, and find the next goal. Return false if the particle stops, ends, has passed all
+  /// goals, or is not wanted.
   bool go_on(Leg& leg) {
     if (planes_ < conditions_.fewest_planes && leg.state.z > conditions_.velo_end) return false;
     if (at_tube_) {
@@ -110,7 +111,7 @@ class Walk {
     return find_goal(leg);
   }
 
-  /// The particle's way is over.
+  /// End the path of the particle.
   void end() {
     if (!through_ || planes_ < conditions_.fewest_planes) crossings_->clear();
   }
@@ -146,7 +147,7 @@ class Walk {
     return false;
   }
 
-  /// Whether the wall of a tube is on the way to a plane; crossings are found along the tangent.
+  /// Whether the wall of a tube is on the way to a plane. The tangent determines the crossing.
   static bool crosses(const Tube& tube, const Plane& goal, const State<double>& state, double& z) {
     if (state.z > tube.z_max || std::abs(state.x) > tube.radius || std::abs(state.y) > tube.radius) return false;
     if (std::hypot(state.x, state.y) > 0.999 * tube.radius) return false;
@@ -164,8 +165,8 @@ class Walk {
     return traverse(surface.material, surface.thickness * obliquity(surface.plane, state), 0.5, step, state);
   }
 
-  /// Scatter and slow down in a share of a layer; `length` is the path in mm through the whole layer. False when the
-  /// particle stops.
+  /// Scatter and slow down in a fraction `share` of a layer; `length` is the path in mm through the whole layer. Return
+  /// false if the particle stops.
   bool traverse(int number, double length, double share, std::uint32_t step, State<double>& state) {
     const Material& material = detector_.materials[static_cast<std::size_t>(number)];
     const Particle& particle = *particle_;
@@ -200,7 +201,7 @@ class Walk {
       std::swap((*crossings_)[crossings_->size() - 1], (*crossings_)[crossings_->size() - 2]);
   }
 
-  /// Unless the particle has ended before.
+  /// Append a crossing, unless the particle has ended before.
   bool append(int plane, bool active, const State<double>& state) {
     if (state.z > particle_->z_end) return false;
     if (active && state.z <= conditions_.velo_end) ++planes_;
@@ -211,7 +212,7 @@ class Walk {
   }
 };
 
-/// Particles `first` … `last` - 1 of an array, a lane each. Their crossings come out in the order of the particles.
+/// Particles `first` … `last` - 1 of an array, each in a lane. Their crossings are in the order of the particles.
 class Walks final : public Legs {
  public:
   Walks(const FieldGrid& grid, const Detector& detector, const Conditions& conditions,

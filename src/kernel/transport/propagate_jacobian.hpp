@@ -1,6 +1,6 @@
 #pragma once
-// A particle's path through the field together with the derivatives of its end by its start, for one particle or
-// several in lanes: the steps of runge_kutta.hpp, differentiated along the way (Bugge and Myrheim, Nucl.
+// A particle's path through the field, with the derivatives of its end with respect to its start, for one particle or
+// several in lanes. These are the steps of runge_kutta.hpp, differentiated along the way (Bugge and Myrheim, Nucl.
 // Instrum. Meth. 179 (1981) 365).
 
 #include "numbers/lanes.hpp"
@@ -9,13 +9,13 @@
 
 namespace parkf::transport {
 
-/// Derivatives of x, y, tx, ty by x, y, tx, ty, q/p; q/p does not change.
+/// Derivatives of x, y, tx, ty with respect to x, y, tx, ty, q/p. q/p does not change.
 template <class T>
 struct Jacobian {
   T of[4][5];
 };
 
-/// Where particles go: a plane whose slopes are the same for all.
+/// The planes that particles go to; their slopes are the same for all.
 template <class T>
 struct Planes {
   T z0;
@@ -23,7 +23,7 @@ struct Planes {
   KERNEL_FUNCTION bool leans() const { return dzdx != 0.0 || dzdy != 0.0; }
 };
 
-/// d(tx)/dz and d(ty)/dz with their derivatives by x, y, tx, ty, q/p.
+/// d(tx)/dz and d(ty)/dz, with their derivatives with respect to x, y, tx, ty, q/p.
 template <class T>
 struct CurvatureChange {
   T x, y, x_by[5], y_by[5];
@@ -91,7 +91,7 @@ KERNEL_FUNCTION void try_step(const FieldGrid& grid, const T& turn, const State<
   step.error = h * h * (magnitude(T(k1.x - k2.x - k3.x + k4.x)) + magnitude(T(k1.y - k2.y - k3.y + k4.y)));
 }
 
-/// Carry derivatives along a step, in the lanes that made it.
+/// Carry derivatives along a step, in the lanes that have made the step.
 template <class T>
 KERNEL_FUNCTION void follow(const CurvatureChange<T> (&k)[4], const T& h, const Mask<T>& taken, Jacobian<T>& jacobian) {
   const T half = 0.5 * h;
@@ -121,7 +121,7 @@ KERNEL_FUNCTION void follow(const CurvatureChange<T> (&k)[4], const T& h, const 
   }
 }
 
-/// Put ends that are a hair off their leaning plane onto it, with the derivatives of where they cross it.
+/// Move ends that are slightly off their leaning plane onto it, with the derivatives at the crossing.
 template <class T>
 KERNEL_FUNCTION Mask<T> land(const FieldGrid& grid, const T& turn, const Planes<T>& plane, State<T>& state,
                              Jacobian<T>& jacobian) {
@@ -151,8 +151,8 @@ KERNEL_FUNCTION Mask<T> land(const FieldGrid& grid, const T& turn, const Planes<
 ///
 /// `which` are the lanes to carry. The result is the lanes that arrive: a track may leave the map (unless the field
 /// counts as zero there), turn back, or need too many steps. The derivatives are those of the state on the plane with
-/// respect to the state at the start, at the start's z. `propagate` chooses the same steps. Each compilation has its
-/// own copy of this function, since others may be for other machines.
+/// respect to the state at the start, at fixed z of the start. `propagate` chooses the same steps. Each compilation has
+/// its own copy of this function, because other copies may be for other machines.
 template <class T>
 static Mask<T> propagate_with_jacobian(const FieldGrid& grid, const T& turn, const Planes<T>& plane, double tolerance,
                                        const Mask<T>& which, State<T>& state, Jacobian<T>& jacobian) {
@@ -191,11 +191,11 @@ static Mask<T> propagate_with_jacobian(const FieldGrid& grid, const T& turn, con
     going = going & (bad | flat) & !(bad & tiny);
 
     const T factor = 0.9 * root(root(T(tolerance / larger(step.error, T(1e-30)))));
-    // The length of a step that a cell or the goal cuts short is no guide for the next one: keep the older proposal.
+    // If a cell or the goal has shortened a step, its length is no guide for the next step: keep the older proposal.
     const T advised = length * smaller(factor, T(5.0));
     const T next = select(shortened & !rejected, larger(proposal, advised), advised);
     proposal = select(good, next, proposal);
-    // A long trial may leave the map where the path does not.
+    // A long trial step may leave the map although the path does not.
     const T less = select(step.inside, larger(smaller(factor, T(0.9)), T(0.1)), T(0.5));
     length = select(bad, T(length * less), length);
     again = bad;

@@ -1,5 +1,5 @@
 #pragma once
-// States in rows of an array, each carried to a plane of its own.
+// States in rows of an array, each of which is carried to its own plane.
 
 #include "transport/legs.hpp"
 

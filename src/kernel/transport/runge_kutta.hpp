@@ -42,7 +42,8 @@ KERNEL_FUNCTION Curvature<T> curvature(const T& tx, const T& ty, const T& qop, c
           factor * ((1.0 + yy) * field.x - tx * (ty * field.y + field.z))};
 }
 
-/// One step of length h. `error` is the estimate of its local error in mm. Holds unless it leaves the map.
+/// Try one step of length h. `error` is the estimate of its local error in mm. The result is false if the step leaves
+/// the map.
 template <class T, class Real>
 KERNEL_FUNCTION Mask<T> try_step(const FieldGrid& grid, const State<T>& from, const T& h, State<T>& to, Real& error) {
   Vector3<T> field;
@@ -75,8 +76,8 @@ KERNEL_FUNCTION Mask<T> try_step(const FieldGrid& grid, const State<T>& from, co
   return inside;
 }
 
-/// Longest step that stays in one cell of the map, along the tangent. The derivatives of a trilinear map jump
-/// at the faces of its cells, and a step across such a face loses its order.
+/// Longest step along the tangent that stays in one cell of the map. The derivatives of a trilinear map jump at the
+/// faces of its cells, and a step across a face would be less accurate than of fourth order.
 template <class T>
 KERNEL_FUNCTION T step_within_cell(const FieldGrid& grid, const State<T>& state, const T& direction) {
   const T position[3] = {state.x, state.y, state.z};
@@ -98,9 +99,9 @@ KERNEL_FUNCTION T distance_to(const P& plane, const State<T>& state) {
          (1.0 - plane.dzdx * state.tx - plane.dzdy * state.ty);
 }
 
-/// Put a state that is there but for `rest` onto its plane. False where there is no field, or no number.
+/// Move a state onto its plane, from which it is only `rest` away. Return false if there is no field, or no number.
 ///
-/// The remainder is tiny as a number, but its derivatives are those of the path's end on the plane.
+/// The remainder itself is tiny, but with it the derivatives become those of the path's end on the plane.
 template <class T>
 KERNEL_FUNCTION bool settle(const FieldGrid& grid, const T& rest, State<T>& state) {
   Vector3<T> field;
@@ -116,8 +117,8 @@ KERNEL_FUNCTION bool settle(const FieldGrid& grid, const T& rest, State<T>& stat
 
 /// Carry a state to a plane, forwards or backwards.
 ///
-/// `tolerance` bounds the estimated local error of a step in mm. False when the path leaves the map (unless the
-/// field counts as zero there), turns back, or needs absurdly many steps; the state is then where it got to.
+/// `tolerance` bounds the estimated local error of a step in mm. Return false if the path leaves the map (unless the
+/// field counts as zero there), turns back, or needs too many steps. The state is then the last one that was reached.
 template <class T>
 bool propagate(const FieldGrid& grid, const Plane& plane, double tolerance, State<T>& state) {
   double proposal = grid.spacing[2];
@@ -141,12 +142,12 @@ bool propagate(const FieldGrid& grid, const Plane& plane, double tolerance, Stat
       if (inside && (error <= tolerance || length <= shortest_step)) break;
       if (length <= shortest_step) return false;
       rejected = true;
-      // A long trial may leave the map where the path does not.
+      // A long trial step may leave the map although the path does not.
       length *= inside ? std::clamp(0.9 * std::sqrt(std::sqrt(tolerance / error)), 0.1, 0.9) : 0.5;
     }
     state = next;
     if (!(std::abs(value(state.tx)) < steepest_path && std::abs(value(state.ty)) < steepest_path)) return false;
-    // The length of a step that a cell or the goal cuts short is no guide for the next one: keep the older proposal.
+    // If a cell or the goal has shortened a step, its length is no guide for the next step: keep the older proposal.
     const double advised = length * std::min(0.9 * std::sqrt(std::sqrt(tolerance / std::max(error, 1e-30))), 5.0);
     proposal = shortened && !rejected ? std::max(proposal, advised) : advised;
   }

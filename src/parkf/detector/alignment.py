@@ -1,4 +1,4 @@
-"""Real positions of modules, layers and pieces, relative to the geometry file; rigid motions of them."""
+"""Real positions of modules, layers and pieces, relative to the geometry file, and their rigid motions."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -95,7 +95,7 @@ class Motion:
 
     @classmethod
     def between(cls, before: Floats, after: Floats) -> Self:
-        """Motion that moves points (n, 3) closest to others, by least squares (W. Kabsch, 1976)."""
+        """Motion that brings points (n, 3) closest to others (n, 3), by least squares (W. Kabsch, 1976)."""
         centre, moved = before.mean(axis=0), after.mean(axis=0)
         left, _, right = np.linalg.svd((after - moved).T @ (before - centre))
         mirror = np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right))])
@@ -116,12 +116,12 @@ class Motion:
         return Motion(self.rotation.T, -self.rotation.T @ self.offset)
 
     def about(self, centre: Floats) -> Displacement:
-        """Displacement of an element with this centre (3,), mm, that is this motion."""
+        """Return this motion as the displacement of an element with this centre (3,), mm."""
         return Displacement.of(self.rotation, self(centre) - centre)
 
 
 def chained(motions: list[Motion]) -> Motion:
-    """One motion for several, the last of the list first: children move before their parents."""
+    """Combine motions into one. The last of the list comes first: children move before their parents."""
     return reduce(Motion.after, motions, Motion(np.eye(3), np.zeros(3)))
 
 

@@ -14,11 +14,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of material, on lines."""
+    """A layer of material, as straight lines cross it."""
 
     part: str  # VELO, UT, SciFi, or the name of a tube or slab
-    z: float  # mm; position on the beam's axis, of tubes where the lines meet them first
-    x0: Floats  # (...) radiation lengths, one a line; 0 where a line passes by
+    z: float  # mm; position on the beam's axis, or where the lines first meet a tube
+    x0: Floats  # (...) radiation lengths that each line crosses; 0 if it misses the layer
 
 
 def budget(geometry: Geometry, eta: Floats, phi: Floats) -> list[Layer]:

@@ -24,7 +24,7 @@ Fraction = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
 
 TWELVE = "steps between layers, candidates and the kernel are made for twelve"
 FOUR = "steps between layers, candidates and the kernel are made for four"
-"""Why there are as many layers as there are."""
+"""Reasons for the fixed numbers of layers."""
 
 
 class Strict(BaseModel):
@@ -115,7 +115,7 @@ class Velo(Strict):
 
     @property
     def modules(self) -> tuple[tuple[float, Literal["left", "right"]], ...]:
-        """All modules as (z, side), ascending z: the order of the plane indices."""
+        """All modules as (z, side), in ascending z, which is the order of the plane indices."""
         right: list[tuple[float, Literal["left", "right"]]] = [(z, "right") for z in self.right.z]
         return tuple(sorted(right + [(z, "left") for z in self.left.z]))
 
@@ -214,7 +214,7 @@ class SciFi(Strict):
 
     @property
     def hit_errors(self) -> tuple[float, ...]:
-        """Error of a hit for a fit, mm, by size class: the cluster's with that of its place."""
+        """Error of a hit in a fit, mm, by size class: the errors of the cluster and of the mat's position."""
         return tuple(math.hypot(error, self.alignment_error) for error in self.cluster_errors)
 
 

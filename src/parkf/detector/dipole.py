@@ -1,4 +1,4 @@
-"""An analytic dipole: magnetic charges outside the aperture, whose field inside obeys Maxwell exactly."""
+"""An analytic dipole: magnetic charges outside the aperture, whose field obeys Maxwell's equations."""
 
 from itertools import product
 from pathlib import Path
@@ -42,7 +42,7 @@ class DipoleSources(Strict):
     def field(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Field (n, 3) in T at points (n, 3) in mm, for MagDown.
 
-        Beyond the aperture the field is that of the nearest point (in x and in y) within.
+        Beyond the aperture, the field is that at the nearest point inside (nearest in x and in y).
         """
         inside = np.array(points, dtype=np.float64)
         for axis, (size, growth) in enumerate((self.aperture.x, self.aperture.y)):

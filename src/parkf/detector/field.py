@@ -2,7 +2,7 @@
 
 A map file is a NumPy ``.npz`` with three arrays: ``origin`` (3,) and ``spacing`` (3,) in mm, and ``values``
 (nx, ny, nz, 3), the field (Bx, By, Bz) in T with By < 0 on the axis. MagUp is the same map with the opposite
-sign. It may have ``interpolation`` and ``outside``, as for :class:`FieldMap`, where the defaults do not fit.
+sign. A file may also have ``interpolation`` and ``outside`` of :class:`FieldMap`, if the defaults do not fit.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class FieldMap:
     values: NDArray[np.float32]  # (nx, ny, nz, 3): (Bx, By, Bz) in T, MagDown
     # Trilinear between the nodes, or a cubic B-spline through them (twice continuously differentiable).
     interpolation: Interpolation = "linear"
-    outside: Outside = "error"  # a look-up outside the grid is an error, or there is no field ("zero")
+    outside: Outside = "error"  # outside the grid a look-up is an error, or the field is "zero"
 
     def __post_init__(self) -> None:
         if problem := self._problem():
@@ -68,7 +68,7 @@ class FieldMap:
 
     @classmethod
     def load(cls, path: Path) -> "FieldMap":
-        """Read a map file; a ParkfError when it is missing, no ``.npz``, or has not all that a map has."""
+        """Read a map file; a ParkfError when it is missing, no ``.npz``, or lacks a part of a map."""
         arrays = load_arrays(path, ("origin", "spacing", "values"), ("interpolation", "outside"))
         for name in ("origin", "spacing", "values"):
             kind = arrays[name].dtype
@@ -133,7 +133,7 @@ class FieldMap:
     def at(self, points: NDArray[np.float64], polarity: int = -1) -> NDArray[np.float64]:
         """Interpolated field (n, 3) in T at points (n, 3) in mm, for MagUp (+1) or MagDown (-1).
 
-        A point that is not finite is a ParkfError, and so is one outside the map if `outside` says so.
+        A point that is not finite raises a ParkfError; so does a point outside the map if `outside` is error.
         """
         points = np.ascontiguousarray(points, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != 3:
@@ -186,7 +186,7 @@ def make_field_map(
 ) -> FieldMap:
     """Evaluate the sources in a ``.json`` file on a grid, or read a ``.npz`` map.
 
-    A ParkfError as of :func:`read_source`, or when the spacing is out of range.
+    A ParkfError is raised as by :func:`read_source`, and if the spacing is out of range.
     """
     if not SMALLEST_SPACING <= spacing <= LARGEST_SPACING:
         raise ParkfError(
@@ -202,8 +202,8 @@ def make_field_map(
 def read_source(source: Path) -> FieldMap | DipoleSources:
     """Read a user's field: a map in a ``.npz`` file, or the sources in a ``.json`` file.
 
-    A ParkfError when the file is neither, or broken, or its By on the axis is not that of a spectrometer in T
-    for MagDown.
+    A ParkfError reports a file that is neither, a broken file, and a By on the axis that no spectrometer has
+    in T for MagDown.
     """
     field: FieldMap | DipoleSources
     if source.suffix == ".npz":

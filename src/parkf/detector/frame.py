@@ -15,10 +15,10 @@ _NEAREST = 8  # centres to search for the piece that contains a point, as pieces
 
 @dataclass(frozen=True)
 class Frame:
-    """Points are ``origin + u axis_u + v axis_v``; the axes need be neither unit nor orthogonal.
+    """Points are ``origin + u axis_u + v axis_v``; the axes need not be orthogonal or of length 1.
 
-    All are (3,) float64 in mm, in the detector's (x, y, z); or (m, 3), for :meth:`points` and :meth:`lines`
-    of one point on each of m elements.
+    All are (3,) float64 in mm, in the detector's (x, y, z). For one point on each of m elements,
+    :meth:`points` and :meth:`lines` also work with (m, 3).
     """
 
     origin: Floats
@@ -38,7 +38,7 @@ class Frame:
 
     @property
     def to_local(self) -> Floats:
-        """(2, 2) matrix that takes (x, y) - origin, for a point on the plane, to (u, v)."""
+        """(2, 2) matrix that converts (x, y) - origin of a point on the plane to (u, v)."""
         return np.linalg.inv(np.column_stack([self.axis_u[:2], self.axis_v[:2]]))
 
     @property
@@ -60,7 +60,7 @@ class Frame:
         return x, y, z
 
     def lines(self, across: Floats, dxdy: float) -> tuple[Floats, Floats, Floats, Floats]:
-        """Lines in space (x + dxdy y, y, z + dzdy y), mm, of strips: x, z, dxdy and dzdy like `across`.
+        """Lines in space (x + dxdy y, y, z + dzdy y) of strips: x, z (mm), dxdy, dzdy, shaped as `across`.
 
         Strips have u `across` (mm) at v = 0, and the slope du/dv `dxdy` in the element's own coordinates.
         """
@@ -72,9 +72,9 @@ class Frame:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of one plane, with coordinates (u, v) of their own.
+    """The pieces of one plane, each with its own coordinates (u, v).
 
-    v is along the strips; of VELO sensors u is along the long edge.
+    v is along the strips. In VELO sensors, u is along the long edge.
     """
 
     numbers: Ints  # (n,), as LHCb counts them
@@ -104,7 +104,7 @@ class Pieces:
         )
 
     def corners(self) -> Floats:
-        """(n, 4, 3) corners in mm, of strips the ends of the first and of the last one."""
+        """(n, 4, 3) corners in mm; for strips, these are the ends of the first and the last strip."""
         u, v = self.half_sizes[:, :1] * self.axis_u, self.half_sizes[:, 1:] * self.axis_v
         return np.stack([self.origin + i * u + j * v for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))], 1)
 

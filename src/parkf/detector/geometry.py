@@ -1,4 +1,4 @@
-"""The detector of particles and hits: a description, with every plane at its aligned position.
+"""The detector for particles and hits: its description, with every plane at its aligned position.
 
 Planes carry fixed numbers: 0-51 VELO modules in ascending z, 52-55 UT layers, 56 and 57 the planes before and
 behind the magnet, 58-69 SciFi layers.
@@ -36,7 +36,7 @@ class Geometry:
 
     description: Description  # sizes, resolutions, efficiencies and materials
     frames: tuple[Frame, ...]  # position of each of the 70 planes
-    # By the plane's number, where the pieces are known and may be off the plane.
+    # Pieces by their plane's number, if they are known and may lie off the plane.
     pieces: Mapping[int, Pieces] = field(default_factory=dict)
 
     @property
@@ -95,7 +95,7 @@ class Geometry:
     def align(self, alignment: Alignment) -> "Geometry":
         """Displace every element of the alignment from its position.
 
-        A ParkfError when the geometry does not have a piece of the alignment, or planes change places.
+        A ParkfError reports a piece that the geometry does not have, and planes whose order in z changes.
         """
         frames, pieces = list(self.frames), dict(self.pieces)
         for sensor in alignment.velo_sensors:
@@ -123,9 +123,9 @@ class Geometry:
         return moved
 
     def _require_order(self) -> None:
-        """Refuse planes that changed places: tracks meet them in the order of their numbers.
+        """Refuse planes whose order in z has changed: tracks meet them in the order of their numbers.
 
-        Modules of the two halves of the VELO may: an open half has been moved along z, too.
+        Modules of different VELO halves may change their order, because an open half also moves along z.
         """
         modules = self.velo.modules
         halves = [[p for p in VELO_PLANES if modules[p][1] == side] for side in ("left", "right")]
@@ -142,7 +142,7 @@ class Geometry:
 
     @property
     def velo_centre(self) -> NDArray[np.float64]:
-        """(3,) mm: the point that the halves of the VELO turn about."""
+        """Point (3,), mm, about which the halves of the VELO turn."""
         return np.array([0.0, 0.0, np.mean([z for z, _ in self.velo.modules])])
 
     def fingerprint(self) -> str:

@@ -11,8 +11,8 @@ from parkf.io.planes import STEREO
 _LEAST_STEREO, _MOST_STRAIGHT = 0.02, 0.002
 _ETA = (2.2, 4.8)
 _MATERIAL = (0.1, 1.0)  # radiation lengths up to the end of the SciFi; LHCb's are 0.4 to 0.6
-_ACCEPTANCE = 0.25  # slope in x that strips and fibres see
-_CLOSEST, _FARTHEST = 3.0, 60.0  # mm; of VELO sensors' centres from the beam
+_ACCEPTANCE = 0.25  # slope in x up to which strips and fibres should reach
+_CLOSEST, _FARTHEST = 3.0, 60.0  # mm; limits of the distance of a VELO sensor's centre from the beam
 _STAGGER = 20.0  # mm
 _TILT = 0.02  # largest difference from the lean of the layer
 

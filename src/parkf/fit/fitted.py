@@ -22,9 +22,9 @@ NUMBERS = (
 )
 INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
 # Additional rows of a robust fit. χ² and ndof here are those of the plain fit. Cuts on ghosts need them,
-# because the treatment makes ghosts fit well, too. Other ndof than the UT's do not change. `treated` has bits
-# of `TREATED`. `scattered` is the layer at the end of the step whose noise was enlarged, 26 + UT layer or 30
-# + SciFi layer (30 is the magnet); it is -1 if no noise was enlarged.
+# because the treatment makes ghosts fit well, too. Only the UT's ndof changes. `treated` has bits of
+# `TREATED`. `scattered` is the layer at the end of the step whose noise was enlarged, 26 + UT layer or 30 +
+# SciFi layer (30 is the magnet); it is -1 if no noise was enlarged.
 NUMBERS_BEFORE = ("chi2_velo_before", "chi2_ut_before", "chi2_scifi_before")
 INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
 
@@ -54,7 +54,7 @@ def status_names(status: int) -> list[str]:
     return [name for name, bit in STATUS_BITS.items() if status & bit]
 
 
-# Prefix of the keys, in a fitted file's metadata, of the fingerprints of the parameter set.
+# Prefix of the metadata keys in a fitted file under which the parameter set's fingerprints are.
 _SET = "parkf.set."
 
 
@@ -86,8 +86,8 @@ class Fitted:
     """Tracks at their closest approach to the beam line; every attribute is (n,).
 
     z, x, y are in mm, tx, ty in rad, and qop at production in 1/MeV, in the precision of the fit. The
-    elements of the covariance are xx, xtx, txtx, yy, yty, tyty, qopqop. χ² and ndof of the VELO, UT and SciFi
-    hits are at the q/p from all hits together. The status is 0 for a good fit, else a sum of the bits in
+    elements of the covariance are xx, xtx, txtx, yy, yty, tyty, qopqop. χ² of the VELO, UT and SciFi hits is
+    evaluated at the q/p from all hits together. The status is 0 for a good fit, else a sum of the bits in
     :data:`STATUS`. The start from two hits reduces the VELO's ndof by four. q/p reduces SciFi's ndof by one,
     or the UT's if there is no SciFi hit. The full fit counts in the order of its filter, so q/p reduces the
     UT's ndof if there are UT hits. A robust fit has ``before``, the rows `NUMBERS_BEFORE` and

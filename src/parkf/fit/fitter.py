@@ -60,9 +60,9 @@ def fit(
     """Fit a batch of candidates.
 
     Candidates are rows of the table ``candidates``, or a batch in the kernel's layout, which is fitted in the
-    precision of its arrays. The result has one track for each candidate. Its arrays are of NumPy, or of CuPy
-    if the candidates' arrays are. A wrong option or column, a set with other formulas than the kernel's, or a
-    missing GPU raise a ParkfError.
+    precision of its arrays. The result has one track for each candidate. Its arrays are NumPy arrays, or CuPy
+    arrays if those of the candidates are. A wrong option or column, a set with other formulas than the
+    kernel's, or a missing GPU raise a ParkfError.
 
     The scheme ``smoother`` is a single forward filter. It smooths the state at the first VELO hit, and
     evaluates the bend at the q/p of the first SciFi hit. ``trigger`` is the arithmetic of LHCb's trigger, for

@@ -110,7 +110,7 @@ def without_outliers(
 def _cleaned(
     parameters: ParameterSet, tracks: Candidates, fitted: Fitted, limit: float, threads: int | None
 ) -> tuple[NDArray[np.intp], Candidates, NDArray[np.int64]]:
-    """Return the numbers of candidates with outliers, these candidates without them, and which they were."""
+    """Return the rows of candidates with outliers, these candidates cleaned, and which hits were removed."""
     # The first search is over the whole batch: to copy the suspects would take as long as to search them.
     numbers, slots = cpu.interval(parameters, tracks, threads=threads)
     suspect = fitted.chi2 > limit + 0.5 * fitted.ndof

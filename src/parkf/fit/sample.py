@@ -15,7 +15,7 @@ GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
 STATE = ("x", "y", "tx", "ty", "qop")
 DETECTORS = ("velo", "ut", "scifi")
 VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
-# Largest number of candidates; a larger sample is thinned. So many determine widths to 1.4 per mille.
+# Largest number of candidates; a larger sample is thinned. This number determines widths to 1.4 per mille.
 MOST = 250_000
 _BYTES_OF_A_CANDIDATE = 173
 _ELECTRON = 11
@@ -23,7 +23,7 @@ _ELECTRON = 11
 
 @dataclass(frozen=True)
 class Sample:
-    """Candidates with fit and truth, one row each. The track of a particle that decays has two momenta.
+    """Candidates with fit and truth, one row each.
 
     `rows` has the columns of the fitted table, and the number of the file, purity, polarity and numbers of
     hits (``velo_n``, ``ut_n``, ``scifi_n``). Other columns describe the particle: its id and momentum,
@@ -58,7 +58,7 @@ class Sample:
 
     @property
     def is_ghost(self) -> npt.NDArray[np.bool_]:
-        """Whether a candidate stems from no single particle, (n,)."""
+        """Whether no single particle made enough hits of a candidate, (n,)."""
         return np.asarray(self.rows["purity"]) < GHOST_PURITY
 
     @property

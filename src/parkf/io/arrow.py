@@ -29,9 +29,9 @@ def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def column(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
-    """Make a column of type `kind` of numbers or truth values (n,), or of lists (n, length).
+    """Make a column of type `kind` from numbers or truth values (n,), or from lists (n, length).
 
-    A pyarrow.ArrowInvalid reports an integer that does not fit.
+    An integer that does not fit the type raises a pyarrow.ArrowInvalid.
     """
     if pa.types.is_fixed_size_list(kind):
         return pa.FixedSizeListArray.from_arrays(column(values.ravel(), kind.value_type), type=kind)

@@ -1,8 +1,8 @@
-"""Parquet files with checksums: those of the format for pages, and one of parkf for the footer.
+"""Parquet files with checksums: the format has checksums of pages, and parkf adds one of the footer.
 
-The format has no checksum of its footer, which describes the pages. A sealed file has this checksum in twelve
-bytes between the last row group and the footer. Other programs ignore these bytes, and read the file as any
-Parquet file.
+The footer describes the pages, and the format has no checksum of it. A sealed file has one, in twelve bytes
+between the last row group and the footer. Other programs ignore these bytes, and read the file as any Parquet
+file.
 """
 
 import os
@@ -23,22 +23,22 @@ _MAGIC = b"PKFSEAL1"
 _SEAL = struct.Struct(f"<{len(_MAGIC)}sI")
 # Length of the footer, and the format's name.
 _END = struct.Struct("<I4s")
-# Bytes of a footer that are read at a time: it grows with the number of row groups.
+# A footer grows with the number of row groups, so it is read in pieces of this many bytes.
 _PIECE = 1 << 16
 
 
 class CheckedFile(pq.ParquetFile):
     """A Parquet file that is checked as it is read: damage raises a DamagedFileError.
 
-    It is decoded on the caller's thread: a job uses as many cores as it was assigned, and Arrow would use
-    all. Each further thread that decodes also keeps its own memory.
+    The caller's thread decodes it, because Arrow would use all cores, and not only those assigned to the job.
+    Each further thread would also keep memory of its own.
     """
 
     def __init__(self, path: Path) -> None:
         check_seal(path)
         self._path = path
         with self._damage_named():
-            # Without pre-buffering, because data read ahead would stay in memory until the file is closed.
+            # Do not pre-buffer, because data read ahead would stay in memory until the file is closed.
             super().__init__(path, pre_buffer=False, page_checksum_verification=True)
 
     def read(self, *args: Any, **kwargs: Any) -> pa.Table:
@@ -67,7 +67,7 @@ class CheckedFile(pq.ParquetFile):
     def _damage_named(self) -> Iterator[None]:
         try:
             yield
-        # A damaged length may also request more memory than the machine has.
+        # With a damaged length, Arrow may request more memory than the machine has.
         except (pa.ArrowException, OSError, MemoryError) as error:
             raise DamagedFileError(self._path, KIND, str(error).splitlines()[0]) from error
 

@@ -21,7 +21,7 @@ _ROWS_AT_ONCE = 1 << 15
 def read_by_event(
     table: Table, path: Path, *, events: int, columns: list[str] | None = None
 ) -> Iterator[Columns]:
-    """Yield the columns of the pieces of :func:`tables_by_event`, whose arguments and errors these are."""
+    """Yield the pieces of :func:`tables_by_event` as arrays by column; arguments and errors are the same."""
     for piece in tables_by_event(table, path, events=events, columns=columns):
         arrays = {name: numbers(piece.column(name)) for name in piece.column_names}
         # A piece is freed before the next one is read, here and below, so that memory never holds two.
@@ -33,10 +33,10 @@ def read_by_event(
 def tables_by_event(
     table: Table, path: Path, *, events: int, columns: list[str] | None = None
 ) -> Iterator[pa.Table]:
-    """Yield the rows of events 0 to `events` - 1, then of the next `events`, and so on; no empty pieces.
+    """Yield the rows of events 0 to `events` - 1, then of the next `events`, and so on; skip empty pieces.
 
-    The column ``event`` of the table ascends; `columns`, by default all, must contain it. A ParkfError
-    reports a file that is not the table, or not sorted by event.
+    The column ``event`` must ascend, and `columns` (by default all) must contain it. A ParkfError reports a
+    file that is not the table, or not sorted by event.
     """
     file = table.open(path)
     pending: list[pa.RecordBatch] = []
@@ -64,7 +64,7 @@ def tables_by_event(
 
 
 def particle_key(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """Return a number (n,) of each particle, which ascends with the columns `event` and `particle`, (n,)."""
+    """Return a number for each particle, (n,), in ascending order of the columns `event` and `particle`."""
     return columns["event"].astype(np.int64) << 32 | columns["particle"]
 
 

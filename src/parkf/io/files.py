@@ -22,12 +22,12 @@ from parkf.io.errors import DamagedFileError, ParkfError
 
 _SEAL, _KIND = "checksum", "sha256:"
 UNFINISHED = ".tmp"
-"""Ends the hidden names of files and folders that are being written, or were when their writer was killed."""
+"""Suffix of hidden names of files and folders whose writer is still at work, or was killed."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`, which it replaces when the block succeeds; make its folder."""
+    """Make the folder of `path`; yield a temporary path in it, which becomes `path` if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
     os.close(handle)
@@ -51,8 +51,8 @@ def replacing(path: Path) -> Iterator[Path]:
 def matching(pattern: str | Path, folder: Path | None = None) -> list[Path]:
     """Return the files that a pattern matches, sorted by name; a ParkfError if there is none.
 
-    The pattern is a path, or has ``*``, ``?``, ``[…]``, and ``**`` for folders at any depth. A relative one
-    starts in `folder`, by default the working folder.
+    The pattern is a path, or has ``*``, ``?``, ``[…]``, and ``**`` for folders at any depth. A relative
+    pattern starts in `folder`, by default the working folder.
     """
     whole = Path(folder or "", pattern)
     if whole.is_file():
@@ -80,12 +80,12 @@ def scratch_folders() -> dict[Path, int]:
 
 
 def _scratch_prefix() -> str:
-    # Several machines may share TMPDIR, and the number of a process is that on its own machine.
+    # Several machines may share TMPDIR, and a process has its number on its own machine only.
     return f"parkf-{socket.gethostname()}-"
 
 
 def out_of_space(error: OSError) -> bool:
-    """Whether a disk was full; errors of Arrow report it by their text only."""
+    """Whether an error reports a full disk; errors of Arrow do so only in their text."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT) or any(
         "No space left on device" in str(part) for part in error.args
     )
@@ -98,7 +98,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON as :func:`write_json` does, with its own ``checksum``, for :func:`read_json`."""
+    """Write JSON as :func:`write_json` does, and add a ``checksum`` that :func:`read_json` checks."""
     write_json(path, {**content, _SEAL: _checksum(content)})
 
 
@@ -121,7 +121,7 @@ def read_json(path: Path) -> Any:
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    # The layout of the file does not matter.
+    # The checksum does not depend on the layout of the file.
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return f"{_KIND}{hashlib.sha256(text.encode()).hexdigest()}"
 
@@ -142,7 +142,7 @@ def sha256(path: Path) -> str:
 def require_space(folder: Path, needed: int, what: str) -> None:
     """Raise a ParkfError if the disk of an existing folder has fewer than `needed` bytes free.
 
-    `what` needs them; it names the setting to change if there is one: "the rows of a.parquet (TMPDIR)".
+    `what` is what needs them, with the setting to change if there is one: "the rows of a.parquet (TMPDIR)".
     """
     free = shutil.disk_usage(folder).free
     if needed > free:

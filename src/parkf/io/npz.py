@@ -25,9 +25,9 @@ def load_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Read arrays of an archive: all `names`, and those of `optional` that it has; by default, all arrays.
 
-    With `others`, it may have more arrays, which are not read. A ParkfError reports a file that is missing,
-    lacks an array, or has one too many. A DamagedFileError reports a file that is no such archive, or whose
-    bytes are not those that were written.
+    With `others`, the archive may have more arrays, which are not read. A ParkfError reports a missing file,
+    a missing array, or an array too many. A DamagedFileError reports a file that is not an archive of arrays,
+    or whose bytes have changed.
     """
     with existing(path).open("rb") as file:
         if file.read(2) != b"PK":

@@ -11,12 +11,12 @@ Precision = Literal["float32", "float64"]
 Backend = Literal["cpu", "gpu"]
 # auto chooses a GPU where there is one.
 BackendChoice = Literal["cpu", "gpu", "auto"]
-# Segments of the pattern recognition: found from hits alone, or the hits of particles, by truth.
+# Track segments for the pattern recognition: found from hits alone, or the true hits of each particle.
 Segments = Literal["found", "truth"]
 Signal = Literal["jpsi", "d0"]
-# Order of UT's backward rows in the trigger's file: that of the trigger's code of 2026, which fits downstream
-# tracks with them, or that of older files and code.
+# Order of UT's backward rows in the trigger's file: for the trigger's code of 2026, which fits downstream
+# tracks with these rows, or for older files and code.
 UtRows = Literal["2026", "older"]
-# Sets of forms, which are formulas and layout of the parameters. The trigger runs those of production today.
+# A set of forms is the formulas and the layout of the parameters. Today the trigger runs production's.
 FormsName = Literal["improved", "production"]
 FORMS_NAMES: tuple[FormsName, ...] = get_args(FormsName)

@@ -11,7 +11,7 @@ UT_FIRST_SECTOR = (0, 248, 496, 772)
 UT_SECTORS = 1048
 MATS_PER_LAYER = 128
 SCIFI_MATS = MATS_PER_LAYER * SCIFI_LAYERS
-"""Numbers that mats can have; only two in three of them are used."""
+"""Length of the range of the mats' numbers; only two in three of these numbers are used."""
 
 RICH_PLANES = (990, 2165, 9450, 11900)
 """z in mm where the fit can compute states for the RICH detectors: two before the magnet, two behind it."""

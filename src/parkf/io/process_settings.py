@@ -9,15 +9,15 @@ _KERNELS = "OPENBLAS_CORETYPE"
 
 
 def prepare_process() -> None:
-    """Set one thread; and, unless the environment names others, kernels of linear algebra and the allocator.
+    """Set one thread, and kernels of linear algebra and an allocator unless the environment names others.
 
     The last bits of a sum depend on its order, which OpenBLAS chooses by processor and number of threads.
     One thread and the kernels for Haswell, which run on all x86-64 processors with AVX2, produce the same
     bits everywhere.
 
     A job reads a table piece by piece. jemalloc reuses the memory of the last piece for the next; Arrow's
-    default keeps 30 to 45 MB more, and the C library's grows as a job goes on. All builds of Arrow for Linux
-    include jemalloc.
+    default allocator keeps 30 to 45 MB more, and the C library's grows as a job goes on. All builds of Arrow
+    for Linux include jemalloc.
     """
     os.environ.update({f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")})
     if "v3" in _transport.builds():

@@ -1,8 +1,8 @@
 """Paths of the project: the rules of the workflow and the files that they read, in a checkout or a wheel.
 
 A checkout is its own project. A wheel has a copy of the project below the package, in folders of the same
-names, so that a run needs no checkout. The copy includes the kernel's source only for fingerprints, which are
-those of the checkout.
+names, so that a run needs no checkout. The copy includes the kernel's source only so that its fingerprints
+are the same as in the checkout.
 """
 
 from pathlib import Path

@@ -3,7 +3,7 @@
 Units: mm, rad, MeV, 1/MeV, elementary charges. A file has the name and version of its table in its metadata;
 a reader refuses others. Columns of several hits are fixed-size lists padded with NaN.
 
-The number of rows in a row group is the table's, in whatever pieces rows are written. The bytes of a file
+Each table has a fixed number of rows in a row group, in whatever pieces rows are written. The bytes of a file
 therefore depend on its rows alone, and readers and writers hold one row group in memory.
 """
 
@@ -183,8 +183,8 @@ HITS = Table(
     rows_in_group=_LONG_GROUP,
 )
 
-# A candidate has at most one hit in a layer of UT and SciFi. Of two, the embedded pattern recognition chooses
-# the one that is nearer to the prediction by the other hits. In a VELO module, it may have two of the same z.
+# A candidate has at most one hit in each UT and SciFi layer: of two, the embedded pattern recognition chooses
+# the one nearer to the prediction by the other hits. A VELO module may have two hits of the same z.
 MEASURED = Table(
     "candidates",
     1,
@@ -200,10 +200,10 @@ MEASURED = Table(
     rows_in_group=1 << 13,
 )
 
-# These have the truth, too. Data do not have it, therefore a fit reads MEASURED.
+# The same with the truth. Real data have no truth, and therefore a fit reads MEASURED.
 CANDIDATES = MEASURED.with_columns((("particle", pa.int32()), ("purity", pa.float32())))
 
-# Parameters are closed on these (parkf.training.closure): candidates by truth, and the full fit of the hits.
+# Tracks for the closure of parameters (parkf.training.closure): candidates by truth, and their full fit.
 CLOSURE_TRACKS = Table(
     "closure-tracks",
     1,
@@ -248,7 +248,7 @@ FITTED = Table(
 
 # Options of the fit add the columns below to `fitted`. A bit for each hit that was removed as an outlier:
 REMOVED_HITS: Columns = (("removed", pa.int64()),)
-# χ² of the plain fit, and what a robust fit did; it does not change the ndof of the VELO and the SciFi:
+# χ² of the plain fit, and what a robust fit did. A robust fit keeps the ndof of the VELO and the SciFi:
 ROBUST: Columns = (
     *_each(pa.float32(), *(f"chi2_{name}_before" for name in _DETECTORS)),
     *_each(pa.int32(), "ndof_ut_before", "treated", "scattered"),

@@ -30,7 +30,7 @@ def progress_bar(what: str, unit: str, total: int | None = None) -> "tqdm[Any]":
     # Imported here, because most commands do not need it.
     from tqdm import tqdm
 
-    # None shows progress only on a terminal.
+    # With None, tqdm shows progress only on a terminal.
     return tqdm(desc=what, unit=f" {unit}", total=total, disable=True if is_quiet() else None)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 VARIABLE = "PARKF_USAGE"
 TAKEN = "taken from"
-"""Begins a line of a job's log that reports a copied file of another run."""
+"""Beginning of the line in a job's log that reports a file copied from another run."""
 _LINE = re.compile(r"^parkf usage: (\{.*\})$", re.MULTILINE)
 _OWN_PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 # Bytes in the unit of ru_maxrss.
@@ -29,8 +29,8 @@ class Usage:
 
     wall_s: float
     cpu_s: float  # processor time of all threads and children, including system calls, s
-    # Upper limit of the memory used at once, MiB: the peak of the process, and the largest peak of a child
-    # times the number of children at a time. Shared pages count for each, as batch systems count them.
+    # Upper limit of the memory used at once, MiB: the peak of the process, plus the largest peak of a child
+    # times the largest number of children at a time. Each process counts shared pages, as batch systems do.
     peak_mb: float
     began: float | None = None  # seconds since 1970
     ended: float | None = None
@@ -68,7 +68,7 @@ class Meter:
 
 
 def read_usage(log: str) -> Usage | None:
-    """Add up the lines in a job's log, whose commands run one after the other; None where there is none."""
+    """Combine the usage lines in a job's log, whose commands ran one after the other; None without a line."""
     found = [Usage(**json.loads(line)) for line in _LINE.findall(log)]
     if not found:
         return None
@@ -82,12 +82,12 @@ def read_usage(log: str) -> Usage | None:
 
 
 def was_taken(log: str) -> bool:
-    """Whether the log of a job reports that it copied a file of another run; its usage is then no measure."""
+    """Whether a job's log reports a file copied from another run, so that its usage measures no work."""
     return any(line.startswith(f"{TAKEN} ") for line in log.splitlines())
 
 
 def _own_peak(own: resource.struct_rusage) -> int:
-    """Peak memory of this program in bytes; on Linux, without that of the program that started it."""
+    """Peak memory of this program in bytes; on Linux, without the peak of the program that started it."""
     status = Path("/proc/self/status")
     held = _OWN_PEAK.search(status.read_text()) if status.is_file() else None
     return int(held[1]) * 1024 if held else own.ru_maxrss * _UNIT

@@ -36,11 +36,11 @@ def forked_map(
 
     `function` may read everything in the parent's memory; its result must pickle. Items are read one at a
     time, as children become free. At most `workers` children run at a time, by default one for each core. A
-    ParkfError is that of `function`, or reports that a child died or failed, with the child's traceback.
+    ParkfError is the one that `function` raised, or reports a child that died, or failed with a traceback.
     """
     workers = workers or default_workers()
     remaining = iter(items)
-    # In the order of the items. Results wait here behind a slow child; a limit of their number saves memory.
+    # Children in the order of the items. Results wait here behind a slow child; a limit saves memory.
     children: deque[_Child] = deque()
     try:
         while True:
@@ -85,7 +85,7 @@ class _Child:
         self._process = context.Process(target=_run, args=(function, item, sender), daemon=True)
         # Whether the child succeeded, and its result or the error to raise; None while it runs.
         self.answer: tuple[bool, Any] | None = None
-        # The child would print text that is still in the buffers a second time.
+        # Flush the buffers, because the child would print their text a second time.
         sys.stdout.flush()
         sys.stderr.flush()
         self._process.start()

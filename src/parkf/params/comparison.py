@@ -20,7 +20,7 @@ class Difference:
     name: str
     first: float | None  # None where the set does not have the number
     second: float | None
-    pull: float | None  # difference over the error of both fits together; None where no fit has an error
+    pull: float | None  # difference over the combined error of both fits; None if no fit has an error
 
 
 @dataclass(frozen=True)

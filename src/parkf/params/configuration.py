@@ -42,7 +42,7 @@ def nested(entries: Mapping[str, str]) -> dict[str, Any]:
 
 
 def noise_scale(entries: Mapping[str, str] | None) -> dict[str, float]:
-    """Return the factors of the noise over that of single steps, by kind of step; missing kinds have 1."""
+    """Return the factors on the noise of single steps, by kind of step; a missing kind has factor 1."""
     return {
         key.removeprefix(_NOISE_SCALE): float(json.loads(text))
         for key, text in (entries or {}).items()

@@ -1,4 +1,4 @@
-"""Block, set, index, name and unit of the numbers of a parameter set, also as the manifest describes them.
+"""Block, set, index, name and unit of each number in a parameter set, and its entry in the manifest.
 
 Order and shapes are those of :mod:`parkf.model.layout`, which the generator of the kernel writes.
 """
@@ -51,7 +51,7 @@ def shortest(value: np.float32) -> float:
 
 
 def describe_block(block: Block, values: NDArray[np.float32], errors: Errors) -> BlockDescription:
-    """Describe every number of a block, (sets, columns) float32 or the same in a row."""
+    """Describe every number of a block; `values` are (sets, columns) float32 or flattened."""
     rows, sets = values.reshape(block.shape), []
     for i, label in enumerate(block.sets):
         numbers = []

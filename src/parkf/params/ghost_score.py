@@ -1,9 +1,9 @@
 """The ghost score of a parameter set: numbers of two small networks, in a file of their own.
 
-Each network has a row of weights and an offset for each hidden unit, max(0, w·f + b), then the weights of
-these and an offset. Its output is the log odds that a track is genuine. The inputs of the first network
-describe how well a track fits; the second also has momentum and direction. The kernel evaluates both, and
-computes their inputs (``src/kernel/fit/score.hpp``).
+A network is a row of weights and an offset for each hidden unit, max(0, w·f + b), then the weights of the
+hidden units and a last offset. Its output is the log odds that a track is genuine. The inputs of the first
+network describe how well a track fits; the second also has momentum and direction. The kernel evaluates both,
+and computes their inputs (``src/kernel/fit/score.hpp``).
 """
 
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class Score:
 
 
 def count(inputs: int) -> int:
-    """Count the numbers of a network with so many inputs."""
+    """Count the numbers of a network with this number of inputs."""
     return int(HIDDEN * (inputs + 1) + HIDDEN + 1)
 
 
@@ -77,7 +77,7 @@ def load_score(path: Path) -> Score:
 
 
 def read_score(folder: Path, described: GhostScore | None) -> Score | None:
-    """Read a set's score; None where it has none, or one of another version than this kernel evaluates.
+    """Read a set's score; None if it has none, or if this kernel evaluates another version.
 
     A file that is not as described, or has a number that is not finite, raises a ParkfError.
     """

@@ -48,9 +48,9 @@ def imported(
 ) -> ParameterSet:
     """Make a set of these numbers.
 
-    `blocks` are all of the constant blob, (sets, columns) float32 by name, and `table` is the magnet table,
-    (60, 50, 80) float32. `inputs` are fingerprints of the files that were read, and `source` is the origin of
-    the numbers, for the manifest.
+    `blocks` has all blocks of the constant blob, (sets, columns) float32 by name, and `table` is the magnet
+    table, (60, 50, 80) float32. `inputs` are fingerprints of the files that were read, and `source` is the
+    origin of the numbers, for the manifest.
     """
     manifest = new_manifest(layout, source=source, detector="unknown", constants=constants, inputs=inputs)
     constant = np.concatenate([blocks[block.name].ravel() for block in layout.blocks])

@@ -15,16 +15,16 @@ from parkf.params.schema import first_problem, read_document
 
 # Version of the manifest file; the meaning of the blobs has a version of its own, `layout_version`.
 #
-# 1: before the registry. No set of it was published, and it is not read any more.
-# 2: describes every number; state, validity, gates, detector.
-# 3: has all that repeats the training, and the exact figure of each gate; readers of 2 ignore this.
+# 1: from before the registry. No set of this format was published, and it is not read any more.
+# 2: describes every number, and has state, validity, gates and detector.
+# 3: has what is needed to repeat the training, and the exact figure of each gate; readers of 2 ignore this.
 # 4: may have a ghost score, a third file of numbers; readers of 2 ignore it.
 # 5: has a checksum of its own; readers of 2 ignore it.
 # 6: may have the trigger's constants for the RICH planes, a file of numbers; readers of 2 ignore it.
 FORMAT_VERSION = 6
 # The oldest format whose readers understand today's manifests.
 MINIMUM_READER = 2
-# The oldest format that is read; what it lacks is None.
+# The oldest format that is read; fields that it lacks are None.
 OLDEST_FORMAT = 2
 # The oldest format in which the checksum is required.
 CHECKED_FORMAT = 5
@@ -218,7 +218,7 @@ def read_manifest(path: Path) -> Manifest:
     """Read and check a manifest.
 
     A file that is missing, too large, no JSON, of a format that this reader does not understand, or unlike
-    the schema raises a ParkfError; one that does not have its checksum a DamagedFileError.
+    the schema raises a ParkfError; a wrong checksum raises a DamagedFileError.
     """
     content = read_document(path)
     fields = content if isinstance(content, dict) else {}

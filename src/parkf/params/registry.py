@@ -49,7 +49,7 @@ class Withdrawal(Strict):
 
 
 class Registry:
-    """Published sets in a folder, which the first publication makes."""
+    """Published sets in a folder. The first publication makes the folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -62,7 +62,7 @@ class Registry:
         return sorted(p.name for p in self.folder.iterdir() if _NAME.fullmatch(p.name) and p.is_dir())
 
     def path(self, version: str) -> Path:
-        """Return the folder of a published set; if the name is none, or of no set, raise a ParkfError."""
+        """Return the folder of a published set; an invalid or unknown name raises a ParkfError."""
         if not _NAME.fullmatch(version):
             raise ParkfError(
                 f"{self.folder}: version {version!r:.60}, expected a name such as 2026-run3-r001"
@@ -105,7 +105,7 @@ class Registry:
     def series(
         self, *, detector: str | None = None, forms: FormsName | None = None
     ) -> dict[tuple[str, FormsName], Series]:
-        """Sort the sets, or only those of a detector or of forms, into series by both.
+        """Sort the sets, or only those of `detector` and `forms`, into series by detector and forms.
 
         A manifest that cannot be read or has no valid interval, and a series with limits of two kinds, raise
         a ParkfError.
@@ -130,13 +130,13 @@ class Registry:
     def best_sets(
         self, moment: Moment, *, detector: str | None = None, forms: FormsName | None = None
     ) -> list[dict[str, Any]]:
-        """Find the set to use for a run or a time, one of each detector and forms.
+        """Find the set to use for a run or a time, for each detector and set of forms.
 
-        Each is ``{detector, forms, set, validity, superseded, path}``: its version, all data that it is for,
-        other sets for the same data, which it superseded, and its folder; None and empty where there is none.
+        Each is ``{detector, forms, set, validity, superseded, path}``: `set` is a version, `validity` all its
+        data, and `superseded` the sets that it replaces here; if there is no set, they are None or empty.
 
-        Errors are those of :meth:`series`. Several sets for the data of which none superseded the others, a
-        series that is limited in the other unit, and a broken set raise a ParkfError, too.
+        Besides the errors of :meth:`series`, a ParkfError reports several sets of which none superseded the
+        others, a series that is limited in the other unit, and a broken set.
         """
         best = []
         for kind, series in self.series(detector=detector, forms=forms).items():
@@ -167,9 +167,9 @@ class Registry:
         `gates` are the results of all gates, which must be met. `validity`, the data that the set is for, is
         that of its manifest by default.
 
-        A set that is not whole, misses a gate or is published already, a layout that was published with other
-        formulas, a validity that is wrong or has limits of another kind than the other sets of the detector,
-        and another publisher at work raise a ParkfError.
+        A ParkfError reports a set that is not whole, misses a gate or is published already; a layout that was
+        published with other formulas; a validity that is wrong, or whose limits are of another kind than
+        those of the detector's other sets; and another publisher at work.
         """
         loaded = load(parameters)
         missed = [f"{g.what}: {g.measured} (bar {g.bar})" for g in gates if not g.met]
@@ -184,7 +184,7 @@ class Registry:
             return manifest.version
 
     def withdraw(self, version: str, reason: str) -> None:
-        """Mark a set as withdrawn; its files stay. No reason, or a second time, raises a ParkfError."""
+        """Mark a set as withdrawn; its files stay. An empty reason, or a repetition, raises a ParkfError."""
         target = self.path(version) / WITHDRAWN_FILE
         if not reason.strip():
             raise ParkfError(f"{target}: no reason; say what is wrong with the set")
@@ -209,7 +209,7 @@ class Registry:
         return Withdrawal.model_validate(content)
 
     def _published(self, parameters: Path, manifest: Manifest, year: int) -> Manifest:
-        """Return the manifest with a name that follows those before; needs the lock."""
+        """Return the manifest with the next free name; the caller must hold the lock."""
         revision, supersedes, intervals = 0, None, {}
         for version in self.versions():
             other = read_manifest(self.path(version) / MANIFEST_FILE)
@@ -237,7 +237,7 @@ class Registry:
         return manifest.model_copy(update=update | {"environment": environment()})
 
     def _freeze(self, manifest: Manifest) -> None:
-        """Keep the formulas of a layout with its first publication."""
+        """Store the formulas of a layout when its first set is published."""
         path = self.layouts / f"{manifest.layout_version}.json"
         if path.exists():
             if layout_in(read_json(path)).formulas != manifest.formulas:
@@ -275,7 +275,7 @@ class Registry:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the lock of publishers, and remove what killed ones left."""
+        """Hold the publishers' lock, and remove what killed publishers left behind."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("w") as lock:
             try:
@@ -313,7 +313,7 @@ def _now() -> str:
 
 
 def _sync(path: Path) -> None:
-    """Wait until the disk has a file, or the names of the files in a folder."""
+    """Wait until a file, or the list of files in a folder, is on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -21,7 +21,7 @@ RICH_FILE = "rich.f32"
 
 def rich_blocks() -> "dict[str, Block]":
     """Return the blocks of the RICH constants, by name."""
-    # These formulas are needed by nothing else that reads or writes a set, and take time to import.
+    # Imported here, because the formulas take time to import and only these constants need them.
     from parkf.model.steps import rich
 
     return rich.rich_blocks()
@@ -36,7 +36,7 @@ class RichConstants:
 
     @classmethod
     def of(cls, blocks: Mapping[str, NDArray[np.floating]], errors: Errors) -> Self:
-        """Make them of blocks (planes, numbers) and of errors by block, plane and index."""
+        """Make the constants from blocks (planes, numbers), and from errors by block, plane and index."""
         layout, numbers = [], []
         for name, block in rich_blocks().items():
             values = np.asarray(blocks[name], dtype="<f4")

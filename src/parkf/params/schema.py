@@ -1,7 +1,7 @@
 """Checks a document against the manifest's JSON Schema, and returns the first problem.
 
-The C++ reader (``consumer/schema.hpp``) uses the same schema and has the same messages. The messages of
-:mod:`pydantic` and :mod:`jsonschema` are others, so that neither can check here.
+The C++ reader (``consumer/schema.hpp``) uses the same schema and has the same messages. :mod:`pydantic` and
+:mod:`jsonschema` have other messages, so neither can be used here.
 """
 
 import json
@@ -16,7 +16,7 @@ from parkf.io.documents import json_text
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.files import existing
 
-# Bytes of a manifest.
+# Largest size of a manifest, bytes.
 LARGEST = 4 << 20
 
 _NAMES = {
@@ -51,8 +51,8 @@ def first_problem(
     """Return the first problem of a document, with its position, or None.
 
     The schema may have objects with ``additionalProperties`` false, lists, numbers with bounds, text with a
-    pattern, choices, references to ``$defs``, and any of these or null. Unknown fields may pass in documents
-    of a newer format that older readers may read.
+    pattern, choices, references to ``$defs``, and any of these that may also be null. Unknown fields may pass
+    in documents of a newer format that older readers may read.
     """
     problems = _problems(schema.get("$defs", {}), unknown_fields_pass, schema, document, "")
     return next(problems, None)

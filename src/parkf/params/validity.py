@@ -1,6 +1,6 @@
 """Which data a set is for: intervals of run numbers or of times, and which of several sets to use.
 
-Limits are whole numbers, runs or seconds, and belong to the interval: the next one after 17 begins with 18.
+Limits are whole runs or seconds and belong to the interval: if one ends with 17, the next begins with 18.
 """
 
 import re
@@ -45,7 +45,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Interval:
-    """Data from `first` to `last`, both included; None is without limit. All data has no unit.
+    """Data from `first` to `last`, both included. None means no limit; an interval of all data has no unit.
 
     An interval that ends before it begins raises a ParkfError.
     """
@@ -86,7 +86,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Data that the same sets are for."""
+    """A stretch of data for which the same sets are valid."""
 
     interval: Interval
     versions: tuple[str, ...]  # all sets for this data, in the order of their names
@@ -97,9 +97,9 @@ class Stretch:
 class Series:
     """Sets of one detector and one set of forms, of which one should be used for any data.
 
-    `intervals` are those of the sets that are not withdrawn, by version; `supersedes` is the set that each
-    one replaced when it was published, also of withdrawn sets. Limits of some sets in runs and of others in
-    times cannot be compared, and raise a ParkfError.
+    `intervals` has the interval of each set that is not withdrawn, by version. `supersedes` has the set that
+    each set, withdrawn or not, replaced when it was published. A ParkfError reports sets with limits in runs
+    beside sets with limits in times, which cannot be compared.
     """
 
     def __init__(self, intervals: Mapping[str, Interval], supersedes: Mapping[str, str | None]) -> None:
@@ -133,7 +133,7 @@ class Series:
         return [self._stretch(piece) for piece in pieces]
 
     def gaps(self) -> list[Interval]:
-        """Return the data between sets that no set is for; data before or behind all sets is no gap."""
+        """Return the data between sets for which no set is valid; data before or after all sets is no gap."""
         stretches = self.stretches()
         covered = [i for i, stretch in enumerate(stretches) if stretch.versions] or [0]
         inner = stretches[covered[0] : covered[-1]]
@@ -144,7 +144,7 @@ class Series:
         return [stretch for stretch in self.stretches() if len(stretch.versions) > 1]
 
     def _stretch(self, piece: Interval) -> Stretch:
-        # A piece is cut where an interval begins or ends, so that its begin decides whether it is inside.
+        # No interval begins or ends inside a piece, so the first value of the piece decides for all of it.
         first = piece.first
         versions = tuple(
             version
@@ -165,7 +165,7 @@ class Series:
 
 
 def validity_of(limits: Mapping[str, int | str]) -> Validity:
-    """Check limits of a user, and write them as a manifest does.
+    """Check a user's limits, and convert them to those of a manifest.
 
     They are ``first_run`` and ``last_run``, or ``first_time`` and ``last_time`` in ISO 8601 with their zone;
     a missing one is without limit. A wrong time, or limits that make no interval, raise a ParkfError.
@@ -183,7 +183,7 @@ def validity_of(limits: Mapping[str, int | str]) -> Validity:
 
 
 def joined(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Join neighbours with the same sets to use, whatever these superseded."""
+    """Join neighbouring stretches for which the same sets are to be used, whatever these superseded."""
     result: list[Stretch] = []
     for stretch in stretches:
         if result and result[-1].holding == stretch.holding:

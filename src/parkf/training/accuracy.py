@@ -27,7 +27,7 @@ def measure_accuracy(
 ) -> dict[str, Any]:
     """Collect the accuracy of all steps, of steps in a row, and of the magnet table.
 
-    All noise is as it was fitted to single steps. The noise in a parameter set is wider, by
+    All noise is the noise that was fitted to single steps. The noise in a parameter set is wider, by
     ``training.noise_scale`` (:mod:`parkf.training.fit_noise`).
 
     Folder `fits` has ``<step>.json`` of every step, and `datasets` the ``<step>.parquet`` that they were

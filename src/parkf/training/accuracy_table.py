@@ -12,7 +12,7 @@ Accuracy = Mapping[str, Any]
 
 
 def accuracy_table(accuracy: Accuracy, beside: Accuracy | None = None) -> str:
-    """Lay out δ_par/σ_MS and core widths of standardised truth differences, the magnet table, and 1 TeV.
+    """Lay out δ_par/σ_MS, the core widths of (form − truth)/σ, the magnet table, and figures at 1 TeV.
 
     Both arguments are contents of ``accuracy.json``; steps of the second, by name and component, follow
     those of the first.
@@ -66,7 +66,7 @@ def _width(row: Mapping[str, Any]) -> str | None:
 
 def _widths(one: Accuracy) -> Iterator[str]:
     """Count the widths that differ from one, and those that do so significantly."""
-    # The last number is how far from one core widths may be.
+    # The last number is the largest allowed distance of a core width from one.
     for what, steps, band in (("widths of steps", one["steps"], 0.03), ("chain", {"": one["chain"]}, 0.05)):
         rows = [row for step in steps.values() for bins in step.values() for row in bins]
         rows = [row for row in rows if row["truth_width"] is not None]
@@ -79,7 +79,7 @@ def _widths(one: Accuracy) -> Iterator[str]:
 def _sums(measured: list[Accuracy]) -> Iterator[list[object]]:
     for name, components in measured[0]["sums"].items():
         for component in components:
-            # Older files have none.
+            # Older files have no sums.
             for one in (one for one in measured if "sums" in one):
                 widths = [f"{row['width']:.3f}" for row in one["sums"][name][component]]
                 yield [name, component, one["forms"], *widths]

@@ -17,7 +17,7 @@ from parkf.training.result import BinAccuracy
 from parkf.training.rows import COMPONENTS, F64, GROUPS, Rows, group_of_particle, read_batches
 from parkf.training.spread import Spreads
 
-# Number of tracks that determines widths to a per cent in every bin.
+# Number of tracks; so many determine the widths to a per cent in every bin.
 LARGEST = 200_000
 # Change of a slope for numerical derivatives of the table. It is far below the change by scattering.
 SLOPE_STEP = 1e-5

@@ -28,7 +28,7 @@ PLANE_TOLERANCE = 0.01
 def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64) -> Rows:
     """Carry the origins of UTTF's rows to z_out.
 
-    Only the energy loss is used of the parameters `p` (m,) of UTTF. Returned rows have x0, y0, tx0, ty0 at
+    Of the parameters `p` (m,) of UTTF, only the energy loss is used. Returned rows have x0, y0, tx0, ty0 at
     z_out and x_in, y_in, tx_in, ty_in at z_in. The Runge–Kutta target is moved to the momentum that the form
     assumes, because fluctuations of the energy loss are scattering and not misfit. They stay in the truth. A
     few per mille of the rows lie beyond the grid's edge and are left out: the table ends there, and its

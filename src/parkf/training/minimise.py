@@ -40,7 +40,7 @@ class Floating:
 
 
 class Fits:
-    """The fits of one parameter set: their rows, and the shift of the parameters by each group of particles.
+    """The fits of one parameter set: their rows, and how each group of particles shifts the parameters.
 
     The squares of these shifts sum up to the sandwich covariance, which is valid for any distribution of the
     residuals. A later fit inherits the errors of earlier ones, because fits of positions use the fitted
@@ -79,9 +79,9 @@ class Fits:
         even for correlated parameters. A parameter with limits needs a column with no other parameter.
 
         `near` has all parameters of a neighbour's set, where the minimum is expected nearby. Newton's method
-        then begins there. If it does not end in a minimum, Minuit searches as it does by default. The
-        function that is minimised and the allowed distance to its minimum do not depend on `near`. A
-        ParkfError names the reason when the minimum is not valid.
+        then begins there. If it does not end in a minimum, Minuit searches as it does by default. Neither the
+        minimised function nor the allowed distance to its minimum depends on `near`. A ParkfError names the
+        reason when the minimum is not valid.
         """
         problem = _Problem(likelihood, start, floating, directions)
         indices = [f.index for f in floating]
@@ -139,7 +139,7 @@ class Fits:
         return end, problem.curvature(self.sample, end.w) / self.share
 
     def _inherit(self, problem: "_Problem", w: F64, scores: F64) -> F64:
-        """Return the scores (groups, f) with the change of the gradient by shifts of earlier parameters."""
+        """Return the scores (groups, f), plus the change of the gradient when earlier parameters shift."""
         scores, gradient = scores.copy(), problem.gradient(self.sample, w)
         for index, moved in self._moved.items():
             step = float(np.sqrt(moved @ moved))

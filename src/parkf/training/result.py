@@ -1,4 +1,4 @@
-"""The outcome of a step's fits, kept in JSON. It has everything that a report or a parameter set needs.
+"""The result of a step's fits, stored as JSON. It has everything that a report or a parameter set needs.
 
 A step may be trained in parts, each with some of its parameter sets. Joined, the parts equal the result of a
 single training.

@@ -1,7 +1,7 @@
-"""Distance of the forms from Runge–Kutta at 1 TeV, in float64 and as float32 computes it.
+"""Distance of the forms from Runge–Kutta at 1 TeV, computed in float64 and in float32.
 
-At that momentum δ_par is a hundredth of its value at 10 GeV. The rounding of float32 is then visible in
-comparison.
+At that momentum δ_par is a hundredth of its value at 10 GeV, so that the rounding of float32 is visible
+beside it.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, read_batches, resid
 MOMENTUM = 1e6  # MeV
 # MeV; softer tracks are bent to positions that no stiff track reaches.
 LEAST = 20e3
-# Number of rows of a set, the stiffest ones.
+# Number of rows of a set that are used: the stiffest ones.
 LARGEST = 2000
 
 
@@ -26,7 +26,7 @@ def measure_stiff(trained: Trained, field: FieldMap) -> dict[str, dict[str, dict
     """Measure |δ_par| of every step at 1 TeV, with the origins of the stiffest tracks of its dataset.
 
     The field is that of the datasets. Return, by ``<step>.<component>``, ``q99`` and ``largest`` of
-    |δ_par|, and ``float32_q99`` and ``float32_largest`` of what float32 computes, in mm or rad. The magnet
+    |δ_par|, and ``float32_q99`` and ``float32_largest`` of the same in float32, in mm or rad. The magnet
     table is evaluated in float64: only the fitter evaluates it in float32.
     """
     figures: dict[str, dict[str, dict[str, float]]] = {}

@@ -1,6 +1,6 @@
-"""How wide the core of a sum of like steps is, in units of the quadratic sum of their σ.
+"""Width of the core of a sum of similar steps, in units of the quadratic sum of their σ.
 
-The distribution of (form − truth)/σ of single steps is folded with itself n times. The result describes n
+The distribution of (form − truth)/σ of single steps is convolved with itself n times. The result describes n
 steps in a row that scatter alike and independently of each other, as real steps do. ``training.noise_scale``
 of a configuration comes from here (:mod:`parkf.training.fit_noise`).
 """

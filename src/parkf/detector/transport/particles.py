@@ -18,7 +18,7 @@ STEP_TOLERANCE = 1e-3  # mm; well below every resolution
 LEAST_MOMENTUM = 100.0  # MeV; slower particles reach no further plane
 STEEPEST = 1.0  # slope; steeper particles are far outside every acceptance
 FEWEST_VELO_MODULES = 3  # fewest modules that a long track crosses
-_BEHIND_VELO = 10.0  # mm; a margin for leaning modules, possible since the next plane is far behind
+_BEHIND_VELO = 10.0  # mm; margin for modules that lean; the next plane is far behind
 
 
 def track_through(
@@ -40,15 +40,15 @@ def track_through(
     The polarity is +1 for MagUp, -1 for MagDown, and the seed is below 2**64. Particles have columns (n,):
     event, particle and `PROPERTIES`, as in ``parkf.io.tables.PARTICLES``. There is no state behind `z_end`,
     in mm, where a particle decays or interacts (infinite if it does neither). With `long_only`, only
-    particles that may become long tracks have states: they have active crossings of `FEWEST_VELO_MODULES`
-    VELO modules at least, and of the last SciFi layer. Others are abandoned on the way.
+    particles that may become long tracks have states: they cross the sensitive area of at least
+    `FEWEST_VELO_MODULES` VELO modules, and of the last SciFi layer. Others are abandoned on the way.
 
-    Return columns (m,) of ``parkf.io.tables.STATES`` but for the polarity, sorted by event, particle and z,
-    and `hardest`: the largest scattering of one layer so far, as space angle over the width that Highland's
-    formula gives for one projection. VELO modules appear only where they are hit; the other planes always,
-    and `active` is whether the state is inside the sensitive area. A ParkfError on a seed out of range, a
-    missing column, columns of unlike length, values that are not finite, a mass that is not positive, or
-    (event, particle) twice.
+    Return the columns (m,) of ``parkf.io.tables.STATES`` except the polarity, sorted by event, particle and
+    z, and `hardest`. This is the largest scattering in one layer so far: its space angle over Highland's
+    width for one projection. A VELO module has a state only if it is hit. Other planes always have one, and
+    `active` is whether it is inside the sensitive area. A ParkfError reports a seed out of range, a missing
+    column, columns of unlike length, values that are not finite, a mass that is not positive, or (event,
+    particle) twice.
     """
     if not 0 <= seed < 2**64:
         raise ParkfError(f"track_through: seed {seed}, expected 0 to 2**64 - 1")

@@ -17,7 +17,7 @@ class Propagated:
 
     states: NDArray[np.float64]  # (n, 5): x, y, tx, ty, q/p in mm, rad, 1/MeV; NaN where not `ok`
     z: NDArray[np.float64]  # (n,) mm; NaN where not `ok`
-    # (n,) whether the plane was reached; not when the path leaves a map that ends in an error, or turns back.
+    # (n,) whether the plane was reached; False if the path turns back, or leaves a map with `outside` error.
     ok: NDArray[np.bool_]
     # (n, 5, 5) derivatives of the end state, on its plane, with respect to the start state at its z.
     jacobian: NDArray[np.float64] | None
@@ -40,8 +40,8 @@ def propagate(
     polarity is +1 for MagUp, -1 for MagDown. States (n, 5) are (x, y, tx, ty, q/p) in mm, rad, 1/MeV at `z`
     in mm; planes are (z0, dzdx, dzdy): z = z0 + dzdx x + dzdy y, mm. These and `z` are numbers or (n,).
     `tolerance` is the largest estimated local error of one step, mm. With `jacobian`, the transport Jacobian
-    is returned, too, exact for the steps taken. All cores work by default. A ParkfError on shapes that do not
-    fit, another polarity, or a tolerance that is not positive.
+    is returned, too; it is exact for the steps taken. By default all cores work. A ParkfError reports shapes
+    that do not fit, another polarity, or a tolerance that is not positive.
     """
     start = np.ascontiguousarray(states, dtype=np.float64)
     if start.ndim != 2 or start.shape[1] != 5:

@@ -15,8 +15,8 @@ _PLAIN: dict[str, Any] = {"shear": 0.0, "panels": (), "only_covered": False, "ho
 def compiled_detector(geometry: Geometry) -> _transport.Detector:
     """Convert a geometry for the compiled core, with surfaces in the order of z.
 
-    The plane behind the magnet lies within the first SciFi layer's material; its state is the layer's,
-    carried there without scattering, so that nothing scatters between the two.
+    The plane behind the magnet lies within the material of the first SciFi layer. Its state is the state in
+    that layer, carried to the plane without scattering.
     """
     planes, description = geometry.planes(), geometry.description
     materials = {name: index for index, name in enumerate(description.materials)}

@@ -1,4 +1,4 @@
-"""For fitters elsewhere: one C++17 header, without dependencies, that loads a set and runs the kernel."""
+"""One C++17 header without dependencies, for other fitters: it loads a set and runs the kernel."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ _DESCRIPTIONS = frozenset({"title", "description", "$schema"})
 
 def cpp_header() -> str:
     """Return the header for all sets of forms of the installed kernel, also of old layouts."""
-    # The names of the kernel are those of its folders.
+    # The kernel's names for sets of forms are the names of its folders.
     kernel = {
         path.parent.name: layout_in(read_json(path)) for name in FORMS_NAMES for path in layout_files(name)
     }
@@ -53,7 +53,7 @@ def cpp_header() -> str:
 
 
 def _bare(schema: Any) -> Any:
-    """Remove descriptions; names of properties stay, whatever they are."""
+    """Remove descriptions from a schema, but no property that has such a name."""
     if isinstance(schema, list):
         return [_bare(one) for one in schema]
     if not isinstance(schema, dict):

@@ -1,1 +1,1 @@
-"""Fits to measure the parameterised one against: VELO hits alone, and the full fit of an offline analysis."""
+"""Fits to compare the parameterised fit with: of VELO hits alone, and the full fit of an offline analysis."""

@@ -31,9 +31,9 @@ def fit_full(
 ) -> Fitted:
     """Fit candidates with the full description of detector and field, in float64.
 
-    Every track is fitted as a pion. Geometry and field are as they are believed to be. `threads` are as many
-    as cores by default, `build` is one of ``_full_fit.builds()``, by default the fastest one. The result
-    depends neither on them nor on the other candidates.
+    Every track is fitted as a pion. Geometry and field are those that the reconstruction assumes. `threads`
+    is by default the number of cores; `build` is one of ``_full_fit.builds()``, by default the fastest. The
+    result does not depend on `threads`, `build` or the other candidates.
     """
     tracks = as_candidates(candidates, np.float64)
 

@@ -1,6 +1,6 @@
-"""VELO hits alone, as a trigger's beamline fit: x and y apart, straight lines, parameterised scattering.
+"""The fit of VELO hits alone: straight lines in x and in y, with parameterised scattering.
 
-The momentum is the pattern recognition's; it decides how much a track scatters.
+A trigger's beamline fit works like this. The pattern recognition's momentum determines the scattering.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class _Line:
         self.tt = self.tt + tt
 
     def update(self, hit: F64, variance: float, where: NDArray[np.bool_]) -> None:
-        """Filter a hit of some tracks."""
+        """Update the tracks for which `where` holds with a hit."""
         inverse = np.where(where, 1.0 / (self.xx + variance), 0.0)
         residual = np.where(where, hit - self.x, 0.0)
         self.x = self.x + self.xx * inverse * residual

@@ -36,7 +36,7 @@ class Document:
         return Document(self.path, content, lambda: self._lines, (*self.within, *place))
 
     def where(self, place: Place) -> str:
-        """File and line of a value, such as ``run3.yaml:12``; for a missing value, of what contains it."""
+        """File and line of a value, such as ``run3.yaml:12``; a missing value has those of its parent."""
         place = (*self.within, *place)
         while place and place not in self._lines:
             place = place[:-1]

@@ -14,7 +14,7 @@ from parkf.io.documents.position import DEEPEST, DocumentError, Place, too_deep,
 
 _TOKEN = re.compile(r'[\[\]{}:,]|"(?:[^"\\]|\\.)*"|[^\s\[\]{}:,"]+')
 # Text without a match has no number that is too large for a double or for 64 bits. A match must begin where a
-# number may, because checksums, which are text, are full of such digits.
+# number can begin, because text such as a checksum is full of such digits.
 _LARGE = re.compile(r"(?:\A|[\s:,\[])-?(?:\d{19}|\d[\d.]*[eE]\+?\d{3})")
 
 
@@ -66,7 +66,7 @@ def check_number(place: Place, line: int | None, value: object) -> None:
 
 
 class _SuspicionError(Exception):
-    """Something wrong that the standard library accepts."""
+    """An error in JSON text that the standard library accepts."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def unknown(name: object, known: Collection[str]) -> str:
 
 
 def without_echoes(mistakes: Iterable[tuple[Place, str]]) -> list[tuple[Place, str]]:
-    """Remove mistakes that follow from others: the correct name of a misspelt key is reported as missing."""
+    """Remove mistakes that follow from others: if a key is misspelt, its correct name is missing, too."""
     found = list(dict.fromkeys(mistakes))
     misspelt = [place for place, what in found if what.startswith("unknown key")]
     inner = {place[:length] for place, _ in found for length in range(len(place))}

@@ -1,4 +1,4 @@
-"""Documents read into strict models; every mistake with file, line, found and expected."""
+"""Documents read into strict models; an error names file, line, the value found and the expected one."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -75,7 +75,7 @@ def _at(schema: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
             prefix = part.get("prefixItems", [])
             part = prefix[name] if name < len(prefix) else part.get("items", {})
         else:
-            # The schema of other members is False where there may be none.
+            # `additionalProperties` is False where no other members are allowed.
             part = part.get("properties", {}).get(name, part.get("additionalProperties") or {})
         part = _resolved(schema, part)
     return part

@@ -10,7 +10,7 @@ DEEPEST = 64
 
 
 class DocumentError(ValueError):
-    """A text that is no document: what is wrong, and the line, from 1, and the position if they are known."""
+    """A text that is no document: what is wrong, with line (from 1) and position if they are known."""
 
     def __init__(self, what: str, line: int | None = None, place: Place = ()) -> None:
         self.what = f"{dotted(place)}: {what}" if place else what

@@ -29,8 +29,8 @@ _Validator: Any = validators.extend(Draft202012Validator, type_checker=_INTEGER)
 def mistakes(schema: Mapping[str, Any], content: Any) -> list[tuple[Place, str]]:
     """List the values that a JSON schema does not allow: their positions, and messages.
 
-    The position of a missing or unknown member is that of the member. Descriptions in the schema, which have
-    unit and reason, are part of the messages.
+    A missing or unknown member is reported at its own position. Descriptions in the schema, which have unit
+    and reason, are part of the messages.
     """
     return without_echoes(
         one for error in _Validator(schema).iter_errors(content) for one in _messages(error)

@@ -2,12 +2,12 @@
 
 A command is the function that the command line calls, with the statements that the program runs before it.
 From there, names are followed through the package, by imports at the top of modules and inside functions. The
-modules are parsed, and not imported. Of a module, the definitions that are used count, and statements that do
-more than bind a name. A class counts as a whole, because its methods are called on objects.
+modules are parsed, and not imported. In a module, the definitions that are used count, and the statements
+that do more than bind a name. A class counts as a whole, because its methods are called on objects.
 
-Of a compiled module, the C++ sources count, with the headers that they include and the Python that generates
-headers. Of a module that reads its own ``__file__``, or names a file or folder of the project, these files
-count.
+For a compiled module, its C++ sources count, the headers that they include, and the Python that generates
+headers. If a module reads its own ``__file__``, the data files in its folder count. If it names a file or
+folder of the project, these files count, too.
 """
 
 import ast
@@ -105,7 +105,7 @@ class Sources:
         return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
 
     def parts_of(self, *commands: str, without: tuple[str, ...] = ()) -> set[Part]:
-        """Return all parts that commands use, except these modules and parts that only they use."""
+        """Return all parts that commands use, except the modules `without` and parts that only these use."""
         main = self._existing(self._main)
         start = [self._statement(main, one) for one in start_of(main)]
         called = []
@@ -114,7 +114,7 @@ class Sources:
                 known = ", ".join(sorted(self.commands))
                 raise ParkfError(f"no command '{command}' of parkf; there are: {known}")
             called.append(self._statement(*self.commands[command]))
-        # The program's start uses a compiled module only to identify the processor, which environment() has.
+        # At its start the program uses a compiled module only for the processor, which environment() reports.
         compiled = set(map(self._compiled, self._builds))
         return self._reached(start, compiled) | self._reached(called, set(), without)
 
@@ -191,7 +191,7 @@ class Sources:
             yield from self._text(module, text)
 
     def _execution(self, module: Module) -> Part:
-        """Return the part of a module that its import runs, other than to bind names."""
+        """Return what the import of a module runs, except statements that only bind names."""
 
         def needed() -> Iterator[Part]:
             for one in module.effects:
@@ -215,7 +215,7 @@ class Sources:
             yield Part(f"{module.name}:{name} in order", _in_order(statements))
 
     def _target(self, target: Target, attribute: str | None) -> Iterator[Part]:
-        """Iterate over the parts that an import binds, of which an attribute is read; None: all is used."""
+        """Iterate over the parts that an import binds, if code reads this attribute; None means all of it."""
         if target.module.partition(".")[0] == self._package.name:
             inner = f"{target.module}.{target.name}"
             if target.name is not None and self._is_module(inner):
@@ -274,7 +274,7 @@ class Sources:
         return self._package.joinpath(*module.package.split(".")[1:])
 
     def _data(self, folder: Path) -> Iterator[Part]:
-        """Iterate over the files of a folder and its subfolders, except packages and those of the package."""
+        """Iterate over files in a folder and subfolders; skip packages, and subfolders of the top package."""
         for path in sorted(folder.iterdir()):
             if path.is_file() and path.suffix not in _NO_DATA:
                 yield self._file(path)

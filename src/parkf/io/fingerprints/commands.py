@@ -44,7 +44,7 @@ def _added_by(module: Module) -> Iterator[tuple[str, str, str]]:
 
 
 def start_of(module: Module) -> Iterator[Statement]:
-    """Iterate over the statements of a program that run before a command: of ``main``, and callbacks."""
+    """Iterate over the statements that a program runs before a command: those of ``main``, and callbacks."""
     applications = {
         name
         for name, bound in module.bound.items()

@@ -16,7 +16,7 @@ from parkf.io.files import read_json, write_sealed
 
 # No fingerprint depends on these files, which Python or the build makes.
 _MADE = (".pyc", ".pyi", ".so")
-# A file may change again within the resolution of its times, ns; sources that changed later are not cached.
+# A file may change twice within the resolution of its times, ns. Until it has passed, nothing is cached.
 _SETTLED_NS = 2_000_000_000
 _CODE = re.compile("[0-9a-f]{16}")
 

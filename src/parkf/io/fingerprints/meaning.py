@@ -41,7 +41,7 @@ def meaning_of(path: Path) -> str:
 
 
 def is_file_of(path: Path, fingerprint: str) -> bool:
-    """Whether a fingerprint is that of a file's meaning, or of its bytes as in the first published sets."""
+    """Whether a fingerprint is that of a file's meaning, or of its bytes, as in the first published sets."""
     return fingerprint in (meaning_of(path), sha256(path))
 
 

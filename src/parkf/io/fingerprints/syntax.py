@@ -21,7 +21,7 @@ _TYPER = {"Option", "Argument", "Typer"}
 _FIELDS_LEFT_OUT = {"ctx", "type_comment", "kind", "type_params"}
 # Classes that a handler may name for all errors; the first one is for handlers that name no class.
 _ANY_ERROR = ("*", "Exception", "BaseException")
-# Attributes that read the text of an error where no handler names it, and those of an error that are no text.
+# Attributes that read an error's text though no handler names it; attributes of an error that are no text.
 _ERROR_READERS = {"exc_info", "format_exc", "exception"}
 _NO_TEXT = {"errno", "filename", "line", "lineno"}
 # Decorators that do not look at annotations.
@@ -51,7 +51,7 @@ class _Form(ast.NodeVisitor):
         self.imports: dict[str, list[Target]] = defaultdict(list)  # those inside, by the names that they bind
         self.texts: set[str] = set()  # texts that may name a file, a folder or a module
         self.classes: set[str] = set()  # classes that the statement defines, and their bases
-        # Classes of errors that it raises with a text, and of those whose text it uses in more than an error.
+        # Classes of errors that it raises with a text, and of errors whose text it uses outside messages.
         self.raised: set[str] = set()
         self.read_errors: set[str] = set()
         self._text: list[str] = []
@@ -117,7 +117,7 @@ class _Form(ast.NodeVisitor):
             self.visit(tree.value)
 
     def visit_Constant(self, tree: ast.Constant) -> None:
-        # Texts in the calls inside may be more than parts of a message.
+        # Calls inside a message may use their texts for something else.
         if not (self._for_people in (1, 2) and isinstance(tree.value, str)):
             self._text.append(repr(tree.value))
             if _FILE_OR_MODULE.fullmatch(str(tree.value)):
@@ -170,7 +170,7 @@ class _Form(ast.NodeVisitor):
         self._for_people += outside > 0
         name = last_name(tree.func)
         if name == "find_spec" and isinstance(tree.args[0], ast.Constant):
-            # Where a module is: as if it were imported, and only its `__file__` read.
+            # find_spec finds a module's file, as if the module were imported and only its `__file__` read.
             module = str(tree.args[0].value)
             self.imports[module].append(Target(module))
             self._use(module, "__file__")
@@ -207,7 +207,7 @@ class _Form(ast.NodeVisitor):
             self._annotation(tree.annotation)
 
     def visit_AnnAssign(self, tree: ast.AnnAssign) -> None:
-        # Annotations in a class are those of dataclasses and models.
+        # Dataclasses and models evaluate the annotations in a class.
         if self._in_class:
             self._annotation(tree.annotation)
         if tree.value:
@@ -232,7 +232,7 @@ class Statement:
     """A statement at the top of a module."""
 
     tree: ast.stmt
-    package: str  # where relative imports in it begin from
+    package: str  # where its relative imports begin
     evaluated: bool = False  # whether annotations of its arguments are evaluated, as those of commands are
 
     @cached_property
@@ -255,7 +255,7 @@ class Module:
     bound: dict[str, list[Statement]]  # by name: the statements that bind it, or change its object
     imports: dict[str, list[Target]]  # by name: what is imported with the module, and binds the name
     effects: list[Statement]  # statements that do more than bind or change names of the module
-    every: list[Statement]  # all statements but imports, with those for a module that is the program
+    every: list[Statement]  # all statements except imports, also those under `if __name__ ==`
 
 
 @cache

@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    # A file that keeps its time is not compiled again.
+    # The build compiles a file again only if its time has changed.
     if path.is_file() and path.read_text() == text:
         return
     with replacing(path) as temporary:

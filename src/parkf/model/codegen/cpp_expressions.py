@@ -1,4 +1,4 @@
-"""Expressions as C++ text: constants in the number type at hand, no call into double precision."""
+"""Expressions as C++ text, with constants in the type of the numbers and no calls in double precision."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ class KernelPrinter(CXX17CodePrinter):
         return f"(S(1) / {self.parenthesize(expr.args[0], 1000, strict=True)})"
 
     def _print_Add(self, expr: sp.Add, order: str | None = None) -> str:  # noqa: N802
-        """Print single terms before products: every product is then added by a fused instruction."""
+        """Print single terms before products, so that fused instructions add all products."""
         terms = sorted(self._as_ordered_terms(expr, order=order), key=lambda term: term.is_Mul)
         texts = [self._print(term) for term in terms]
         return " ".join([texts[0], *(f"- {t[1:]}" if t[0] == "-" else f"+ {t}" for t in texts[1:])])
@@ -55,7 +55,7 @@ class KernelPrinter(CXX17CodePrinter):
 
 
 class Inverse(sp.Function):
-    """1/argument: one division for all powers of it, and for the opposite argument."""
+    """1/argument, so that all its powers, and those for the opposite argument, share one division."""
 
     @classmethod
     def eval(cls, argument: sp.Expr) -> sp.Expr | None:

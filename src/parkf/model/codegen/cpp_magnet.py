@@ -14,7 +14,7 @@ _FACTORS = {"1": "0", "u_x": "x", "u_y": "y"}
 
 def magnet_functions(forms: Forms) -> list[str]:
     """All C++ of the hop through the magnet that derives from formulas."""
-    # Of transport through table and corrections: x and y themselves enter the bins only.
+    # Jacobian of table and corrections: x and y of the state only choose the bins.
     pattern = sp.Matrix(5, 5, lambda i, j: int(i == j) if j < 2 or i == 4 else sp.Symbol(f"e{i}{j}"))
     here = forms.steps["UTTF"].local_qop
     return [

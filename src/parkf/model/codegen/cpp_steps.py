@@ -30,7 +30,7 @@ def _state_function(step: Step, jacobian: SparseJacobian) -> list[str]:
     used = step.kernel_symbols(targets.values())
     body = [f"const T {v} = s.{v};" for v in (*STATE, k) if v in used or (v == k and h in used)]
     body += ["const T h = pol * k;"] if h in used else []
-    # A step may read neither its polarity nor one of its planes.
+    # Some steps do not read the polarity, or one of their planes.
     silent = [str(v) for v in (pol, *step.kernel_inputs) if v not in used and not (v == pol and h in used)]
     body += [f"(void){name};" for name in [*silent, *([] if used & set(step.symbols) else ["p"])]]
     return function(
@@ -58,7 +58,7 @@ def _noise_function(step: Step) -> list[str]:
 
 
 def by_name(steps: list[Step]) -> list[str]:
-    """C++ function that runs the step of a name, for checks from Python."""
+    """C++ function that runs a step by its name, for checks from Python."""
     lines = [
         "/// Run one step: `s` and `c` are carried on; `jacobian` is (5, 4), by columns for x, y, tx, ty, k;",
         "/// `q` is its noise.",

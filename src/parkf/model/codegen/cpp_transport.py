@@ -1,4 +1,4 @@
-"""C++ that multiplies with a step's Jacobian, its zeros and ones left out.
+"""C++ that multiplies by a step's Jacobian, without operations for its zeros and ones.
 
 Covariances are those of x, y, tx and ty at fixed q/p; the Jacobian's last column enters the total derivatives
 with respect to q/p.
@@ -19,8 +19,7 @@ LOWER = tuple((i, j) for i in range(4) for j in range(i + 1))
 X_PART, Y_PART = frozenset({0, 2}), frozenset({1, 3})
 # Elements of the Jacobian that matter for the errors in a step between two planes: lever arms of the slopes,
 # and the bend in x. The others (bend in y, leaning planes, fields that vary with y) change an error by a few
-# percent of itself. They are neglected in gains and covariances, where they enter squared, but not in the
-# state.
+# percent. They are neglected in gains and covariances, where they enter squared, but not in the state.
 LEVERS_AND_BEND = frozenset({("x", "tx"), ("x", "k"), ("tx", "tx"), ("tx", "k"), ("y", "ty")})
 
 
@@ -82,7 +81,7 @@ class SparseJacobian:
         return order
 
     def _transport_by_rows(self, order: list[int], coupled: Callable[[int, int], bool]) -> list[str]:
-        """One component after the other: fewer multiplications than with the whole matrix."""
+        """Update one component after the other, with fewer multiplications than for the whole matrix."""
         f = self.pattern
         lines = []
         for i in order:
@@ -102,7 +101,7 @@ class SparseJacobian:
         return lines
 
     def _transport_at_once(self) -> list[str]:
-        """All components together, where they depend on each other in a circle."""
+        """Update all components together, because they depend on each other in a circle."""
         f = self.pattern
         half = f[:K, :K] * sp.Matrix(K, K, lambda i, j: sp.Symbol(f"c{max(i, j)}{min(i, j)}"))
         named: dict[sp.Symbol, sp.Expr] = {}
@@ -128,7 +127,7 @@ class SparseJacobian:
     def _multiply(self, name: str, part: frozenset[int] = ALL, *, by_qop: bool = False) -> list[str]:
         """C++ function v ← F v for a vector whose elements outside `part` are zero and stay so.
 
-        `by_qop`: the vector is a derivative by q/p, to which the Jacobian's last column is added.
+        `by_qop`: the vector is a derivative with respect to q/p; add the Jacobian's last column to it.
         """
         f = self.pattern
         results = {}
@@ -142,7 +141,7 @@ class SparseJacobian:
         return function(f"void {name}(const Jacobian{self.name}<T>& f, T* v)", lines)
 
     def functions(self) -> list[str]:
-        """Type and functions; the decoupled ones where the step keeps x and y apart."""
+        """Type and functions of the Jacobian, decoupled ones too if the step keeps x and y apart."""
         lines = [
             "template <class T>",
             f"struct Jacobian{self.name} {{",

@@ -16,7 +16,7 @@ _OPENING = [
     " edit the formulas, not this file.",
 ]
 
-# What they have as noise weighs the tracks of a fit.
+# The noise of these steps only weighs the tracks of a fit, so the kernel does without it.
 _RICH_STEPS = [replace(step, noise={}) for step in OWN_STEPS]
 
 

@@ -16,13 +16,13 @@ from parkf.model.steps.symbols import BEFORE, COMPONENTS, STATE, h, k, pol, stat
 Array = NDArray[np.float64]
 Rows = Mapping[str, NDArray[Any]]
 
-# Of p, rows and a precision: arrays (n,).
+# A function of p, rows and a precision, which returns arrays (n,).
 _Evaluation = Callable[..., list[Array]]
 _multiplied = create_expand_pow_optimization(8)
 
 # Columns of a step dataset that the formulas read, in the order of the generated functions' arguments.
 COLUMNS = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1")
-# More of them for the noise of the hop through the magnet: the state at z_in.
+# Additional columns for the noise of the hop through the magnet: the state at z_in.
 BEFORE_COLUMNS = tuple(str(symbol) for symbol in BEFORE)
 _FUNCTIONS = {
     "Local": lambda value: value,
@@ -52,12 +52,12 @@ class NumpyStep:
     def predict(
         self, p: Array, rows: Rows, precision: type[np.floating] = np.float64
     ) -> tuple[Array, Array, Array, Array]:
-        """State at z1: x, y (mm), tx, ty (rad), each (n,), computed in this precision."""
+        """State at z1: x, y (mm), tx, ty (rad), each (n,), computed with this precision."""
         x, y, tx, ty = self._predict(p, rows, precision)
         return x, y, tx, ty
 
     def gradient(self, component: str, p: Array, rows: Rows, own: Sequence[int] | None = None) -> Array:
-        """∂component/∂p, (n, m) float64, for x, y, tx or ty at z1; only by the parameters `own`."""
+        """∂component/∂p, (n, m) float64, for x, y, tx or ty at z1; `own` chooses some of the parameters."""
         return self._derivative("outputs", component, p, rows, own)
 
     def jacobian(self, p: Array, rows: Rows) -> Array:
@@ -83,13 +83,13 @@ class NumpyStep:
         return local
 
     def noise_gradient(self, name: str, p: Array, rows: Rows, own: Sequence[int] | None = None) -> Array:
-        """∂(one of the noise's σ or ρ)/∂p, (n, m) float64; only by the parameters `own`."""
+        """∂(one of the noise's σ or ρ)/∂p, (n, m) float64; `own` chooses some of the parameters."""
         return self._derivative("noise", name, p, rows, own)
 
     def _derivative(
         self, of: Literal["outputs", "noise"], name: str, p: Array, rows: Rows, own: Sequence[int] | None
     ) -> Array:
-        """Differentiate by parameters; a choice of them is compiled when it is first needed."""
+        """Differentiate with respect to parameters; compile a derivative when it is first needed."""
         key = of, name, tuple(range(len(p)) if own is None else own)
         if key not in self._derivatives:
             form = getattr(self.step, of)[name]

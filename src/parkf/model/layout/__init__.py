@@ -1,7 +1,7 @@
 """Layout of a parameter set's numbers: blocks, columns and the magnet table, without any formula.
 
-The formulas in :mod:`parkf.model.steps` determine it, and the build of the kernel writes it to a file
-(:mod:`parkf.model.codegen`), so that reading a set does not need the formulas, which take longer to build.
+The formulas in :mod:`parkf.model.steps` determine it. Formulas take long to build, so the build of the kernel
+writes the layout to a file (:mod:`parkf.model.codegen`), which is enough to read a set.
 """
 
 from parkf.model.layout.blocks import BINS, HEADER, TABLE_SHAPE, Block, Column, Layout, Piece

@@ -32,7 +32,7 @@ HEADER_TEXT = {
 HEADER = tuple(HEADER_TEXT)
 BINS = (60, 50)
 TABLE_SHAPE = (*BINS, 80)
-# Numbers of the header that are odd in h; steps know the parity of their own.
+# Numbers of the header that are odd in h; the numbers of steps have their own parity.
 ODD_HEADER = ("bendx", "bendx_x2", "bendx_y2", "bendy_xy")
 
 
@@ -46,7 +46,7 @@ class Column(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Coefficients of f, f², …, f^degree in a bin: of `component`, multiplied by `factor` (1, u_x or u_y)."""
+    """Coefficients of f, f², …, f^degree in a bin, for `component`, with a `factor` 1, u_x or u_y."""
 
     component: str
     factor: str
@@ -68,13 +68,13 @@ class Block:
 
     @property
     def size(self) -> int:
-        """Number of numbers."""
+        """How many numbers it has."""
         return len(self.sets) * len(self.columns)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What the numbers of a parameter set are, by set of forms."""
+    """Meaning and order of the numbers of a parameter set, for a set of forms."""
 
     name: FormsName
     layout_version: int  # increases with every change of the meaning or position of a number in the blobs
@@ -92,7 +92,7 @@ class Layout:
 
     @property
     def constant_count(self) -> int:
-        """Number of numbers in the constant blob."""
+        """How many numbers the constant blob has."""
         return sum(block.size for block in self.blocks)
 
     def block(self, name: str) -> Block:

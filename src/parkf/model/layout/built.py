@@ -24,7 +24,7 @@ def layout_in(content: Mapping[str, Any]) -> Layout:
     )
     pieces = tuple(Piece(*piece) for piece in fields.pop("pieces"))
     found = fields.pop("steps")
-    # JSON files are sorted by name.
+    # JSON files are sorted by name, so restore the order of the steps.
     steps = {block.name: found[block.name] for block in blocks if block.name in found}
     return Layout(**fields, steps=steps, blocks=blocks, pieces=pieces)
 
@@ -32,7 +32,7 @@ def layout_in(content: Mapping[str, Any]) -> Layout:
 def layout_files(forms: FormsName) -> list[Path]:
     """Return the files of all layouts of a set of forms in the installed kernel, today's first.
 
-    A ParkfError when the kernel is not installed, or was built before it wrote its layout to a file.
+    A ParkfError reports a kernel that is not installed, or that was built without a layout file.
     """
     kernel = find_spec("parkf._fitter")
     folder = Path(kernel.origin).parent / "kernel" if kernel and kernel.origin else None

@@ -1,6 +1,6 @@
 """Straight steps backward in the VELO, as in a beamline fit, and their scattering.
 
-The fit of long tracks uses the scattering alone: with q/p known, its extrapolation is that of the step ``V``.
+The fit of long tracks uses only the scattering: it knows q/p, so it extrapolates with the step ``V``.
 """
 
 import sympy as sp

@@ -56,12 +56,12 @@ def _improved() -> Step:
 def _scattering(p: Numbers) -> dict[str, sp.Expr]:
     """Return the scattering from z_in on, as the field changes it, and the spread of the energy loss.
 
-    The field adds the same to s = tx/N for any s, with N = √(1 + tx² + ty²). A turn by dtx at z_in therefore
-    becomes (N'/N)³·dtx behind the bend, less the focusing of the field's edges; scattering there is nearly
+    With N = √(1 + tx² + ty²), the field adds the same amount to every s = tx/N. A turn by dtx at z_in
+    therefore becomes (N'/N)³·dtx behind the bend. The field's edges focus, so scattering is in fact nearly
     (N'/N)² times as wide as at z_in. Vertically a turn becomes (N'/N)·dty, and the edges reduce the increase
     by half. For positions, half of the way counts. A loss that differs from the mean by δ turns tx by
-    δ·kick·k²: for soft tracks as much as scattering does. With Landau's δ, the core widens with k to the
-    power 3/2; two normal widths would widen it less for hard tracks and more for soft ones.
+    δ·kick·k², for soft tracks as much as scattering does. With Landau's δ, the core widens with k to the
+    power 3/2. Two normal widths would widen it less for hard tracks and more for soft ones.
     """
     x_in, y_in, tx_in, ty_in = BEFORE
     before = {tx: tx_in, ty: ty_in}
@@ -80,7 +80,7 @@ def _scattering(p: Numbers) -> dict[str, sp.Expr]:
     open_shift = p("share of the positions' widths around the beam pipe", "1", 0.3, "noise")
     slopes = 1 + (open_angle - 1) * inside
     positions = 1 + (open_shift - 1) * inside
-    # In GeV, so that the numbers are of order one.
+    # Here k is in 1/GeV, so that the parameters are of order one.
     growth = (ten(3) * sp.Abs(k)) ** sp.Rational(3, 2)
     sigma_tx = slopes * stretch**2 * angle * turn_x * (1 + spread * growth)
     sigma_x = positions * stretch * shift * turn_x * (1 + spread_x * growth)

@@ -13,9 +13,9 @@ def forms(
 ) -> tuple[dict[str, sp.Expr], dict[str, sp.Expr]]:
     """Return outputs and noise for a field that varies with y² and is weaker for strongly curved tracks.
 
-    Position and slope have scattering widths of their own. `p` declares the twelve parameters. The field
-    that bends tx starts at `bend`, in 0.1 MeV/mm, the scattering at `angle`, in MeV. A parameter with the
-    text, unit and parity `turn`, times `turned_by`, turns ty.
+    Position and slope have scattering widths of their own. `p` declares the twelve parameters. The fit starts
+    with `bend` for the field that bends tx, in 0.1 MeV/mm, and `angle` for the scattering, in MeV. A
+    parameter with the text, unit and parity `turn`, times `turned_by`, turns ty.
     """
     old_x = p("share of the old slope in x", "1", 0.5)
     width_x = p("scattering in x per dz times momentum", "MeV", 0.58 * angle, "noise")

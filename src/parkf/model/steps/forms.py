@@ -79,7 +79,7 @@ _MODULES = (velo, velo_to_ut, ut, corrections, scifi, beam)
 
 
 def _combined(name: FormsName, table: magnet.TableForm) -> Forms:
-    """Combine forms to a set, whose layout is that of the newest of them."""
+    """Combine forms to a set; its layout is the newest layout among the forms."""
     steps = [step for module in _MODULES for step in getattr(module, name.upper())]
     layout_version = max(table.layout, *(step.layout for step in steps))
     return Forms(name, layout_version, table, {step.name: step for step in steps})

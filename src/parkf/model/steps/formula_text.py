@@ -24,7 +24,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[sp.Expr, sp.Expr], sp.Expr]] = {
 def text(expression: sp.Expr) -> str:
     """Write a formula as text.
 
-    A ParkfError when :func:`formula` would not read the same: it has another function, or a decimal number.
+    A ParkfError reports what :func:`formula` could not read back: another function, or a decimal number.
     """
     written = str(sp.sstr(expression))
     if formula(written) != expression:
@@ -35,7 +35,7 @@ def text(expression: sp.Expr) -> str:
 def formula(written: str) -> sp.Expr:
     """Read a formula that :func:`text` wrote; none of it is run as Python.
 
-    Any other is a ParkfError: numbers must be integers, functions those of the kernel.
+    Other text raises a ParkfError: numbers must be integers, and functions those of the kernel.
     """
     try:
         return _read(ast.parse(written, mode="eval").body)

@@ -71,7 +71,7 @@ def forms_of(name: FormsName, formulas: str) -> Forms:
 def kernel_forms(layouts: Path) -> dict[str, Forms]:
     """Return all sets of forms that a kernel is built for, by the names of their namespaces.
 
-    Today's have their own names; published ones that are not today's have names as ``improved_2``. The
+    Today's sets have the names of their forms; older published ones have names such as ``improved_2``. The
     folder `layouts` has the published layouts, ``<version>.json`` each, if there are any. A ParkfError when
     today's formulas differ from those that were published under their version.
     """
@@ -111,7 +111,7 @@ def _table(form: TableForm) -> dict[str, Any]:
 
 
 def _written(step: Step) -> dict[str, Any]:
-    # Names and units of the parameters are the layout's.
+    # The layout has the names and units of the parameters.
     return {
         "text": step.text,
         "joined": step.joined,

@@ -1,12 +1,12 @@
 """A curved track over a gap between layers, expanded in the field around the gap's mid-point.
 
-The equation of motion, leaving aside what the other field components do to tx, is
-dtx/dz = −κ·h·N·(1 + tx²)·By, with N = √(1 + tx² + ty²). Over a gap it turns tx by dz times the mean field,
-a polynomial in (X, Y): where, in m, the straight line crosses the middle of the gap. The factor N·(1 + tx²)
-needs no number and replaces terms in h³. On a long gap the field changes on the way: ty·Y.
+With By alone, the equation of motion is dtx/dz = −κ·h·N·(1 + tx²)·By, with N = √(1 + tx² + ty²). Over a gap
+it turns tx by dz times the mean field. This is a polynomial in (X, Y), the point in m where the straight line
+crosses the middle of the gap. The factor N·(1 + tx²) needs no number and replaces terms in h³. The term ty·Y
+is for fields that change along a long gap.
 
 Vertically dty/dz = κ·h·N·[(1 + ty²)·Bx − tx·ty·By − tx·Bz]; in a dipole that is symmetric in y, Bx ∝ X·Y and
-Bz ∝ Y near the mid-plane: what turns ty is odd in Y.
+Bz ∝ Y near the mid-plane. The terms that turn ty are therefore odd in Y.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from parkf.model.steps.step import Numbers, gain
 from parkf.model.steps.symbols import Local, h, ten, tx, ty, x, y, z0, z1
 
 dz = z1 - z0
-# Where a straight line crosses the middle of the gap, in m; and h in 1/GeV.
+# A straight line crosses the middle of the gap at (X, Y), in m; H is h in 1/GeV.
 X, Y, H = sp.symbols("X Y H", real=True)
 MIDDLE = {X: ten(-3) * (x + tx * dz / 2), Y: ten(-3) * (y + ty * dz / 2), H: ten(3) * h}
 # The same with X and Y where the gap begins, for gaps whose field ends early.
@@ -34,10 +34,10 @@ def forms(
 ) -> tuple[dict[str, sp.Expr], dict[sp.Symbol, sp.Expr], sp.Expr]:
     """Return the outputs of a step over a gap, their parts, and the factor by which q/p has increased.
 
-    `p` declares the form's parameters, one for each term and one for the energy lost before. The terms, in X,
-    Y, H, tx and ty, are those of the field that bends tx, which starts at `field` in 0.1 MeV/mm; of the field
-    that turns ty; and of the weight of the old slope in x. The first term of `lever` is 1, which is the
-    weight in y, too. `place` has the values of X, Y and H: `MIDDLE` or `START`.
+    `p` declares a parameter for each term, and one for the energy lost before. Terms are in X, Y, H, tx and
+    ty: in `bend` for the field that bends tx, in `turn` for the field that turns ty, in `lever` for the
+    weight of the old slope in x. The fit starts with the field `field`, in 0.1 MeV/mm. The first term of
+    `lever` is 1; its parameter is the weight in y, too. `place` is `MIDDLE` or `START`.
     """
     mean = _sum(p, "field that bends tx", bend, field, place)
     twist = _sum(p, "field that turns ty", turn, 0.0, place)
@@ -86,5 +86,5 @@ def _unit(unit: str, term: sp.Expr) -> str:
 
 
 def levers(angle: float) -> tuple[tuple[sp.Expr, str, str, float], ...]:
-    """Return the lever of scattering all along a gap; `angle` is the start value in MeV."""
+    """Return the lever for scattering all along a gap; `angle` is the start value in MeV."""
     return ((sp.Abs(dz), "per dz times momentum", "MeV", 0.58 * angle),)

@@ -1,8 +1,8 @@
 """The hop through the magnet: header, interpolation between bins and polynomials of the 240,000 numbers.
 
-Every component goes straight to z_out, plus c00(f) + u_x·c10(f) + u_y·c01(f), polynomials in f without a
-constant: a track of infinite momentum goes straight. The coefficients depend on the position by bins. A
-:class:`TableForm` is what differs between sets of forms; each has 240,000 coefficients.
+Every component is that of a straight line to z_out, plus c00(f) + u_x·c10(f) + u_y·c01(f). The c are
+polynomials in f without a constant, because a track of infinite momentum goes straight. The coefficients
+depend on the bin. Each set of forms has its own :class:`TableForm`, with 240,000 coefficients.
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ from parkf.model.steps.symbols import h, tx, ty, x, y
 
 _header = dict(zip(HEADER, sp.symbols(" ".join(HEADER), real=True), strict=True))
 _X, _Y = x / _header["z_in"], y / _header["z_in"]
-# Change of the slopes of tracks from the origin before z_in, over h, as a function of X = x/z_in and
-# Y = y/z_in with numbers of the header.
+# Slopes that tracks from the origin gain before z_in, divided by h: functions of X = x/z_in and Y = y/z_in
+# with numbers of the header.
 X, Y = sp.symbols("X Y", real=True)
 BEND_X = _header["bendx"] + _header["bendx_x2"] * X**2 + _header["bendx_y2"] * Y**2
 BEND_Y = _header["bendy_xy"] * X * Y
@@ -44,15 +44,15 @@ WEIGHTS = {
 class TableForm:
     """What the 80 coefficients of a bin multiply, and how a track's bin is chosen."""
 
-    # For the planes x and y: degree in f of c00, and of c10 and c01; of position and slope.
+    # Degrees in f of c00 (central), and of c10 and c01 (linear), by plane x or y; position and slope agree.
     central: dict[str, int]
     linear: dict[str, int]
-    # Bins are chosen by where a straight line is at z_in + depth·(z_out − z_in). With depth 0, a track that
-    # leaves the line to the origin crosses another field than its bin's, an effect of second order in u that
-    # no term describes; with the depth of the bend, it crosses its bin's field.
+    # A straight line chooses the bin at z_in + depth·(z_out − z_in). With the depth of the bend, a track
+    # crosses the field of its bin. With depth 0, a track off the line to the origin crosses another field, an
+    # effect of second order in u that no term describes.
     depth: sp.Rational
-    # Add the bend to s = t/√(1 + tx² + ty²) instead of to the slopes t: the field turns s in proportion to
-    # q/p, at any angle.
+    # Whether the bend is added to s = t/√(1 + tx² + ty²) and not to the slopes t. The field changes s in
+    # proportion to q/p, at any angle.
     sines: bool
     grid: int  # kind of the grid in the header: 1 is uniform at z_in, 2 uniform at that depth
     edges: tuple[float, float]  # of the grid, in x/z and y/z at that depth
@@ -100,9 +100,9 @@ class TableForm:
         return (x + self.lever * tx) * scale_x, (y + self.lever * ty) * scale_y
 
 
-# The trigger's form. Its grid includes particles of 1.5 GeV that the magnet bends into the SciFi, which are
-# beyond the acceptance of hard tracks (0.3 and 0.25). Inside it there are therefore half as many cells, which
-# makes x a quarter worse: a fiftieth of the scattering.
+# The trigger's form. Its grid reaches beyond the acceptance of hard tracks (0.3 and 0.25), to particles of
+# 1.5 GeV that the magnet bends into the SciFi. The acceptance therefore has half as many cells, which makes x
+# a quarter worse: a fiftieth of the scattering.
 PRODUCTION = TableForm(
     {"x": 9, "y": 7}, {"x": 7, "y": 5}, sp.Integer(0), sines=False, grid=1, edges=(0.46, 0.35), layout=1
 )

@@ -1,9 +1,9 @@
 """Extrapolations of a fitted track to fixed z, the planes of the RICH detectors, without scattering.
 
 The trigger has production's forms: RICH1 begins at the last VELO hit, RICH2 in the last SciFi layer. Their
-numbers are constants in its code, so that they are not part of the constant blob.
+numbers are constants in its code, and not part of the constant blob.
 
-This project's fit has better ones: RICH_VELO begins at the last VELO hit, RICH_UT at the first UT layer,
+This project's fit has better forms: RICH_VELO begins at the last VELO hit, RICH_UT at the first UT layer,
 which is nearer to the exit of RICH 1, and RICH_SCIFI in the last SciFi layer.
 """
 
@@ -31,10 +31,10 @@ PLANES_OF = {
 
 
 def _to_planes(form: Step, name: str, text: str) -> Step:
-    """Take a form to fixed planes. Its noise weighs the tracks of a fit, and keeps its start values.
+    """Turn a form into a step to fixed planes. Its noise is not fitted, but weighs the tracks of a fit.
 
-    It is a part of the scattering, `WEIGHT`, so that a fit is good for most tracks rather than for the few
-    soft ones that the form misses by more. Runge-Kutta, which is fitted, loses no energy.
+    The noise is the fraction `WEIGHT` of the scattering, so that a fit is good for most tracks rather than
+    for the few soft ones that the form misses by more. The Runge-Kutta tracks in the fit lose no energy.
     """
     return replace(
         form,
@@ -48,7 +48,7 @@ def _to_planes(form: Step, name: str, text: str) -> Step:
 
 
 def _unread(parameter: Parameter) -> Parameter:
-    # Correlations, which have no unit, are no widths.
+    # Only widths are scaled; the parameters with the unit "1" are correlations.
     factor = 0.0 if parameter.kind == "loss" else 1.0 if parameter.unit == "1" else WEIGHT
     return replace(parameter, kind="free", text=f"{parameter.text}: not read", start=factor * parameter.start)
 
@@ -56,8 +56,8 @@ def _unread(parameter: Parameter) -> Parameter:
 def _behind_velo() -> Step:
     """Return a step through a field that rises steeply up to the plane.
 
-    The mean field and its lever are polynomials in X and Y (m), where the straight line crosses the plane,
-    and in L, the z where the track begins (m, from 0.5 m on).
+    The mean field and its lever are polynomials in X, Y and L, all in m. The straight line crosses the plane
+    at (X, Y), and the track begins at z = L + 0.5 m.
     """
     p = Numbers()
     one, late = sp.Integer(1), sp.Symbol("L", real=True)

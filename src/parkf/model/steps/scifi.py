@@ -17,7 +17,7 @@ def _landing(origin: sp.Expr) -> sp.Expr:
 
 
 def _into_scifi(*, loses: bool) -> Step:
-    """z_out to the first layer; `loses`: with the momentum that is left there."""
+    """Return the step from z_out to the first layer; `loses`: with the momentum that is left there."""
     p = Numbers()
     bend_y = p("vertical kick", "MeV²/mm²")
     bend = p("field", "MeV/mm", -0.03, parity=-1)
@@ -54,7 +54,7 @@ def _production() -> Step:
 
 
 def _improved() -> Step:
-    """One set a gap: the terms odd in X and in Y distinguish the sides."""
+    """Return the step with one set for each gap; terms that are odd in X and in Y distinguish the sides."""
     p = Numbers()
     one = sp.Integer(1)
     outputs, parts, gained = gap.forms(

@@ -22,8 +22,8 @@ class Parameter:
     text: str  # what it does
     unit: str  # of the number as stored, power of ten included
     start: float  # start value of a fit
-    # Fitted in the formulas of the state; the mean energy lost since production ("loss"), which is measured
-    # rather than fitted; fitted in the formulas of the noise; not fitted ("free").
+    # "extrapolation" and "noise" are fitted, in the formulas of the state and of the noise; "loss" is the
+    # mean energy lost since production, which is measured; "free" is not fitted.
     kind: Kind = "extrapolation"
     parity: int = 1  # sign that the number takes when h is defined with the opposite sign
 
@@ -81,7 +81,7 @@ class Step:
 
     @property
     def kernel_outputs(self) -> tuple[sp.Expr, ...]:
-        """x, y, tx, ty at the target, by the kernel's parts."""
+        """x, y, tx, ty at the target, written with the kernel's parts."""
         return tuple(symbols.without_local(self._by_parts(self.outputs[name])) for name in COMPONENTS)
 
     def kernel_symbols(self, forms: Iterable[sp.Expr]) -> set[sp.Symbol]:
@@ -100,7 +100,7 @@ class Step:
 
     @cached_property
     def kernel_jacobian(self) -> sp.Matrix:
-        """∂(x, y, tx, ty, k)₁ / ∂(x, y, tx, ty, k)₀, 5×5, by the kernel's parts.
+        """∂(x, y, tx, ty, k)₁ / ∂(x, y, tx, ty, k)₀, 5×5, written with the kernel's parts.
 
         Targets on leaning planes are included; the parts of formulas in Local are not differentiated.
         """
@@ -169,10 +169,10 @@ def scattering(
 
 
 def turned(t: sp.Expr) -> sp.Expr:
-    """Return the change of the slope t by a turn of 1 MeV over the momentum, in planes of material across z.
+    """Return the change of the slope t by scattering of 1 MeV over the momentum, in a plane across z.
 
-    The path in material grows as N = √(1 + tx² + ty²), its scattering angle as the root of N, and the slope
-    changes by N·√(1 + t²) times the turn.
+    The path in material grows as N = √(1 + tx² + ty²), the scattering angle grows as the root of the path,
+    and the slope changes by N·√(1 + t²) times the angle.
     """
     return sp.Abs(k) * (1 + tx**2 + ty**2) ** sp.Rational(3, 4) * sp.sqrt(1 + t**2)
 
@@ -191,7 +191,7 @@ class Numbers:
     def __call__(
         self, text: str, unit: str, start: float = 0.0, kind: Kind = "extrapolation", parity: int = 1
     ) -> sp.Symbol:
-        """Declare the next parameter and return its symbol; arguments as of :class:`Parameter`."""
+        """Declare the next parameter and return its symbol; the arguments are those of :class:`Parameter`."""
         self.parameters.append(Parameter(text, unit, start, kind, parity))
         return sp.Symbol(f"p{len(self.parameters) - 1}", real=True)
 
@@ -200,9 +200,9 @@ class Numbers:
     ) -> dict[str, sp.Expr]:
         """Declare the numbers of scattering in a step, and return its noise.
 
-        The scattering angle times momentum starts at `angle`, MeV. The width of the position is that of a
-        turn by MeV over the momentum, times a sum of numbers, each multiplied by its term; `levers` has the
-        term, text, unit and start value of each. `gain` is the momentum at production over that at the step.
+        The fit starts with the scattering angle times momentum `angle`, MeV. The width of the position is
+        :func:`turned` times a sum of numbers, each multiplied by its term; `levers` has the term, text, unit
+        and start value of each. `gain` is the momentum at production over the momentum at the step.
         """
         noise = {}
         for a, t in (("x", tx), ("y", ty)):

@@ -2,14 +2,14 @@
 
 State (x, y, tx, ty) in mm and rad at z0; k = q/p at production in 1/MeV; h = pol·k, the q/p that a track in
 MagUp with the same trajectory would have; z0 and z1 the z of origin and target in mm. The hop through the
-magnet corrects the state at its end; (x_in, y_in, tx_in, ty_in) is where it began.
+magnet corrects the state at its end; (x_in, y_in, tx_in, ty_in) is the state where it began.
 """
 
 import sympy as sp
 
 x, y, tx, ty, k, h, pol = sp.symbols("x y tx ty k h pol", real=True)
 z0, z1 = sp.symbols("z0 z1", real=True)
-# In the kernel: z1 - z0, and for a target that leans the inverse of 1 - lean·ty.
+# Parts in the kernel: dz is z1 - z0; for a target that leans, per_slant is 1/(1 - lean·ty).
 dz, per_slant = sp.symbols("dz per_slant", real=True)
 STATE = (x, y, tx, ty)
 BEFORE = sp.symbols("x_in y_in tx_in ty_in", real=True)
@@ -62,7 +62,7 @@ def without_local(expression: sp.Expr) -> sp.Expr:
 
 
 def state_derivative(expression: sp.Expr, variable: sp.Symbol) -> sp.Expr:
-    """Differentiate with respect to a state variable; the derivative by k includes that of h = pol·k."""
+    """Differentiate with respect to a state variable; for k, the derivative includes that of h = pol·k."""
     held = {part: sp.Dummy(real=True) for part in expression.atoms(Local)}
     rest = expression.xreplace(held)
     derivative = sp.diff(rest, variable)

@@ -48,10 +48,10 @@ def _production() -> Step:
 
 
 def _improved() -> Step:
-    """Vertical terms odd in ty, as Bx and Bz are; the kick and its position vary with tx too."""
+    """Return the step whose vertical terms are odd in ty, as Bx and Bz are; the kick varies with tx, too."""
     p = Numbers()
     odd = ((tx * ty, "tx·ty"), (tx**3 * ty, "tx³·ty"), (tx * ty**3, "tx·ty³"))
-    # z0 is taken relative to about the end of the VELO. Around 0 instead, the terms in z0 would be nearly
+    # z0 is measured from about the end of the VELO. Measured from 0, the terms in z0 would be nearly
     # degenerate with the constant ones.
     late = ten(-3) * (z0 - 500)
     ty1 = ty + h * sum(p(f"vertical kick, with {n}", "MeV", parity=-1) * term for term, n in odd)

@@ -39,7 +39,7 @@ def rectangle(path: Path, name: str, rows: Any, shape: tuple[int, int]) -> NDArr
 
 
 def numbers(where: str, values: Any, expected: int, each: str) -> list[np.float32]:
-    """Read a list of `expected` numbers; a ParkfError names one by `where`, `each` and its position."""
+    """Read a list of `expected` numbers; a ParkfError names a wrong one by `where`, `each` and position."""
     if not isinstance(values, list) or len(values) != expected:
         got = f"{len(values)} values" if isinstance(values, list) else type(values).__name__
         raise ParkfError(f"{where}: {got}, expected {expected}")

@@ -1,8 +1,8 @@
 """Sign of h that numbers were written for, determined from the bending of positive charges.
 
-Here h = pol·q/p with pol = −1 in MagDown, where By < 0 and positive charges bend to +x: the leading terms in
-h are negative. Numbers that were fitted in MagDown with q/p as it is belong to h' = −pol·q/p. They become
-ours when every number that is odd in h changes its sign, which is exact in float32.
+In MagDown By < 0, positive charges bend to +x, and h = pol·q/p with pol = −1; so the leading terms in h are
+negative. Numbers that were fitted in MagDown with q/p itself belong to h' = −pol·q/p. To convert them, every
+number that is odd in h changes its sign, which is exact in float32.
 """
 
 from collections.abc import Mapping

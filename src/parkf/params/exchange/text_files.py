@@ -28,10 +28,10 @@ class TextFile:
     label: str  # begin of its lines
     lines: int
     numbers: int  # in each line
-    block: str | None = None  # of the numbers; None where the file is not used
+    block: str | None = None  # to which the numbers belong; None if the file is not used
     used_lines: tuple[int, ...] = ()  # in the order of our sets
     used: tuple[int, ...] = ()  # numbers of a line, in the order of our parameters
-    # By our index, where the old form has another power of ten or sign.
+    # Factors by our index, if the old form has another power of ten or another sign.
     factors: dict[int, float] = field(default_factory=dict)
 
     def usage(self) -> str:
@@ -67,8 +67,8 @@ FILES = (
 def import_text_files(folder: Path, *, rest: ParameterSet) -> ParameterSet:
     """Read all of :data:`FILES` in a folder as a set of production's forms.
 
-    Another set of production's forms, `rest`, completes it. More or fewer files, lines or numbers, one that
-    is not finite, and blocks that bend in different directions raise a ParkfError.
+    Another set of production's forms, `rest`, completes it. A ParkfError reports a missing file, a wrong
+    count of lines or numbers, a number that is not finite, and blocks that bend in different directions.
     """
     check_layout("set to complete from", rest.manifest)
     blocks = {block.name: rest.block(block.name).copy() for block in TRIGGER.blocks}

@@ -1,4 +1,4 @@
-"""The trigger's two files, ``params.json`` and ``params_UTT_v0.tab``, written and read.
+"""Reading and writing of the trigger's two files, ``params.json`` and ``params_UTT_v0.tab``.
 
 They have production's blocks without ``BEAM``. The trigger has this block and the constants for the RICH
 planes in its code. The exporter writes them as a C++ header, ``constants.hpp``, with the trigger's names, and
@@ -54,7 +54,7 @@ _SCATTERING = ("VPHit2VPHit", "VPHit2ClosestToBeam")
 _BEAM_NUMBERS = ("cms", "etaxx", "etaxtx", "Eloss")
 # The table's second line begins with this number of the header.
 _SECOND_LINE = HEADER.index("nbin_x")
-# Of a bin's 80 coefficients: 1e3 for slopes, 1 for positions.
+# Factors for a bin's 80 coefficients: 1e3 for slopes, 1 for positions.
 _UNITS = np.array(
     [1e3 if piece.component in ("tx", "ty") else 1.0 for piece in TRIGGER.pieces for _ in range(piece.degree)]
 )
@@ -63,8 +63,8 @@ _UNITS = np.array(
 def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = "2026") -> None:
     """Write ``params.json``, ``params_UTT_v0.tab``, ``constants.hpp`` and ``parkf.json`` to a folder.
 
-    Only a set of production's forms in layout 1 can be written; others raise a ParkfError. The backward rows
-    of UT are in the order in which the trigger's code of 2026 reads them, or in that of files before it. Fits
+    Only a set of production's forms in layout 1 can be written; others raise a ParkfError. `ut_rows` is the
+    order of UT's backward rows: the one that the trigger's code of 2026 reads, or that of older files. Fits
     of long tracks do not read these rows.
     """
     hints = (", which are the trigger's; train with `forms: production`", ", which the trigger reads")
@@ -88,7 +88,7 @@ def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = 
     constants = parameters.manifest.constants.model_dump()
     write_json(folder / REST_FILE, {**constants, **rows, _UT_ROWS_KEY: ut_rows})
     if "RICH1" in in_code:
-        # It has the form of VUT, whose kick the trigger subtracts.
+        # RICH1 has the form of VUT, whose kick the trigger subtracts.
         in_code["RICH1"] = _reversed_kick(in_code["RICH1"])
     with replacing(folder / "constants.hpp") as temporary:
         temporary.write_text(_header_text(in_code))
@@ -102,8 +102,8 @@ def import_trigger(
     Without ``parkf.json``, `rest` is a set with the block ``BEAM`` and the constants, and `ut_rows` is the
     order of the backward rows of UT, as for :func:`export_trigger`: ``params.json`` itself does not show it.
 
-    More or fewer numbers, one that is not finite, two files with different headers, blocks that bend in
-    different directions, and a missing `rest` or `ut_rows` raise a ParkfError.
+    A ParkfError reports a wrong count of numbers, a number that is not finite, two files with different
+    headers, blocks that bend in different directions, and a missing `rest` or `ut_rows`.
     """
     path, table_path, rest_path = (folder / name for name in (JSON_FILE, TABLE_FILE, REST_FILE))
     content = read_object(path, list(BLOCKS))
@@ -223,7 +223,7 @@ def _rows(values: F32) -> list[list[float]]:
 
 
 def _order_of(folder: Path, ut: F32, written: UtRows | None, asked: UtRows | None) -> UtRows:
-    """Return the order of UT's rows, from ``parkf.json`` or else as the user asked."""
+    """Return the order of UT's rows: that of ``parkf.json``, or else the one that the user asked for."""
     if written and asked and written != asked:
         raise ParkfError(
             f"{folder / REST_FILE}: {_UT_ROWS_KEY}: got '{asked}', expected '{written}' of this file"

@@ -1,4 +1,4 @@
-"""Fit of a change of the table's bend of tx to fitted tracks: polynomials in position and momentum."""
+"""Fit of a change of the table's bend of tx, as polynomials in position and momentum, to fitted tracks."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,8 @@ from parkf.training.magnet_table.solve import monomials
 ORDER = 6
 ORDERS = [(i, j) for i in range(ORDER + 1) for j in range(ORDER + 1 - i)]
 # Prior of the change: zero with a standard deviation of this fraction of the bend, everywhere on the grid and
-# at any momentum, with the weight of this many tracks. Where there are no tracks, it keeps the polynomials
-# from growing from pass to pass.
+# at any momentum, with the weight of this many tracks. Where there are no tracks, the prior keeps the
+# polynomials from growing from pass to pass.
 BELIEF, BELIEVERS = 0.01, 20_000
 
 

@@ -17,7 +17,7 @@ ETA = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 PHI_CELLS = 16
 MOMENTA = (1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 FEWEST_OF_CELL = 20
-# Error of the mean of a normal distribution truncated at two widths, over that of the whole distribution.
+# Error of the mean of a normal distribution if it is truncated at two widths, over the error if it is not.
 _LESS_KNOWN = 1.164
 
 

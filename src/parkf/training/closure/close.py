@@ -1,4 +1,4 @@
-"""Close a parameter set: targets carried on through the SciFi, then passes over fits of tracks.
+"""Closing of a parameter set: targets from rays through the SciFi, then passes over fits of tracks.
 
 A neighbour's closed table can be used instead, because the closure hardly depends on the alignment. It adds
 the misfit of the forms behind the magnet to the table's bend, and this misfit depends on field, geometry and

@@ -84,7 +84,7 @@ def _rows(
         moved = propagate(field, piece.polarity, vertex, z, (z_target[to_beam], 0.0, 0.0), threads=threads)
         target[to_beam], good[to_beam] = moved.states[:, :4], moved.ok
     if step == "UTTF":
-        # From the last UT layer, which is the plane before z_in, where the particle crossed it.
+        # Start from the plane before z_in, which is the last UT layer, if the particle crossed it.
         before = at_origin - 1
         crossed = (before >= 0) & (states["plane"][before] == UT_PLANES[-1]) & states["active"][before]
         for name in ("event", "particle"):

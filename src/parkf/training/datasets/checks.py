@@ -1,7 +1,7 @@
 """Checks of a step dataset before a training: units, ranges, NaN, polarity, duplicates, coverage.
 
-Everything that trains on a dataset reads it only after `check_dataset` has passed it, whether the file was
-simulated here or brought by a user.
+A training reads a dataset only after `check_dataset` has passed it, whether the file was simulated here or
+comes from a user.
 
 To find duplicates, rows are distributed over scratch files by a hash of their key. Duplicates are then in the
 same file, and each file fits into memory.
@@ -32,8 +32,8 @@ _RANGES = (
     ("tx0 ty0 tx1 ty1 txe tye", -2.0, 2.0, "a slope dx/dz or dy/dz, within ±2"),
     ("p_true", 100.0, 1e7, "MeV, between 100 and 1e+07"),
 )
-# Limits of p at the origin over p at production; a particle loses energy, and a backward step starts where it
-# has less.
+# Limits of p at the origin over p at production. A particle loses energy on its way, so a backward step
+# starts with less.
 _LARGEST_LOSS, _LARGEST_GAIN = 0.5, 1.2
 KEY = ("event", "particle", "polarity", "set", "z0", "z1")
 # Mean number of rows in a scratch file, and number of rows that are distributed at a time.
@@ -43,7 +43,7 @@ _ENTRY = np.dtype(
 )
 
 
-# A condition: the columns that it is about, a function of these, and what a message expects.
+# A condition: its columns, a function of these columns, and the text of what a message expects.
 _Rule = tuple[tuple[str, ...], Callable[..., np.ndarray], str]
 
 
@@ -116,7 +116,7 @@ def check_dataset(path: Path, step: str) -> int:
 
 
 def scratch_bytes(rows: int) -> int:
-    """Bytes in TMPDIR that the search among so many rows needs."""
+    """Bytes in TMPDIR that the search for duplicates among this number of rows needs."""
     return rows * _ENTRY.itemsize
 
 

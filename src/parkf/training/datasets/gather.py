@@ -1,4 +1,4 @@
-"""Row groups of one parameter set each: rows of a chunk are sorted into them, and chunks are joined."""
+"""Row groups of one parameter set each: sorting the rows of a chunk into them, and joining chunks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ class RowsBySet:
         number, rows = columns["set"] // self._together, table(columns, STEP_DATA.schema)
         for n in np.unique(number):
             waiting = self._waiting.setdefault(int(n), [])
-            # Copies, because slices of a few rows of a rare set would keep all rows in memory.
+            # Make copies, because slices of a few rows of a rare set would keep all rows in memory.
             waiting.append(rows.take(column(np.flatnonzero(number == n), pa.int64())))
             if sum(part.num_rows for part in waiting) >= _ROWS_IN_GROUP:
                 self._write(waiting)

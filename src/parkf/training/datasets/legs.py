@@ -20,7 +20,7 @@ FROM_BEAM = 0.5
 """mm; a particle produced this close to the beam axis starts there."""
 
 BEAM_LINE_SET = 1
-"""The set of step BEAM whose target is no plane but the closest approach to the beam."""
+"""The set of step BEAM whose target is not a plane, but the closest approach to the beam."""
 
 _COLUMNS = ["event", "particle", "pdg_id", "charge", "x", "y", "z", "px", "py", "pz"]
 

@@ -65,8 +65,8 @@ class Smallest:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        # Room for some more than wanted, so that most calls need no sorting. The system provides its memory
-        # as numbers come.
+        # The array has room for some more, so that most calls need no sorting. The system provides memory
+        # only as the array fills.
         self._numbers: Numbers = np.empty(most + most // 16 + 1, np.uint64)
         self._count = 0
         self._bound = np.uint64(ALL)

@@ -1,10 +1,10 @@
-"""Parameter sets of the steps as their datasets count them, and how many rows each may keep."""
+"""Numbers of parameter sets in the datasets of the steps, and how many rows each set may keep."""
 
 SETS = {"V": 2, "VUT": 1, "UT": 6, "UTTF": 1, "TFT": 1, "T": 22, "BEAM": 2}
-"""Parameter sets of each step; also which steps have a dataset."""
+"""Number of parameter sets of each step that has a dataset."""
 
 TOGETHER = {"T": 2}
-"""Neighbouring sets whose rows stay in the order of their tracks: both sides of a gap. 1 in other steps."""
+"""Number of adjacent sets whose rows stay in the order of their tracks: both sides of a gap; else 1."""
 
 
 def rows_of_set(step: str, max_rows: int) -> int:

@@ -30,7 +30,7 @@ F64 = NDArray[np.float64]
 MOST = 160_000
 _ENOUGH = 500  # of either kind
 _ELECTRON, _SOFTEST = 11, 2000.0  # MeV
-# Strength of the L2 regularisation of the mean log likelihood. A few times more or less changes nothing.
+# Strength of the L2 regularisation of the mean log likelihood. A few times more or less has no effect.
 RIDGE = 1e-4
 ROUNDS = 200
 _BLOCK = 1 << 13  # number of rows whose hidden units are in memory at a time

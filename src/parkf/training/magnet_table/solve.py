@@ -3,10 +3,10 @@
 Position and slope of a plane have the same degrees, and therefore the same matrix.
 
 A row of the design matrix is (weights of six bins) ⊗ (1, u_x, u_y) ⊗ T_0 … T_{n−1}(f). The products of a row
-with itself factorise. The products of two weights are polynomials of fourth order in the offsets (a, b) from
-the bin's centre, and 2·T_n·T_m = T_{n+m} + T_{|n−m|}. So only a few sums over the rays of a cell are needed:
-the products of fifteen monomials of the offsets with monomials of u times Chebyshev polynomials. This takes a
-fifteenth of the multiplications and of the memory.
+with itself factorise, too. The products of two weights are polynomials of fourth order in the offsets (a, b)
+from the bin's centre, and 2·T_n·T_m = T_{n+m} + T_{|n−m|}. So only a few sums over the rays of a cell are
+needed: the products of fifteen monomials of the offsets with monomials of u times Chebyshev polynomials. This
+takes a fifteenth of the multiplications and of the memory.
 """
 
 from collections.abc import Sequence
