@@ -68,7 +68,7 @@ def test_names_and_ratios(run):
     names = {"V.forward", "VUT", "TFT", *(f"UT.gap{i}" for i in range(3)), *(f"T.gap{i}" for i in range(11))}
     assert names <= set(content["steps"])
     assert set(content["sums"]) == {"V", "VUT", "UT", "UTTF", "T"}
-    # Nothing in the toys scatters but their misfit, which is normal: sums are as wide as one.
+    # Everything random in the toys is normal, so the scaled width is the same for sums of any length.
     widths = [row["width"] for row in content["sums"]["UT"]["x"]]
     assert widths == pytest.approx([widths[0]] * 5, rel=0.05)
     for name in names - {"TFT"}:
@@ -98,7 +98,7 @@ def test_step_without_noise_is_measured_in_the_magnets(run):
 
 
 def test_a_stiff_track_is_measured_in_both_precisions(run):
-    """Without a field δ is the form's own bend; rounding is visible in x of about a metre, not in slopes."""
+    """Without a field, δ is the form's own bend. Rounding shows in x of about a metre, but not in slopes."""
     stiff = _measure(run)["stiff"]
     rows = draw("TFT", 1500, 3, truth("TFT"))
     rows["qop"] = np.sign(rows["qop"]) / 1e6
@@ -212,7 +212,7 @@ def test_the_loss_is_what_the_truth_bends_by(kick, tmp_path):
     count = 20_000
     momentum = 1500 * (100e3 / 1500) ** random.uniform(size=count)
     loss = 20 + random.normal(size=count)
-    loss[::50] += 300  # rare, and no business of the others
+    loss[::50] += 300  # a few large losses, which must not change the result
     rows = _uttf_rows(count)
     rows["qop"], rows["p_true"] = 1 / momentum, momentum - loss
     rows["x0"] = np.full(count, 10.0)

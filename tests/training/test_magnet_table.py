@@ -181,7 +181,7 @@ def test_monomials_are_the_same_polynomial(coefficients, f):
 
 
 def test_sums_are_the_normal_equations():
-    """They are the sums of products of six-point weights and Chebyshev polynomials over all rays."""
+    """The sums are over all rays, of products of six-point weights and Chebyshev polynomials."""
     header, degrees = HEADERS["production"], (4, 3, 2)
     states, qop = _states(400), _qop(400)
     rows, order = _rows(header, states, qop)
