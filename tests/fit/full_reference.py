@@ -81,7 +81,7 @@ class FullReference:
         self.alive = (self.velo_n > 1) & np.isfinite(self.seed) & (self.seed != 0.0)
         self.reference = np.where(self.alive, self.seed, 1.0)
         self.loss = np.zeros(self.count)
-        # Errors from the filter before: relative error of q/p, errors of directions in the VELO and behind.
+        # Errors of the previous filter: of q/p (relative), and of directions in the VELO and behind it.
         self.error = np.full(self.count, SEED_ERROR)
         self.in_velo = self.behind = SEED_ANGLE * np.abs(self.reference)
 

@@ -130,7 +130,7 @@ class Model:
         def sums(centre, by_x, by_y, plane):
             return series(centre, n[plane]) + u_x * series(by_x, m[plane]) + u_y * series(by_y, m[plane])
 
-        # Centres of x and tx, then x with u_x and u_y, then tx; the same for y.
+        # Order: centres of x and tx, then terms with u_x and u_y of x, then those of tx; the same for y.
         n = {"x": int(self.header[16]), "y": int(self.header[18])}
         m = {"x": int(self.header[15]), "y": int(self.header[17])}
         moved = {}
@@ -198,7 +198,7 @@ class Joint:
         return self.state[:, :5] + per_k * (k - self.state[:, 4])[:, None]
 
     def measure(self, value, row, variance):
-        """Update with value = row·state where it is finite.
+        """Update with a measured `value` = row·state, where the value is finite.
 
         Returns
         -------

@@ -24,7 +24,7 @@ HEADER = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005]
 
 
 def constant_blob(forms):
-    """Start values and the layers' positions; extrapolation terms of zero get small values."""
+    """Start values and positions of layers; extrapolation terms that start at zero get small values."""
     random = np.random.default_rng(1)
     blob = np.zeros(forms.layout.constant_count)
     for block in forms.layout.blocks:
@@ -33,8 +33,8 @@ def constant_blob(forms):
         if block.name in forms.steps:
             for i, parameter in enumerate(forms.steps[block.name].parameters):
                 odd = parameter.kind == "extrapolation" and parameter.start == 0
-                # The terms have powers of positions in m, which reach three at the SciFi; they must stay
-                # corrections.
+                # The terms contain powers of positions in m, which reach 3 m at the SciFi. Small numbers keep
+                # the terms small.
                 size = 2e-4 if "/m" in parameter.unit else 0.02
                 part[:, i] = parameter.start + (random.normal(0, size, rows) if odd else 0)
         if block.name == "UTT_META":

@@ -232,7 +232,7 @@ def test_scattering_spreads_slopes_as_rotations_do():
 
 
 def test_states_on_leaning_planes_move_within_them(field):
-    """∂(state on the next plane)/∂(state on this plane) equals differences."""
+    """The Jacobian from one plane to the next agrees with numerical differences."""
     here, there = np.array([7826.0, 0.001, 0.0036]), (7896.0, 0.001, 0.0036)
     start = np.array([300.0, -800.0, 0.2, -0.1, 1 / 5000.0])
     steps = np.array([1.0, 1.0, 1e-4, 1e-4, 1e-7])

@@ -119,7 +119,7 @@ def test_a_damaged_cache_is_not_used(known, tmp_path, change):
 
 
 def test_sources_that_changed_just_now_are_not_cached(known, tmp_path):
-    """They may change again within the time resolution of the file system."""
+    """Such sources may change again within the time resolution of the file system."""
     known().save()
     assert not (tmp_path / "cache").exists()
 

@@ -40,7 +40,7 @@ def traced(finished):
             found, todo = set(), [one for one in calls if commands.get(one) == name]
             while todo:
                 one = todo.pop()
-                # Code that runs at import is skipped: names used from it count anyway; the rest has no effect.
+                # Code that runs at import is skipped: names used from it count anyway; the rest has no effect
                 if one not in found and not one.endswith(IMPORT):
                     found.add(one)
                     if HOOKS not in one:

@@ -78,7 +78,7 @@ def test_correlations_stay_below_one(name):
 
 @pytest.mark.parametrize(("begin", "end"), [(510.0, 750.0), (250.0, 490.0), (250.0, 750.0)])
 def test_what_narrows_a_width_halves_it_at_most(begin, end):
-    """The width's change with z0 − 0.5 m starts below zero; rows are behind 0.5 m, before it, or on both sides."""
+    """The width's change with z0 − 0.5 m starts below zero; rows are behind 0.5 m, before it, or both."""
     step, p = STEPS["VUT"], truth("VUT")
     functions, rows = numpy_step(step), draw("VUT", 200, 2, p)
     rows["z0"] = np.linspace(begin, end, 200)

@@ -82,7 +82,7 @@ def test_tracks_that_miss_each_other_are_no_pair():
 
 @pytest.mark.parametrize("threshold", ["p_min", "pt_min", "pair_pt_min"])
 def test_thresholds_of_the_trigger_line_hold(threshold):
-    """Thresholds apply to both tracks and to the pair, whose pT is 0: the toy's mothers fly along the beam."""
+    """Thresholds apply to both tracks and to the pair, whose pT is 0: the toy's mothers fly along z."""
     sample = decays(1000, 0.0)
     p = sample.rows.p_true
     tracks = {"p_min": p, "pt_min": p * np.sin(np.arctan(np.hypot(sample.rows.tx, sample.rows.ty)))}
