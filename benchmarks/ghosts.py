@@ -49,7 +49,7 @@ FOLDS, REPETITIONS, STRENGTHS = 5, 6, (1e-3, 1e-2, 1e-1)
 
 @dataclass(frozen=True)
 class Seen:
-    """Those genuine tracks and ghosts of a sample for which the fit succeeded.
+    """Genuine tracks and ghosts of a sample whose fits succeeded.
 
     Attributes
     ----------

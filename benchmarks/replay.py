@@ -1,4 +1,4 @@
-"""Predicts large runs on paper: the workflow's jobs start on a number of cores, each with its stage's cost.
+"""Predicts large runs: the workflow's jobs are simulated on some number of cores, with their stages' costs.
 
 Run: python -m benchmarks.replay [--rows 1e9] [--cores 2 10 100 1000 10000] [--json FILE]
 

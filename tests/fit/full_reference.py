@@ -1,8 +1,8 @@
 """The full fit in NumPy: the reference for the kernel, independent of it except for field and material.
 
-A forward filter finds q/p and the trajectory. It runs a second time about that trajectory; the second run
-gives the χ². A backward filter then starts anew behind the last layer. After the first hit it has used all
-hits, so its state there is the smoothed one.
+A forward filter finds q/p and the trajectory. It runs a second time about that trajectory, and this run's χ²
+counts. A backward filter then starts anew behind the last layer. When it reaches the first hit it has used
+all hits, so its state there is the smoothed state.
 """
 
 import os

@@ -1,8 +1,8 @@
 """An independent fit: float64, dense matrices, textbook updates, Jacobians by finite differences.
 
 One state of 9 components holds the current state and the state at the first hit; q/p is a component like the
-others. The fit starts from a wide prior instead of the closed form from two hits. With the kernel it shares
-only the formulas of the steps, through their NumPy functions.
+others. The fit starts from a wide prior instead of the closed form from two hits. Only the formulas of the
+steps are the kernel's, through their NumPy functions.
 """
 
 import numpy as np
@@ -229,8 +229,8 @@ def rows(n, *values):
 class ReferenceFit:
     """The smoother for toys whose hits are all present or NaN; every attribute is a result (n,).
 
-    With `complete` it uses the whole Jacobian, as a fit should. Without, it uses the elements that the kernel
-    keeps.
+    With `complete` the whole Jacobian is used, as a fit should do. Otherwise only the elements are used that
+    the kernel keeps.
     """
 
     def __init__(self, toy, *, complete=False):

@@ -88,7 +88,7 @@ def test_with_material_the_core_is_right(tmp_path, geometry, field):
     good = fitted.status == 0
     assert good.mean() > 0.99
     for name, pull in pulls(fitted, sample.truth).items():
-        # No covariance describes the tails of scattering and energy loss; it describes the core.
+        # A covariance cannot describe the tails of scattering and energy loss, but it describes the core.
         core = fit_core(pull[good])
         assert core.width == pytest.approx(1.0, abs=0.03 + 3 * core.width_error), name
     core = fit_core((sample.truth["qop"] / fitted.qop - 1)[good])

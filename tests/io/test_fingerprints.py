@@ -510,7 +510,7 @@ def test_order_blanks_and_format_mean_nothing(folder, value, draw):
         default_flow_style=draw.choice([True, False, None]),
         sort_keys=False,
     )
-    # YAML's writer writes some texts in such a form that its reader takes them for numbers.
+    # YAML's writer writes some texts in a form that its reader takes for numbers.
     if _alike(yaml.safe_load(dumped), value):
         assert _meaning(folder, dumped, "yaml") == _meaning(folder, text)
         assert _meaning(folder, f"# A comment.\n{dumped}", "yaml") == _meaning(folder, text)

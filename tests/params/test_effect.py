@@ -1,4 +1,4 @@
-"""The effect of two sets' difference on tracks: known differences appear in the right step and component."""
+"""Effects on tracks of the differences between two sets: they appear in the right step and component."""
 
 import dataclasses
 from pathlib import Path

@@ -30,7 +30,7 @@ INPUTS = {
 
 @pytest.fixture
 def trained(parameters) -> ParameterSet:
-    """A set that says it was trained in this checkout."""
+    """A set with the configuration and inputs of this checkout."""
     update = {
         "configuration": flat(Run(CONFIG).training),
         "inputs": {name: sha256(ROOT / path) for name, path in INPUTS.items()},

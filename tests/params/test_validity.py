@@ -32,7 +32,7 @@ def several(draw):
 
 
 def holding(run, counting, supersedes):
-    """By definition: the sets for this run, and those of them that no other one of them replaced."""
+    """By definition: the sets for this run, and those among them that no other set of them replaced."""
     for_it = [name for name, interval in counting.items() if interval.holds(run)]
     replaced = set()
     for name in for_it:

@@ -1,4 +1,4 @@
-"""A family in one DAG: which member makes a product, and which members link to it."""
+"""A family in one DAG: the member that makes each product, and the members that link to it."""
 
 import re
 import subprocess

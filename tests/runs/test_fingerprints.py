@@ -40,7 +40,7 @@ def traced(finished):
             found, todo = set(), [one for one in calls if commands.get(one) == name]
             while todo:
                 one = todo.pop()
-                # Code that runs at import is skipped: names used from it count anyway; the rest has no effect
+                # Code run at import is skipped: names used from it count anyway; the rest has no effect.
                 if one not in found and not one.endswith(IMPORT):
                     found.add(one)
                     if HOOKS not in one:
@@ -75,7 +75,7 @@ def test_every_stage_of_a_run_was_traced(traced):
 
 
 def test_a_constant_of_any_function_that_a_job_called_runs_it_again(traced, source_copy):
-    """One constant of each file at a time, in a function that the command has called."""
+    """One constant of each file is changed at a time, in a function that the command has called."""
     called, _ = traced
     before = source_copy.codes(*called)
     edits = {file: source_copy.edits(file) for files in called.values() for file in files}

@@ -1,4 +1,4 @@
-"""The report of a run in a browser: it is complete and accessible, and everything that is clicked works."""
+"""The report of a run in a browser is complete and accessible, and everything that can be clicked works."""
 
 import importlib.util
 import re

@@ -22,7 +22,7 @@ def states(field, geometry):
 
 @pytest.fixture(scope="module")
 def both(states, geometry):
-    """Hits without a crowd, and with it."""
+    """Hits without a crowd, and hits with a crowd."""
     return [pd.DataFrame(respond(states, geometry=geometry, seed=5, crowded=c)) for c in (False, True)]
 
 

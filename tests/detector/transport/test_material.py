@@ -75,7 +75,7 @@ def _core(values: np.ndarray) -> float:
 
 
 def test_the_material_begins_at_the_edge_of_its_opening() -> None:
-    """A particle along the beam crosses the slab at the x and y where it began."""
+    """A particle along the beam crosses the slab at the x and y of its origin."""
     beam = {name: column[:40] for name, column in _beam(5000.0).items()}
     beam["x"] = np.resize([34.0, 35.0, -35.0, 36.0], 40)
     behind = _through(_one_slab("silicon", 1.0, opening=35.0), beam)

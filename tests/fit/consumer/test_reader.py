@@ -94,7 +94,7 @@ def test_other_formulas_are_refused(tmp_path, parameters, cpp_load):
 
 
 def reason(message: str) -> str:
-    """Drop a message's value found: C++ prints it as written, Python as it was read (1e9 and 1e+09)."""
+    """Remove the value found from a message: C++ prints it as written, Python as read (1e9 and 1e+09)."""
     return re.sub("got .*, expected", "got …, expected", re.split(" of forms|; ", message)[0])
 
 

@@ -329,7 +329,7 @@ def test_scattering_of_inclined_tracks(name, tx, ty):
 
 
 def test_soft_tracks_scatter_by_the_spread_of_their_loss():
-    """The relative widening falls as p^-3/2: at 1 GeV it is the parameter, at 4 GeV an eighth of it."""
+    """The relative widening falls as p^-3/2. At 1 GeV it is the parameter, at 4 GeV an eighth of it."""
     step = FORMS["improved"].steps["UTTF"]
     p = np.array([q.start for q in step.parameters])
     momentum = np.array([1e3, 4e3, 1e9])

@@ -53,7 +53,7 @@ def test_a_vertical_field_kicks_by_its_integral_whatever_the_direction():
         polarity=1,
     )
     station = geometry.planes()[list(SCIFI_PLANES)[4:8]]
-    # On the leaning planes z depends on y. In y the tracks are straight lines, on a slightly longer path.
+    # On the leaning planes z depends on y, and in y the tracks are almost straight lines.
     middle = station[:, 0].mean() / (1 - station[:, 2].mean() * ty)
     np.testing.assert_allclose(found.kick, 0.299792458 * TESLA * (middle - LAST_VELO), rtol=5e-4)
     np.testing.assert_allclose(found.bending, 1.0, rtol=1e-5)
