@@ -1,4 +1,4 @@
-"""The kernel against the independent fit, and against the truth of tracks that follow its model."""
+"""The kernel agrees with the independent fit, and with the truth of tracks that follow its model."""
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Impossible numbers in a track set a status bit in every scheme; no error, and neighbours are unaffected."""
+"""Impossible numbers in a track set a status bit in every scheme, without an error or harm to neighbours."""
 
 import dataclasses
 from pathlib import Path

@@ -136,7 +136,7 @@ def test_the_table_counts_widths_that_are_not_one(run):
     for bins in content["steps"].values():
         for row in (row for rows in bins.values() for row in rows if row["truth_width"] is not None):
             row |= {"truth_width": 1.01, "truth_width_error": 0.01}
-    # The first is within two standard errors of the band, the second is not.
+    # The first width is within two standard errors of the band, the second is not.
     content["steps"]["VUT"]["x"][0] |= {"truth_width": 1.045}
     content["steps"]["VUT"]["y"][3] |= {"truth_width": 0.94}
     text = accuracy_table(content)

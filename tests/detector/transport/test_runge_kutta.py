@@ -1,4 +1,4 @@
-"""Runge-Kutta against exact solutions, fine steps, numerical derivatives and the dipole's known kick."""
+"""Runge-Kutta agrees with exact solutions, fine steps, numerical derivatives and the dipole's kick."""
 
 import numpy as np
 import pytest

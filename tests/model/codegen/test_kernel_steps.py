@@ -1,4 +1,4 @@
-"""The generated C++ against the symbolic steps: value, Jacobian, covariance transport and noise."""
+"""The generated C++ agrees with the symbolic steps in value, Jacobian, covariance transport and noise."""
 
 import re
 from dataclasses import replace

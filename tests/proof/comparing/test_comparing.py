@@ -1,4 +1,4 @@
-"""Comparisons of runs and sets: causes as text, and differences of figures in errors and as ratios."""
+"""Comparisons of runs and sets: causes as text, and changes of figures in units of errors and as ratios."""
 
 import json
 import shutil
