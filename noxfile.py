@@ -2,7 +2,7 @@
 # /// script
 # dependencies = ["nox>=2025.2.9"]
 # ///
-"""Tasks that need environments of their own: ``nox --list``. Those of the checkout's are in the Makefile."""
+"""Tasks that need separate environments: ``nox --list``. The Makefile has those for the checkout's own."""
 
 import shutil
 from pathlib import Path
@@ -61,7 +61,7 @@ def first_tracks() -> str:
 
 @nox.session(python=PYTHONS, default=False)
 def wheel(session: nox.Session) -> None:
-    """Build a wheel, and another from the source distribution: the same bytes? Run where no compiler is."""
+    """Build wheels from the checkout and the source distribution, compare them, and run with no compiler."""
     made = Path(session.create_tmp()).absolute() / "wheels"
     shutil.rmtree(made, ignore_errors=True)
     clock = {"SOURCE_DATE_EPOCH": "1767225600"}

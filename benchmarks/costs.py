@@ -37,7 +37,7 @@ def collect(folder: Path, config: Path, known: Costs, jobs: Jobs) -> None:
 
 
 def line(units: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-    """Fit a line to values by least squares: the value at no unit and that per unit, neither below 0."""
+    """Fit a line to values by least squares; return its value at no unit and its slope, both at least 0."""
     if np.ptp(units) == 0:
         return float(values.max()), 0.0
     slope, start = np.polyfit(units, values, 1)

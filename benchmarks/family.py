@@ -3,8 +3,8 @@
 Run: python -m benchmarks.family [--json FILE] [--members 8] [--base CONFIG] [--apart]
 
 Each member has another alignment, drawn at random with the width below. The first member is trained and
-measured in full, and the others beside it as `workflow/config/families/alignments.yaml` says. With --apart
-all members are trained in full. The base's run and then the family run in one folder, on all cores. Nothing
+measured in full. The others use its results as `workflow/config/families/alignments.yaml` says; with --apart
+they are trained in full, too. The base's run and then the family run in one folder, on all cores. Nothing
 else should run meanwhile.
 
 The file holds ``one`` and ``family``, both ``{wall_s, cpu_s}``; ``members``; ``ratio``, the family's time

@@ -1,4 +1,4 @@
-"""The fit against the machine's limits and against a dense scalar fit, schemes side by side.
+"""Compares the fit's speed with the machine's limits and with a dense scalar fit, scheme by scheme.
 
 Run: python -m benchmarks.fitter [--forms production|improved] [--json FILE]
 Tracks have 10 VELO, 4 UT and 12 SciFi hits, from toys that follow the step functions.
@@ -47,8 +47,8 @@ from kalman_toy import Toy, generate
 # The trigger's arithmetic exists only for production's forms.
 SCHEMES = {"improved": ("smoother",), "production": ("smoother", "trigger")}
 VELO_HITS = 10
-# Numbers of tracks. The figures of one core are for the first, which measures arithmetic: the 11 µs of the
-# call itself do not matter, and the tracks fit into the third-level cache. Several threads fit the last,
+# Numbers of tracks. Rates on one core use the first: the 11 µs of the call itself do not matter, and the
+# tracks fit into the third-level cache, so arithmetic is measured. Rates of several threads use the last,
 # which is larger than any cache.
 SIZES = (4096, 32768, 262144)
 

@@ -1,4 +1,4 @@
-"""Which ghosts the cuts of a run keep, on its own simulation and on LHCb's hits, and what limits it.
+"""Which ghosts the cuts of a run keep, in its own simulation and LHCb's, and what limits their rejection.
 
 Run: python -m benchmarks.ghosts [RUN] [--json FILE]
 
@@ -49,7 +49,7 @@ FOLDS, REPETITIONS, STRENGTHS = 5, 6, (1e-3, 1e-2, 1e-1)
 
 @dataclass(frozen=True)
 class Seen:
-    """Those genuine tracks and ghosts of a sample for which the fit succeeded.
+    """Genuine tracks and ghosts of a sample whose fits succeeded.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ def _share(of: NDArray[np.bool_]) -> dict[str, float]:
 
 
 def as_many(embedded: Seen, lhcb: Seen, crossings: int) -> dict[str, Any]:
-    """Mean and spread of ghosts kept (%) in samples of embedded crossings; how often they reach LHCb's."""
+    """Mean and spread of the ghosts kept (%) in embedded samples, and how often they reach LHCb's."""
     random = np.random.default_rng(91)
     events, which = np.unique(embedded.rows.event, return_inverse=True)
     genuine = embedded.rows.genuine.to_numpy()

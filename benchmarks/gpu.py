@@ -41,7 +41,7 @@ def device() -> str | None:
 
 
 def measure(parameters: ParameterSet, tracks: Candidates, flops: float) -> dict[str, Any]:
-    """Rates with tracks on the GPU, and with copies of host arrays there and back; registers and occupancy.
+    """Rates with tracks on the GPU, and with copies from and to the host; registers and occupancy.
 
     The same `tracks` are fitted repeatedly. The fit takes `flops` operations per track.
     """

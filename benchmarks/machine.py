@@ -163,7 +163,7 @@ class Machine:
         *,
         smoother: bool,
     ) -> dict[str, float]:
-        """Operations of the kernel per track, counted by a number type that counts what is done with it."""
+        """Operations of the kernel per track, counted by a number type that counts its own operations."""
         done = (ctypes.c_long * len(OPERATIONS))()
         arguments = self._arguments(tracks, constant, table)
         self._library.count_operations(*arguments, ctypes.c_float(velo_sigma**2), int(smoother), done)

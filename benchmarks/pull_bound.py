@@ -1,4 +1,4 @@
-"""How near to one the q/p pulls of the trigger's forms can come, whatever their noise numbers are.
+"""How near to one the q/p pulls of the trigger's forms can come, for the best choice of noise numbers.
 
 Run: python -m benchmarks.pull_bound [RUN] [--json FILE]
 

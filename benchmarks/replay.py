@@ -1,4 +1,4 @@
-"""Predicts large runs on paper: the workflow's jobs start on a number of cores, each with its stage's cost.
+"""Predicts large runs: the workflow's jobs are simulated on some number of cores, with their stages' costs.
 
 Run: python -m benchmarks.replay [--rows 1e9] [--cores 2 10 100 1000 10000] [--json FILE]
 
@@ -24,7 +24,7 @@ from parkf.workflow.running.plan import in_order
 
 CONFIG = ROOT / "workflow/config/paper.yaml"
 # Time from the completion of a job's inputs to the start of its command. Snakemake looks at the queue every
-# 10 s, so half of that passes; the scheduler, a shared file system and Snakemake's start take as much again.
+# 10 s, so 5 s pass on average; the scheduler, a shared file system and Snakemake's start take another 5 s.
 LATENCY = 10.0
 # A run no longer scales if less than this fraction of the cores has work.
 STOPS = 0.5
@@ -88,7 +88,7 @@ def critical_path(jobs: Sequence[Job], latency: float) -> dict[str, float]:
 
 
 def stops_scaling(jobs: Sequence[Job], latency: float) -> int:
-    """Find the smallest power of two for which less than half of so many cores have work."""
+    """Find the smallest power of two of cores of which less than half have work."""
     work = sum(job.on(1) for job in jobs)
     cores = 1
     while work / (cores * replay(jobs, cores, latency)) >= STOPS:

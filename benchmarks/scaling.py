@@ -1,4 +1,4 @@
-"""Memory of every stage at 1, 10 and 100 times as many events, and what a second core is worth.
+"""Memory of every stage at 1, 10 and 100 times as many events, and the efficiency of a second core.
 
 Run: python -m benchmarks.scaling [--json FILE] [--events 250] [--rows 1000000 10000000] [--only memory]
 
@@ -47,13 +47,13 @@ DETECTOR = (
 SAMPLE = "validation_up"
 # The step that is trained at every size: it has the most rows.
 STEP = "V"
-# As many as default.yaml keeps of a step.
+# Number of rows that default.yaml keeps of a step.
 MAX_ROWS = 300_000
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the files of one size lie."""
+    """Paths of the files of one size."""
 
     root: Path
     events: int
@@ -199,7 +199,7 @@ def measured(usage: Usage, events: int, rows: Path) -> dict[str, float]:
 
 
 def chain(root: Path, events: int) -> Iterator[tuple[str, dict[str, float]]]:
-    """Run all stages at one size; yield what each took."""
+    """Run all stages at one size; yield the figures of each."""
     at = Place(root, events)
     for name, stage in STAGES.items():
         yield name, measured(run(stage.command(at)), events, stage.rows(at))

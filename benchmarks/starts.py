@@ -1,7 +1,7 @@
 """The time of every command before its work begins: it runs with an input that does not exist.
 
 By the time a command misses its input, it has loaded everything that it needs. Alignment, field and set do
-exist, because commands read them first. So does the geometry for commands that also read other files.
+exist, because commands read them first. For commands that also read other files, the geometry exists as well.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 Run: python -m benchmarks.transport
 Errors of steps are differences from tracks with a tolerance of 1e-9 mm on the same map, scaled to 5 GeV.
-Errors of maps are differences in x at z = 8.5 m, for tracks from the origin, from a cubic map of half the
+Errors of maps are differences in x at z = 8.5 m, for tracks from the origin, from a cubic map with half the
 spacing.
 """
 

@@ -1,4 +1,4 @@
-"""Chooses the noise factors of each kind of step that serve the trigger best, in the trigger's arithmetic.
+"""Finds, for each kind of step, the noise factor with which the trigger's arithmetic fits best.
 
 Run: python -m benchmarks.trigger_noise [RUN [LIKE]]
 
@@ -70,7 +70,7 @@ def measure(parameters: ParameterSet, sample: list[Truth]) -> dict[str, float]:
 
 
 def choose(noise: Noise, samples: list[list[Truth]]) -> dict[str, float]:
-    """Return the factors that serve the trigger best on these samples together."""
+    """Return the factors with the lowest cost on all of these samples together."""
     before = [measure(noise.scaled(FOR_THE_SMOOTHER), sample) for sample in samples]
     begin = np.log([FOR_THE_SMOOTHER[kind] for kind in KINDS])
 

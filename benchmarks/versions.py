@@ -32,7 +32,7 @@ class Version:
     python: Path
 
     def cpu_seconds(self, line: Sequence[str | Path], folder: Path, *, fails: bool = False) -> float:
-        """Run a command and return user and system seconds of it and all that it started.
+        """Run a command and return user and system seconds of it and of all processes that it started.
 
         Parameters
         ----------

@@ -2,7 +2,7 @@
 
     python tools/sentences.py [--count 60] [--seed 1]
 
-One sentence a line, behind the file and line that it begins on. The same seed draws the same sentences.
+Each line has the file and line where a sentence begins, then the sentence. The same seed draws the same.
 """
 
 import argparse

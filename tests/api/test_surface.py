@@ -93,7 +93,7 @@ def test_every_public_module_has_a_page():
 def test_the_five_lines_from_a_wheel_to_the_first_tracks_run(tmp_path):
     page = (ROOT / "docs/how-to/install.md").read_text()
     program = page.partition("python - <<'END'\n")[2].partition("END\n")[0]
-    # Three lines of program; `pip install` and `python` make it five.
+    # The program has three lines; `pip install` and `python` make it five.
     assert len(program.splitlines()) == 3
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -25,11 +25,11 @@ class Case:
     Attributes
     ----------
     door : str
-        The command or file that takes the input.
+        The command or file that reads the input.
     wrong : str
         Description of the mistake.
     make : callable
-        Writes the input to a folder. Returns the arguments of the command that must refuse it, run there.
+        Writes the input to a folder, and returns the arguments of the command that must refuse it there.
     says : tuple of str
         Texts that the message must contain.
     code : int

@@ -1,4 +1,4 @@
-"""One line of message and the documented exit code refuse each bad input, and no output remains.
+"""Each bad input is refused with one line of message and the documented exit code, and leaves no output.
 
 docs/bad_inputs.md has the table of all cases. `PARKF_UPDATE_DOCS=1 python -m pytest tests/bad_input` writes
 it.

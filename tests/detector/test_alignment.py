@@ -45,7 +45,7 @@ def test_rotations_lean_a_layer_right_handedly(geometry: Geometry) -> None:
     plane = UT_PLANES[0]
     rx, ry = 1e-3, 2e-3
     leaning = _moved(geometry, ut_layers={0: {"rx": rx, "ry": ry}}).planes()[plane]
-    # Rotated by rx about x, a point at +y goes to +z; by ry about y, a point at +x goes to -z.
+    # A turn by rx about x moves a point at +y to +z; a turn by ry about y moves a point at +x to -z.
     assert leaning == pytest.approx([2327.5, -np.tan(ry), np.tan(rx) / np.cos(ry)], rel=1e-12)
 
 

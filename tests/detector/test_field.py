@@ -1,4 +1,4 @@
-"""The dipole obeys Maxwell and LHCb's figures; its map interpolates, and reports points outside it."""
+"""The dipole obeys Maxwell and has LHCb's figures; its map interpolates, and reports points outside it."""
 
 from pathlib import Path
 

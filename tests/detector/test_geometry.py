@@ -117,7 +117,7 @@ def test_an_impossible_geometry_is_refused(tmp_path: Path, change, complaint: st
 
 @pytest.mark.parametrize("name", ["run3.yaml", "run3_fullsim.yaml"])
 def test_hits_and_holes_are_those_of_the_full_simulation(name: str) -> None:
-    """The UT's hole has the area of LHCb's round one; SciFi clusters have the errors that tracks show."""
+    """The UT's hole has the area of LHCb's round hole; SciFi clusters have the errors that tracks show."""
     description = load_geometry(FILE.with_name(name)).description
     hole, scifi = description.ut.hole, description.scifi
     assert 4 * hole.half_width * hole.half_height == pytest.approx(np.pi * 33.4**2, rel=0.01)

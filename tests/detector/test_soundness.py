@@ -1,4 +1,4 @@
-"""Implausible geometries raise doubts, the budget is the simulation's material, and drawings are made."""
+"""Implausible geometries raise doubts, and the material budget agrees with the simulation's scattering."""
 
 import re
 from pathlib import Path

@@ -30,7 +30,7 @@ _TOLERANCE = 1e-7  # mm; of a Runge-Kutta step
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Errors that separate noise from tails: relative of q/p, of directions in the VELO and behind it."""
+    """Errors that separate noise from tails: of q/p (relative), of directions in the VELO, and behind it."""
 
     error: F64
     in_velo: F64
@@ -183,7 +183,7 @@ class _Problem:
 
 
 def _scatter_and_slow(state: F64, effects: Effects, moves: F64) -> None:
-    """Turn directions by two angles; change energies by the mean loss and a third number. In place."""
+    """Turn directions by two angles and change energies by the mean loss and a third number, in place."""
     tx, ty = state[:, 2], state[:, 3]
     direction = np.column_stack([tx, ty, np.ones_like(tx)]) / np.sqrt(1 + tx**2 + ty**2)[:, None]
     first = np.cross(direction, [0.0, 1.0, 0.0])

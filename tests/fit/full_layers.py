@@ -32,7 +32,7 @@ class Layer:
     measured : (n,) bool
         The tracks with a hit on it.
     x, dxdy, variance : (n,) float64
-        The hit: x at y = 0 in mm, slope, variance in mm². For pixels, x is their own and the slope is unused.
+        The hit: x at y = 0 in mm, slope, variance in mm². For pixels, the measured x; the slope is unused.
     y : (n,) float64 or None
         Measured y of pixels; None for strips.
     material : Material

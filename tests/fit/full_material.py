@@ -27,7 +27,7 @@ def layer_effects(
     """Return scattering and energy loss of unit charges in a fraction of a layer.
 
     `path` is the path through the whole layer in mm; Highland's logarithm uses it. Scatterings beyond the
-    space angle `hard` (rad) and collisions that take more than `cut` (MeV) are left out.
+    space angle `hard` (rad) and collisions that transfer more than `cut` (MeV) are left out.
     """
     gamma2 = 1.0 + (momentum / mass) ** 2
     beta2 = 1.0 - 1.0 / gamma2

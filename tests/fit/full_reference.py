@@ -1,8 +1,8 @@
 """The full fit in NumPy: the reference for the kernel, independent of it except for field and material.
 
-A forward filter finds q/p and the trajectory. It runs a second time about that trajectory; the second run
-gives the χ². A backward filter then starts anew behind the last layer. After the first hit it has used all
-hits, so its state there is the smoothed one.
+A forward filter finds q/p and the trajectory. It runs a second time about that trajectory, and this run's χ²
+counts. A backward filter then starts anew behind the last layer. When it reaches the first hit it has used
+all hits, so its state there is the smoothed state.
 """
 
 import os
@@ -81,7 +81,7 @@ class FullReference:
         self.alive = (self.velo_n > 1) & np.isfinite(self.seed) & (self.seed != 0.0)
         self.reference = np.where(self.alive, self.seed, 1.0)
         self.loss = np.zeros(self.count)
-        # Errors from the filter before: relative error of q/p, errors of directions in the VELO and behind.
+        # Errors of the previous filter: of q/p (relative), and of directions in the VELO and behind it.
         self.error = np.full(self.count, SEED_ERROR)
         self.in_velo = self.behind = SEED_ANGLE * np.abs(self.reference)
 

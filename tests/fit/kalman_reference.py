@@ -1,8 +1,8 @@
 """An independent fit: float64, dense matrices, textbook updates, Jacobians by finite differences.
 
 One state of 9 components holds the current state and the state at the first hit; q/p is a component like the
-others. The fit starts from a wide prior instead of the closed form from two hits. With the kernel it shares
-only the formulas of the steps, through their NumPy functions.
+others. The fit starts from a wide prior instead of the closed form from two hits. Only the formulas of the
+steps are the kernel's, through their NumPy functions.
 """
 
 import numpy as np
@@ -130,7 +130,7 @@ class Model:
         def sums(centre, by_x, by_y, plane):
             return series(centre, n[plane]) + u_x * series(by_x, m[plane]) + u_y * series(by_y, m[plane])
 
-        # Centres of x and tx, then x with u_x and u_y, then tx; the same for y.
+        # Order: centres of x and tx, then terms with u_x and u_y of x, then those of tx; the same for y.
         n = {"x": int(self.header[16]), "y": int(self.header[18])}
         m = {"x": int(self.header[15]), "y": int(self.header[17])}
         moved = {}
@@ -198,7 +198,7 @@ class Joint:
         return self.state[:, :5] + per_k * (k - self.state[:, 4])[:, None]
 
     def measure(self, value, row, variance):
-        """Update with value = row·state where it is finite.
+        """Update with a measured `value` = row·state, where the value is finite.
 
         Returns
         -------
@@ -229,8 +229,8 @@ def rows(n, *values):
 class ReferenceFit:
     """The smoother for toys whose hits are all present or NaN; every attribute is a result (n,).
 
-    With `complete` it uses the whole Jacobian, as a fit should. Without, it uses the elements that the kernel
-    keeps.
+    With `complete` the whole Jacobian is used, as a fit should do. Otherwise only the elements are used that
+    the kernel keeps.
     """
 
     def __init__(self, toy, *, complete=False):

@@ -1,4 +1,4 @@
-"""The kernel against the independent fit, and against the truth of tracks that follow its model."""
+"""The kernel agrees with the independent fit, and with the truth of tracks that follow its model."""
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
@@ -30,15 +30,16 @@ def shift(a, b, name):
     return (getattr(a, name) - getattr(b, name)) / np.sqrt(getattr(b, name * 2))
 
 
-# The reference differentiates terms that improved forms treat as local: a few percent of the uncertainty.
+# The reference differentiates terms that improved forms treat as local, which shifts results by a few percent
+# of the uncertainty.
 @pytest.mark.parametrize(("forms", "tolerance"), [("production", 3e-4), ("improved", 0.1)])
 @pytest.mark.parametrize(("momentum", "efficiency"), [(2000.0, 1.0), (8000.0, 0.8), (80000.0, 0.9)])
 def test_fit_is_the_textbooks(momentum, efficiency, forms, tolerance):
     toy = generate(150, momentum, seed=7, seed_error=0.05, efficiency=efficiency, forms=forms)
     expected = ReferenceFit(toy)
     got = fit(toy.parameters, toy.candidates("float64"), precision="float64")
-    # The reference starts from a prior of 10 mm and 3 rad instead of two hits (a slope of 0.25 has a χ² of
-    # 0.006). It differentiates numerically.
+    # The reference differs in two ways: it starts from a prior of 10 mm and 3 rad instead of two hits (a
+    # slope of 0.25 has a χ² of 0.006), and it differentiates numerically.
     for name in STATE:
         assert np.abs(shift(got, expected, name)).max() < tolerance, name
     for name in (*COMPONENTS, "qopqop"):
@@ -73,7 +74,7 @@ def test_smoother_has_unit_pulls(toys):
 
 
 def test_a_seed_far_off_costs_nothing():
-    """The first SciFi hit fixes where the bend is evaluated, so an error of 20% in the seed's q/p is lost."""
+    """The first SciFi hit fixes where the bend is evaluated, so a seed may be wrong by 20% in q/p."""
     good, bad = (generate(4000, 3000.0, seed=11, seed_error=e) for e in (0.0, 0.2))
     widths = []
     for toy in (good, bad):

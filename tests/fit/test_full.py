@@ -88,7 +88,7 @@ def test_with_material_the_core_is_right(tmp_path, geometry, field):
     good = fitted.status == 0
     assert good.mean() > 0.99
     for name, pull in pulls(fitted, sample.truth).items():
-        # No covariance describes the tails of scattering and energy loss; it describes the core.
+        # A covariance cannot describe the tails of scattering and energy loss, but it describes the core.
         core = fit_core(pull[good])
         assert core.width == pytest.approx(1.0, abs=0.03 + 3 * core.width_error), name
     core = fit_core((sample.truth["qop"] / fitted.qop - 1)[good])
@@ -232,7 +232,7 @@ def test_scattering_spreads_slopes_as_rotations_do():
 
 
 def test_states_on_leaning_planes_move_within_them(field):
-    """∂(state on the next plane)/∂(state on this plane) equals differences."""
+    """The Jacobian from one plane to the next agrees with numerical differences."""
     here, there = np.array([7826.0, 0.001, 0.0036]), (7896.0, 0.001, 0.0036)
     start = np.array([300.0, -800.0, 0.2, -0.1, 1 / 5000.0])
     steps = np.array([1.0, 1.0, 1e-4, 1e-4, 1e-7])

@@ -38,14 +38,14 @@ def test_variance_of_scatterings_below_a_cut(cut):
 
 @pytest.mark.parametrize(("layers", "cut"), [(2, 2.4), (4, 2.4), (16, ANGLE_CUT), (64, ANGLE_CUT)])
 def test_cores_of_sums_of_scatterings(layers, cut):
-    """A sum's core is as wide as the part below the cut; the cut is in widths of the sum itself."""
+    """The core of a sum is as wide as its scatterings below the cut, which is in units of that width."""
     print("seed 42")
     random = np.random.default_rng(42)
     total = sum(scatterings(random, 100_000)[0] for _ in range(layers))
     width = np.sqrt(layers)
     for _ in range(10):
         width = np.sqrt(layers * variance_below(SILICON, np.array(THIN), cut * width))
-    # With the cut for many layers, sums over few layers come out 3 % too narrow.
+    # The cut for many layers would make sums over few layers 3 % too narrow.
     assert fit_core(total).width == pytest.approx(width, rel=0.015)
 
 
@@ -62,7 +62,8 @@ def test_core_of_a_resolution_with_collisions(scale):
     width = 1.0
     for _ in range(10):
         width = np.sqrt(1 + scale * ENERGY_CUT * width)
-    # Mean and width each fit best with a cut from 1.6 to 1.9. One cut for both costs a tenth of `scale`.
+    # The best cuts for the mean and for the width are 1.6 to 1.9. A common cut shifts the mean by a tenth of
+    # `scale`.
     expected = scale * np.log(ENERGY_CUT * width / least)
     assert core.mean == pytest.approx(expected, abs=0.15 * scale + 3 * core.mean_error)
     assert core.width == pytest.approx(width, rel=0.01)

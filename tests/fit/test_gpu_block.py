@@ -1,4 +1,4 @@
-"""The GPU's own file without a GPU: threads of the host that wait for each other replace a block's."""
+"""The GPU's own file, run without a GPU: host threads that wait for each other replace those of a block."""
 
 import shutil
 import subprocess

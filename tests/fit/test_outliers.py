@@ -38,7 +38,7 @@ def without(tracks, slot):
 
 @pytest.mark.parametrize("forms", FORMS)
 def test_u2_is_what_chi2_loses_without_the_worst_strip(forms):
-    """Leaving out a hit, the filter gives the χ² that the backward recursion predicts."""
+    """The χ² of the filter without a hit is the χ² that the backward recursion predicts."""
     # These tracks are so stiff that leaving out a UT hit does not move the point where the bend is
     # linearised.
     toy = generate(400, 40000.0, seed=5, seed_error=0.0, efficiency=0.9, forms=forms)
@@ -69,7 +69,7 @@ def test_u2_of_a_velo_hit_is_of_its_worse_coordinate():
         assert chosen.mean() > 0.95 * np.mean(tracks.velo_n > 6)
         left = fit(toy.parameters, without(bad, s))
         lost = chi2(fit(toy.parameters, bad)) - chi2(left)
-        # The other coordinate contributes to the loss of χ² as in a good hit.
+        # The other coordinate contributes as much to the loss of χ² as that of a good hit.
         np.testing.assert_allclose(numbers[0][chosen], lost[chosen], rtol=0.05, atol=15)
         assert np.median(np.abs(numbers[0] - lost)[chosen]) < 3
     assert whole.status.max() == 0
@@ -114,7 +114,7 @@ def test_a_planted_bad_hit_is_found(name, slots, first_bit, shift, precision):
 
 @pytest.mark.parametrize("limit", [16.0, 30.0])
 def test_tracks_of_a_small_chi2_are_passed_over(limit):
-    """The threshold is the limit plus ndof/2; ndof has two a VELO hit and one a strip, less five."""
+    """The threshold is the limit plus ndof/2; ndof is two per VELO hit and one per strip, minus five."""
     toy = generate(200, 10000.0, seed=8)
     tracks = moved(toy, "scifi_x", np.full(200, 6), 3.0).candidates("float64")
     result = fit(toy.parameters, tracks)
@@ -198,7 +198,7 @@ def test_the_triggers_fit_with_all_hits_is_the_plain_one():
 
 @pytest.mark.parametrize("slot", [0, 26, 28, 30, 35, 41])
 def test_a_hit_that_is_left_out_does_not_count(slot):
-    """The result equals that of candidates without the hit. Nor is there a step to a first VELO hit."""
+    """The fit equals that of candidates without the hit. If it is the first VELO hit, no step leads to it."""
     toy = generate(300, 8000.0, seed=4, forms="production")
     toy = dataclasses.replace(toy, arrays={n: a[toy.arrays["velo_n"] > 5] for n, a in toy.arrays.items()})
     tracks = toy.candidates("float64")
@@ -208,7 +208,7 @@ def test_a_hit_that_is_left_out_does_not_count(slot):
 
 
 def test_a_velo_hit_that_is_left_out_is_stepped_to():
-    """The step to the hit adds its scattering, but its two measurements are gone."""
+    """The step to the hit still adds scattering, but the hit's two measurements do not count."""
     toy = generate(300, 8000.0, seed=4, forms="production")
     toy = dataclasses.replace(toy, arrays={n: a[toy.arrays["velo_n"] > 5] for n, a in toy.arrays.items()})
     tracks = toy.candidates("float64")
@@ -227,7 +227,7 @@ def test_a_velo_hit_that_is_left_out_is_stepped_to():
     [("velo_x", 3, 3, 0.5, 0.35), ("ut_x", 2, 28, 5.0, 0.9), ("scifi_x", 6, 36, 3.0, 0.95)],
 )
 def test_the_trigger_finds_a_planted_bad_hit(name, slot, bit, shift, found, precision):
-    """In the VELO, the bad hit spoils the prediction for the next hit, which is often further from it."""
+    """A bad VELO hit spoils the prediction for the next hit, which then often has the larger residual."""
     toy = generate(2000, 20000.0, seed=8, seed_error=0.01, forms="production")
     toy = dataclasses.replace(toy, arrays={n: a[toy.arrays["velo_n"] > 5] for n, a in toy.arrays.items()})
     count = len(toy.arrays["velo_n"])

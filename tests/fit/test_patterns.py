@@ -47,8 +47,8 @@ def test_any_pattern_of_hits_is_fitted_as_the_reference_does(
     got = fit(toy.parameters, toy.candidates("float64"), precision="float64")
     for name in STATE:
         shift = (getattr(got, name) - getattr(expected, name)) / np.sqrt(getattr(expected, name * 2))
-        # The reference starts from a wide prior and differentiates numerically. Both cost most where a seed
-        # 60% off leads below the table's momenta.
+        # The reference starts from a wide prior and differentiates numerically. Both effects are largest
+        # where a seed 60% off leads below the table's momenta.
         assert np.abs(shift).max() < 0.01, name
         np.testing.assert_allclose(getattr(got, name * 2), getattr(expected, name * 2), rtol=2e-3)
     for name in CHI2:

@@ -105,10 +105,10 @@ def kicked_before_the_ut(toy, axis, angle):
 
 
 def free_to_kick_before_the_ut(parameters, factor=1e4):
-    """The set with more noise before the UT, along the change of position and slope by a kick.
+    """The set with more noise before the UT, in the direction in which a kick changes position and slope.
 
-    Where the step's whole noise turns the track by θ, it moves the position by ρσ_x/σ_t·θ on average. Along
-    that direction, `factor` − 1 times the variance of the slope is added.
+    A turn of the track by θ in this step goes with a shift of ρσ_x/σ_t·θ on average. In that direction,
+    `factor` − 1 times the variance of the slope is added.
     """
     forms = FORMS["improved"]
     constant = parameters.constant.copy()
@@ -127,7 +127,7 @@ def free_to_kick_before_the_ut(parameters, factor=1e4):
 
 @pytest.mark.parametrize("axis", ["x", "y"])
 def test_a_kick_is_hard_when_a_fit_with_a_free_kick_there_is_better_by_14(axis):
-    """k² is the fall of χ² with a free kick. With the noise enlarged, k²/(1 + k²) of that remains."""
+    """k² is the decrease of χ² by a free kick. Enlarged noise leaves χ² k²/(1 + k²) above the free kick's."""
     toy = generate(600, 10000.0, seed=5)
     random = np.random.default_rng(1)
     angle = random.choice([-1, 1], 600) * random.uniform(0, 6e-3, 600)
@@ -172,7 +172,7 @@ def test_neither_neighbours_nor_threads_nor_builds_matter():
 
 
 def test_what_cannot_be_fitted_stays_as_the_plain_fit_left_it():
-    """This holds even where all UT hits are wrong, which makes every other track lose them."""
+    """All UT hits are wrong here, so every track that can be fitted again loses them."""
     toy = moved(generate(64, 5000.0, seed=2), {"ut_x": np.full((64, 4), 8.0)})
     toy.arrays["velo_n"][3] = 1
     toy.arrays["scifi_x"][5] = np.nan

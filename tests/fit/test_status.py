@@ -1,4 +1,4 @@
-"""Impossible numbers in a track set a status bit in every scheme; no error, and neighbours are unaffected."""
+"""Impossible numbers in a track set a status bit in every scheme, without an error or harm to neighbours."""
 
 import dataclasses
 from pathlib import Path
@@ -85,7 +85,7 @@ COUNT = 2 * len(CASES)
 @pytest.fixture(scope="module")
 def toy():
     toy = generate(COUNT, 5000.0, seed=11)
-    # With five hits, two can change places that the fit does not start from.
+    # With five hits, the third and the fourth can be swapped without changing where the fit starts.
     enough = toy.arrays["velo_n"] >= 5
     toy.arrays = {
         name: values[np.resize(np.flatnonzero(enough), COUNT)] for name, values in toy.arrays.items()

@@ -54,7 +54,7 @@ def test_states_are_the_triggers_at_each_point(golden, parameters):
 
 
 def test_single_precision_loses_as_many_tracks(golden, parameters):
-    """Rounding decides which tracks become NaN, but hardly how many."""
+    """Rounding decides which tracks become NaN, but hardly changes their number."""
     single = [one for one in compared(golden, parameters) if one.precision == "float32"]
     theirs, ours = (sum(one.nan[i] for one in single) for i in (0, 1))
     assert abs(ours - theirs) <= 3 * np.sqrt(max(theirs, 1))
@@ -63,7 +63,7 @@ def test_single_precision_loses_as_many_tracks(golden, parameters):
 
 
 def test_builds_agree_but_for_rounding(golden, parameters):
-    """The first SciFi hits cancel nine digits of the variance of x, so a few tracks differ by more."""
+    """Nine digits cancel in the variance of x at the first SciFi hits, so a few tracks differ by more."""
     for precision, typical, most in (("float32", 0.02, 3.0), ("float64", 1e-4, 0.1)):
         tracks = candidates(golden, 0, parameters, precision)
         fits = [cpu.fit(parameters, tracks, smoother=False, threads=1, build=b) for b in _fitter.builds()]

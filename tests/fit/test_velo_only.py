@@ -10,7 +10,8 @@ from parkf.fit.reference.velo_only import fit_velo_only
 from parkf.model.steps import FORMS
 
 SIGMA, BEAM_X, BEAM_Y = 0.0125, 0.02, -0.03
-# c_ms, eta_xx, eta_xtx from hit to hit and from hit to beam; lever and covariance of a layer in the middle.
+# Rows: from hit to hit, and from hit to beam. Columns: c_ms, then eta_xx and eta_xtx, which are the lever and
+# the covariance of a layer in the middle.
 BLOCK = np.array([[1.5, 0.58, 0.5, 0.0], [6.0, 0.9, 0.85, 0.0]], dtype=np.float32)
 N = 20_000
 

@@ -68,8 +68,8 @@ def _tree(file, name, branches):
     file.mktree(name, {branch: values.dtype for branch, values in branches.items()}).extend(branches)
 
 
-# Columns of another convention. For each of ours: its name there, its unit there, and the number there that
-# equals one of ours.
+# Columns of another convention. For each of our columns: its name and unit there, and the number there that
+# equals 1 of our unit.
 FOREIGN = {
     "event": ("evt", None, 1),
     "particle": ("key", None, 1),

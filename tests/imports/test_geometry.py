@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 BASE = ROOT / "data/geometry/run3.yaml"
 DUMPS = ROOT / "../shared/data/lhcb_formats/allen_geometry"
 HITS = ROOT / "../shared/data/lhcb_fullsim/hits.parquet"
-ROUNDING = 2e-3  # mm; float32 has the SciFi's z to 0.0005 mm
+ROUNDING = 2e-3  # mm; float32 resolves the SciFi's z to 0.0005 mm
 
 
 def _imported(folder: Path, to: Path):

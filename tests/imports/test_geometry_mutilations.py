@@ -1,4 +1,4 @@
-"""No damaged or mistaken geometry file passes unnoticed; one line of message gives the fault of each."""
+"""Every damaged or mistaken geometry file is noticed, and a message of one line names its fault."""
 
 import geometry_mutilations
 

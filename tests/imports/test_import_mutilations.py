@@ -1,4 +1,4 @@
-"""No damaged or mistaken map, tuple or file of hits passes unnoticed; the message gives the fault of each."""
+"""Every damaged or mistaken map, tuple or file of hits is noticed, and the message names its fault."""
 
 import re
 
@@ -19,6 +19,6 @@ def test_the_table_of_mutilations_is_what_happens():
 
 
 def words(page):
-    """Rows of the table without measured values: evidence in brackets, and numbers."""
+    """Rows of the table without measured values, which are the numbers and the evidence in brackets."""
     lines = (re.sub(r" \(.*\)", "", line) for line in page.splitlines())
     return [re.sub(r"[-+]?\d[\d.e+-]*", "#", line) for line in lines]

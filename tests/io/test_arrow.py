@@ -29,7 +29,7 @@ def test_columns_are_those_that_arrow_makes(values, kind):
         expected = pa.array(values).cast(kind)
     made = column(values, kind)
     assert made.type == kind
-    # NaN does not equal itself, but its text equals its text.
+    # NaN does not equal itself, but the texts of two NaN are equal.
     assert str(made) == str(expected)
     np.testing.assert_array_equal(numbers(made), values)
     # Take some rows from the middle, in one chunk and in two.

@@ -119,7 +119,7 @@ def test_a_damaged_cache_is_not_used(known, tmp_path, change):
 
 
 def test_sources_that_changed_just_now_are_not_cached(known, tmp_path):
-    """They may change again within the time resolution of the file system."""
+    """Such sources may change again within the time resolution of the file system."""
     known().save()
     assert not (tmp_path / "cache").exists()
 
@@ -510,7 +510,7 @@ def test_order_blanks_and_format_mean_nothing(folder, value, draw):
         default_flow_style=draw.choice([True, False, None]),
         sort_keys=False,
     )
-    # YAML's writer writes some texts in such a form that its reader takes them for numbers.
+    # YAML's writer writes some texts in a form that its reader takes for numbers.
     if _alike(yaml.safe_load(dumped), value):
         assert _meaning(folder, dumped, "yaml") == _meaning(folder, text)
         assert _meaning(folder, f"# A comment.\n{dumped}", "yaml") == _meaning(folder, text)

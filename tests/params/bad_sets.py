@@ -1,7 +1,7 @@
-"""The one collection of sets that every reader must refuse, each for the reason that stands beside it.
+"""The collection of sets that every reader must refuse, each with the reason for the refusal.
 
-A case is a change to a whole set, and what the message says after the folder's path; details of where
-a text stops being JSON follow, in each reader's own words.
+A case is a change to a whole set, and the text of the message behind the folder's path. For text that is not
+JSON, each reader adds in its own way where the fault is.
 """
 
 import hashlib

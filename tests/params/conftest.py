@@ -32,7 +32,7 @@ def parameters() -> ParameterSet:
 
 @pytest.fixture
 def better() -> ParameterSet:
-    """The same for the improved forms."""
+    """Make a whole set of random numbers for the improved forms."""
     return random_set(FORMS["improved"])
 
 
@@ -43,7 +43,7 @@ def manifest(parameters: ParameterSet) -> Manifest:
 
 @pytest.fixture(scope="session")
 def dipole() -> ParameterSet:
-    """A set of production's forms that bends as a dipole does: every number is another one."""
+    """A set of production's forms that bends as a dipole does; its numbers all differ."""
     random = np.random.default_rng(3)
     blocks = {}
     for block in PRODUCTION.layout.blocks:

@@ -207,7 +207,7 @@ def test_a_set_holds_the_noise_of_a_fit(inputs, tmp_path):
     described = next(block for block in wide.manifest.layout if block.name == "UT")
     assert told == [number.error for one in described.sets for number in one.numbers]
     assert sorted({error for error in told if error is not None}) == pytest.approx([0.5, 0.55])
-    # The fits of single steps are still what the set is made of.
+    # The set is still made of the fits of single steps.
     assert check_made_of(tmp_path / "set", inputs / "fits", inputs / "table.npz") == wide.manifest.blobs
 
 

@@ -62,7 +62,7 @@ def figures(folder, *, ghosts, of=None):
 
 @pytest.fixture
 def params(run, tmp_path):
-    """Call `parkf params …` with a registry and gates of its own; give exit code and output."""
+    """Call `parkf params …` with a separate registry and gates; return exit code and output."""
 
     def call(*arguments):
         options = ["--registry", str(tmp_path / "params")]
@@ -76,7 +76,7 @@ def params(run, tmp_path):
 
 
 def test_publish_list_export_import_diff(run, params, tmp_path, toy):
-    """A set goes out and comes back: identical numbers, and 10,000 tracks fitted identically."""
+    """After export and import, a set has identical numbers and fits 10,000 tracks identically."""
     assert params("publish", run / "set", "--year", 2026) == (0, f"published {tmp_path / 'params' / YEAR}\n")
     code, text = params("list", "--json")
     assert code == 0
@@ -130,12 +130,12 @@ def test_diff_says_what_changed_and_what_it_means(run, params, tmp_path):
     step = -0.02 * 0.01 * 472  # change of p4·0.1·dz, the gap's length in mm, over σ_t·p
     assert rms["T.gap3 up", "tx", 50.0] == pytest.approx(abs(step) / 1.35, rel=0.02)
     assert rms["T.gap3 down", "tx", 50.0] == 0
-    # 0.1 % of a kick of 0.8·1500/5000 over 2626 mm
+    # 0.1 % of a kick of 0.8·1500/5000, over 2626 mm
     assert np.median(content["table_map_mm"]) == pytest.approx(0.8 * 0.3 * 2626 * 1e-3, rel=0.3)
 
 
 def test_numbers_of_other_formulas_are_not_compared(run, params, tmp_path):
-    """The same name means something else then: differences in errors would mislead."""
+    """With other formulas the same name means another number, so differences in errors would mislead."""
     shutil.copytree(run / "set", tmp_path / "older")
     bad_sets.edit(lambda manifest: manifest["steps"].update(T="0" * 64))(tmp_path / "older")
     code, text = params("diff", run / "set", tmp_path / "older")
@@ -226,7 +226,7 @@ def test_the_manifest_records_gates_with_figures(run, params):
         "reason": "Asked for.",
     }
     assert len(gates) == 2
-    # From then on the figures measured at publication count.
+    # After publication, the figures that were measured then count.
     assert params("validate", YEAR)[0] == 0
 
 
@@ -252,7 +252,7 @@ def test_export_parquet(run, params, tmp_path):
     assert (kick["name"], kick.unit, kick.scale, kick.parity) == ("p5", "MeV", 10.0, -1)
     table = rows[rows.block == "UTT"]
     assert (table.set.iloc[0], table.set.iloc[-1]) == ("bin 0,0", "bin 59,49")
-    # Turned to the other sign of h, the table is the one with these parities.
+    # When the table is converted to the other sign of h, each number is multiplied by its parity.
     header, flipped = flipped_table(loaded.block("UTT_META")[0], loaded.table)
     np.testing.assert_array_equal(flipped.ravel(), table["value"] * table.parity)
     meta = rows[rows.block == "UTT_META"]

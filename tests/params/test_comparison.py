@@ -37,7 +37,8 @@ def test_pulls_are_differences_over_both_errors(parameters):
         ("VUT", 2, 3.0, 2.0),
         ("VUT", 3, 4.0, 5.0),
     ]
-    # 0.5 / √(0.3² + 0.4²). Without errors there is no pull. One error alone counts. Zero is no error.
+    # The first pull is 0.5 / √(0.3² + 0.4²). A single error counts alone. There is no pull without errors,
+    # and an error of zero counts as none.
     assert [one.pull for one in found.differences] == [pytest.approx(1.0), None, pytest.approx(-2.0), None]
 
 

@@ -1,4 +1,4 @@
-"""The effect of two sets' difference on tracks: known differences appear in the right step and component."""
+"""Effects on tracks of the differences between two sets: they appear in the right step and component."""
 
 import dataclasses
 from pathlib import Path
@@ -22,7 +22,7 @@ def published():
 
 
 def with_numbers(parameters, **added):
-    """The same set with something added to numbers of a block: {block: {(row, column): what}}."""
+    """The set with amounts added to numbers of some blocks: {block: {(row, column): amount}}."""
     constant = parameters.constant.copy()
     for name, places in added.items():
         block = constant[FORM.layout.block_slice(name)].reshape(FORM.layout.block(name).shape)
@@ -32,7 +32,7 @@ def with_numbers(parameters, **added):
 
 
 def touched(first, second):
-    """RMS of what differs, by (step, component)."""
+    """Changes that are not zero: {(step, component): [(p_min, rms, largest), …]}."""
     found = {}
     for one in changes(first, second):
         if one.rms:
@@ -65,7 +65,7 @@ def test_a_number_changes_its_own_step_alone(published, block, row, column, step
 
 
 def test_a_kick_counts_in_units_of_scattering(published):
-    """dtx = Δ/p against σ = θ/p: the ratio is the same at all momenta."""
+    """The change of tx is Δ/p and the scattering σ is θ/p, so their ratio is the same at all momenta."""
     texts = [parameter.text for parameter in FORM.steps["UTTF"].parameters]
     column, width = texts.index("tx, linear"), texts.index("scattering angle in x times momentum")
     theta = published.block("UTTF")[0, width]  # MeV
@@ -100,7 +100,7 @@ def test_the_sample_is_the_acceptance():
         (np.log(momentum), np.log(1500), np.log(1e5)),
         (rows["z0"], 0, 700),
     ):
-        # An eighth of 6000 is 750 ± 26 of a flat spectrum.
+        # Each eighth of a flat spectrum of 6000 has 750 ± 26.
         share, _ = np.histogram(values, 8, (low, high))
         assert share.sum() == len(values)
         assert np.abs(share - 750).max() < 5 * 26
@@ -112,7 +112,7 @@ def test_the_sample_is_the_acceptance():
 
 
 def test_the_map_shows_where_the_table_differs(published):
-    """Particles of 5 GeV meet the centres of the bins, and what is added to a leading term there."""
+    """For 5 GeV at the centre of each bin, the map has the effect of what was added to the leading term."""
     header = published.block("UTT_META")[0]
     i, j = np.indices(BINS)
     added = 3.0 * i - 2.0 * j
@@ -120,5 +120,5 @@ def test_the_map_shows_where_the_table_differs(published):
     table[..., 0] += added  # x, linear in f = h·p_min, mm
     assert table_map(published, published) == pytest.approx(np.zeros(BINS))
     got = table_map(published, dataclasses.replace(published, table=table))
-    # In MagDown, positive: h < 0.
+    # Positive particles in MagDown have h < 0.
     np.testing.assert_allclose(got, -header[2] / 5000.0 * added, atol=0.02 * 1500 / 5000 * 3)

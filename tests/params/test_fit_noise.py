@@ -13,7 +13,7 @@ from parkf.training.fit_noise import fitted_numbers, noise_factors, way_through_
 
 PARAMS = Path(__file__).parents[2] / "params"
 FACTORS = {"V": 1.07, "VUT": 0.8, "UT": 0.9, "UTTF": 1.1, "TFT": 1.5, "T": 1.02}
-# Numbers of slope, position and correlation in x and in y: of a gap in the UT and of the hop.
+# Indices of the noise of slope, position and correlation, in x and in y: of a UT gap, and of the hop.
 PLANES = (((8, 1, 9), (12, 13, 14)), ((10, 3, 11), (15, 16, 17)))
 
 
@@ -23,7 +23,7 @@ def _said(stays):
 
 @pytest.fixture(scope="module")
 def production():
-    """Numbers of the steps of a published set of the trigger's forms, and its way through the magnet."""
+    """The trigger's forms, the fitted numbers of a published set, and the length of the way in the magnet."""
     held = load(PARAMS / "2026-run3-like-2-r003")
     forms = FORMS["production"]
     blocks = {name: held.block(name).astype(np.float64) for name in forms.steps}
@@ -51,10 +51,10 @@ def test_what_is_taken_in_front_of_the_bend_adds_up_behind_it(production, stays)
         a2 = near[1][gap[0]] ** 2 - near[0][gap[0]] ** 2
         assert a2 > 0
         np.testing.assert_allclose(new + a2 * np.outer(lever, lever), old, rtol=1e-9)
-        # So much of the largest turn that the hop's noise holds is still in it.
+        # The hop keeps the fraction `stays` of the largest turn that its noise contains.
         turns = [1 / (lever @ np.linalg.solve(q, lever)) for q in (old, new)]
         assert turns[1] == pytest.approx(stays * turns[0])
-        # A turn at a layer moves nothing there.
+        # A turn at a layer does not move the position there.
         assert near[1][gap[1]] == near[0][gap[1]]
         assert near[1][gap[0]] * near[1][gap[2]] == pytest.approx(near[0][gap[0]] * near[0][gap[2]])
 

@@ -33,7 +33,7 @@ def spoiled(draw, text: bytes) -> bytes:
 
 
 def paths(content, place=()):
-    """Places of everything in a document, outermost first, of each list its first only."""
+    """Paths of all values in a document, outermost first; of each list, only the first item."""
     yield place
     inner = (
         content.items()
@@ -51,7 +51,8 @@ def paths(content, place=()):
 def test_manifests_with_spoiled_text(tmp_path, parameters, data):
     parameters.save(tmp_path)
     manifest = tmp_path / "manifest.json"
-    # Half of them as a disk would spoil them, half as somebody who writes manifests.
+    # Half of the manifests keep their checksum, as after a disk fault; the others get a new one, as from
+    # somebody who writes manifests.
     content = data.draw(spoiled(manifest.read_bytes()))
     manifest.write_bytes(bad_sets.renewed(content) if data.draw(st.booleans()) else content)
     _whole_or_refused(tmp_path, parameters)

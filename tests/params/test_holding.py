@@ -69,7 +69,7 @@ def test_the_newest_set_for_a_run_holds(publish, params, sets):
         f"  {R2} holds for runs from 200 on",
         f"  overlap: {R1}, {R2} are for runs from 200 on; the newest holds",
     ]
-    # A withdrawn set does not count: the one before holds again.
+    # A withdrawn set does not count, so the set before it holds again.
     sets.withdraw(R2, "wrong field")
     assert holds(params, 200) == (0, [R1])
 
@@ -97,7 +97,7 @@ def test_a_gap_is_named(publish, params):
 
 
 def test_sets_of_two_registries_brought_together_may_be_unclear(publish, params, sets):
-    """Both superseded the first set, and neither names the other."""
+    """Both later sets superseded the first set, and neither of them names the other."""
     publish(1)
     publish(2, first_run=10)
     publish(3, last_run=12)
@@ -140,7 +140,7 @@ def test_publication_refuses_what_would_leave_it_open(publish):
 
 
 def test_publish_takes_limits(parameters, sets, tmp_path, monkeypatch):
-    """From the command line, and refuses those that make no interval before anything else."""
+    """The command checks limits before anything else, and refuses those that form no interval."""
     for limits in (["--first-run", "5", "--last-run", "4"], ["--first-time", "tomorrow"]):
         done = CliRunner().invoke(app, ["params", "publish", str(tmp_path), *limits])
         assert done.exit_code == 2

@@ -11,7 +11,7 @@ from parkf.params.description import constant_numbers, table_numbers
 
 PRODUCTION = FORMS["production"]
 
-# Block, shape: the table of the reference, in the order of the constant blob.
+# Blocks and shapes of the reference's table, in the order of the constant blob.
 REFERENCE = {
     "V": (2, 6),
     "VUT": (1, 15),

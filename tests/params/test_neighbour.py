@@ -1,4 +1,4 @@
-"""Where a fit may start from: a fit, a run, a set."""
+"""A fit may start from another fit, a run or a set."""
 
 import numpy as np
 import pytest

@@ -139,7 +139,7 @@ def test_a_detector_tag_that_makes_no_name_is_refused(made, sets):
 
 
 def test_killed_at_random_moments(made, sets):
-    """Fifty publishers are killed: the registry holds the sets before, or one more, each of them whole."""
+    """Fifty publishers are killed. The registry then has the sets as before or one more, all whole."""
     draw = random.Random(6)
     folders = [made(i) for i in range(51)]
     start = time.perf_counter()
@@ -160,14 +160,14 @@ def test_killed_at_random_moments(made, sets):
         assert len(now) - len(before) in (0, 1)
         assert sets.load(now[-1]).manifest.version == now[-1]
         outcomes["new" if len(now) > len(before) else "old"] += 1
-        # However fast this machine is today, kills fall around the moment of publication.
+        # However fast the machine is, this keeps the kills around the moment of publication.
         longest *= 0.8 if len(now) > len(before) else 1.2
         before = now
     for version in before:
         sets.load(version)
     print(f"50 publishers killed; afterwards the registry was: {outcomes}")
     assert min(outcomes.values()) > 3, outcomes
-    # The next publisher clears away what they left.
+    # The next publisher removes what the killed ones left.
     sets.publish(made(99), year=2026, gates=GATES)
     assert {p.name for p in sets.folder.iterdir()} == {".lock", "layouts", *sets.versions()}
 
@@ -211,7 +211,7 @@ def test_while_one_publishes_another_is_told_to_try_again(made, sets):
 
 
 def test_without_a_lock_the_second_is_told_to_try_again(made, sets, monkeypatch):
-    """A file system without locks: another set appears between naming and renaming."""
+    """Without locks, another set can appear after the version is chosen and before the folder is renamed."""
     monkeypatch.setattr(module.fcntl, "flock", lambda *_: None)
     whole = module.load
 

@@ -30,7 +30,7 @@ INPUTS = {
 
 @pytest.fixture
 def trained(parameters) -> ParameterSet:
-    """A set that says it was trained in this checkout."""
+    """A set with the configuration and inputs of this checkout."""
     update = {
         "configuration": flat(Run(CONFIG).training),
         "inputs": {name: sha256(ROOT / path) for name, path in INPUTS.items()},
@@ -96,7 +96,7 @@ def test_another_start_is_named(trained, tmp_path):
 
 
 def test_files_of_others_are_read_where_they_lie(trained, tmp_path, monkeypatch):
-    """A field of four quadrants and a map of tuples' columns are a pattern, and a file that names others."""
+    """The field is a pattern for four files, and the column map of the tuples is a file that names others."""
     project, work = tmp_path / "project", tmp_path / "work"
     for name in ("Snakefile", "data", "workflow"):
         (project / name).parent.mkdir(exist_ok=True)
@@ -118,7 +118,7 @@ def test_files_of_others_are_read_where_they_lie(trained, tmp_path, monkeypatch)
         config = yaml.safe_load((work / "config.yaml").read_text())
         assert config["field"]["source"] == str(project / "mine/field.c*.cdf")
         assert config["training"]["datasets"] == str(project / "mine/größen.yaml")
-        # Whoever opens the file reads the name.
+        # The file has the name in readable characters.
         assert "größen.yaml" in (work / "config.yaml").read_text()
         assert (work / config["detector"]["geometry"]).is_file()
         trained.save(work / "results/reproduced/set")

@@ -23,7 +23,7 @@ intervals = st.builds(
 
 @st.composite
 def several(draw):
-    """Sets r0, r1, …, each with what it superseded among the earlier ones, and some withdrawn."""
+    """Sets r0, r1, …; each may supersede one of the earlier sets, and some are withdrawn."""
     count = draw(st.integers(0, 6))
     names = [f"r{i}" for i in range(count)]
     supersedes = {name: draw(st.sampled_from([None, *names[:i]])) for i, name in enumerate(names)}
@@ -32,7 +32,7 @@ def several(draw):
 
 
 def holding(run, counting, supersedes):
-    """By definition: those for this run that no other one of them replaced."""
+    """By definition: the sets for this run, and those among them that no other set of them replaced."""
     for_it = [name for name, interval in counting.items() if interval.holds(run)]
     replaced = set()
     for name in for_it:
@@ -49,7 +49,7 @@ def test_every_run_has_the_sets_that_it_should(made):
     for run in RUNS:
         found = series.at(Moment("run", run))
         assert (found.versions, found.holding) == holding(run, counting, supersedes)
-        # Somebody holds wherever anybody does.
+        # If any set is for a run, at least one holds.
         assert bool(found.versions) == bool(found.holding)
 
 

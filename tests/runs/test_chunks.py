@@ -9,7 +9,7 @@ STEPS = FORMS["improved"].steps
 
 
 def test_datasets_have_the_same_bytes(finished, project):
-    """The files of samples do not depend on it, nor do the products that are trained on them."""
+    """Neither samples nor the products that are trained on them depend on the number of chunks."""
     targets = [f"results/smoke/datasets/{step}.parquet" for step in STEPS]
     done = project.snakemake("--cores", "2", "--set-scatter", "training=2", "--", *targets)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
@@ -34,7 +34,7 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     assert jobs["fit_full"] == 3 + 3 + 4
     fits = [jobs[f"{purpose}_fit"] for purpose in ("validation", "misaligned", "jpsi", "d0")]
     assert fits == [3, 3, 2, 2]  # all fits of a chunk are one job
-    # Once for each sample: candidates, four fits, none of them the trigger's; particles of three, fates and
-    # float64 of one.
+    # These are candidates and four fits of each sample (no fit is the trigger's), particles of three samples,
+    # and fates and float64 fits of one.
     assert jobs["gather"] == 4 * (1 + 4) + 3 + 2
     assert "gather" not in project.would_run()

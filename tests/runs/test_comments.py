@@ -1,4 +1,4 @@
-"""A changed comment makes no job run again; a changed value makes the jobs run that depend on it."""
+"""After a changed comment no job runs again; after a changed value, the jobs that depend on it do."""
 
 import shutil
 from contextlib import contextmanager

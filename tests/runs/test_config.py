@@ -124,7 +124,7 @@ def test_samples_are_cut_as_widely_as_asked(config):
         "training_up/3-of-3": range(650, 1000),
     }
     assert run.chunk("d0_down/2-of-3") == range(500, 1000)
-    # The misaligned sample has the particles of the validation; samples that others made are not cut.
+    # The misaligned sample has the particles of the validation; samples of other programs are not cut.
     assert [*run.chunks("misaligned_up").values()] == [*run.chunks("validation_up").values()]
     assert len(run.chunks("validation_down")) == 6  # of fifty crossings
     assert list(run.chunks("matched-validation_up")) == ["matched-validation_up"]

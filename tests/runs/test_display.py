@@ -28,13 +28,13 @@ def test_a_hit_is_of_the_particle_that_made_it(event):
     assert len(event.tracks) > 5
     for track in event.tracks:
         assert len(track.own) == len(track.velo) + len(track.strips)
-    # Candidates count in the same way; noise that two of them share may differ by a hit.
+    # The purity of candidates is counted in the same way; noise that two of them share may add a hit.
     wrong = [abs(track.own.mean() - track.purity) for track in event.tracks if not track.ghost]
     assert np.median(wrong) < 0.02, wrong
 
 
 def test_paths_pass_their_hits(event):
-    """A quarter of a radiation length scatters by 13.6 MeV/p/2, over 7.5 m 50 mm GeV/p; the bend is 3,600."""
+    """A quarter of a radiation length scatters by 13.6 MeV/2p: 50 mm GeV/p over 7.5 m. The bend is 3,600."""
     for track in event.tracks:
         if track.ghost or not track.good or abs(track.p) < 3:
             continue
@@ -46,7 +46,7 @@ def test_paths_pass_their_hits(event):
             assert np.nanmax(np.abs(away)) < 4 * 50 / abs(track.p), (track.number, track.p)
         velo = track.velo[track.own[: len(track.velo)]]
         away = np.abs(at(track.fit, velo[:, 2]) - velo[:, :2])
-        # A decay's VELO hits may all be its mother's.
+        # The VELO hits of a decay product may all be its mother's.
         assert np.nanmax(away, initial=0.0) < 1 + 3 / abs(track.p), (track.number, track.p)
 
 

@@ -1,4 +1,4 @@
-"""A family in one DAG: which member makes a product, and which members link to it."""
+"""A family in one DAG: the member that makes each product, and the members that link to it."""
 
 import re
 import subprocess
@@ -67,11 +67,11 @@ def test_what_members_share_is_made_once(family):
     for name in ("shifted", "near"):
         assert planned[f"{name}_train"] == 7
         assert planned[f"{name}_link_table"] == 2
-    # A neighbour's closed table and ghost score are taken: no tracks, no candidates to train on.
+    # The closed table and the ghost score are a neighbour's, so their tracks and candidates are not made.
     assert planned["near_take_closure"] == planned["near_take_score"] == 1
     assert planned.keys().isdisjoint({"near_closure_tracks", "near_close", "near_draft", "near_train_score"})
     assert planned["near_candidates"] == planned["shifted_candidates"] - 2
-    # Another set of forms has a table and fits of its own, on the datasets and hits of the first.
+    # Other forms have their own table and fits, made from the datasets and hits of the first member.
     assert planned["production_table"] == 1
     assert planned["production_train"] == planned["production_link_datasets"] == 7
     assert not [

@@ -16,8 +16,8 @@ PACKAGE = source("parkf")
 SOURCES = Sources(PACKAGE, PROJECT, "parkf.cli.main")
 # These commands start other commands, or look for the products of others, and make no product themselves.
 DISPATCH = ("share", "together")
-# The standard library calls the hooks of whoever reads JSON, so that what it calls is not a caller's own: the
-# dispatcher's reading of a job's file would be taken for that of each command that reads any JSON.
+# The JSON decoder of the standard library calls the hook of whoever reads JSON, so its calls belong to no
+# single caller: the dispatcher's hook for a job's file would count for each command that reads any JSON.
 HOOKS = "json/decoder.py"
 # The positions of code at the top of a module end with these texts.
 IMPORT = (":0", ":1")
@@ -40,7 +40,7 @@ def traced(finished):
             found, todo = set(), [one for one in calls if commands.get(one) == name]
             while todo:
                 one = todo.pop()
-                # Code that runs at import is reached through the names used of it, or decides nothing.
+                # Code run at import is skipped: names used from it count anyway; the rest has no effect.
                 if one not in found and not one.endswith(IMPORT):
                     found.add(one)
                     if HOOKS not in one:
@@ -49,7 +49,7 @@ def traced(finished):
             for path, line in lines:
                 if path.startswith(str(PACKAGE)) and path.endswith(".py"):
                     called[name][Path(path).relative_to(PACKAGE)].add(int(line))
-            # Templates are compiled, and called under their own names.
+            # Templates are compiled, and their functions are called under the template's file name.
             for path in (*record["opened"], *(path for path, _ in lines)):
                 if path.startswith(str(PACKAGE)) and Path(path).suffix not in (".py", ".pyc", ".so", ""):
                     opened[name].add(Path(path).relative_to(PACKAGE))
@@ -75,7 +75,7 @@ def test_every_stage_of_a_run_was_traced(traced):
 
 
 def test_a_constant_of_any_function_that_a_job_called_runs_it_again(traced, source_copy):
-    """One constant of each file at a time, in a function that the command has called."""
+    """One constant of each file is changed at a time, in a function that the command has called."""
     called, _ = traced
     before = source_copy.codes(*called)
     edits = {file: source_copy.edits(file) for files in called.values() for file in files}

@@ -20,7 +20,7 @@ from parkf.workflow.running.rules import planned
 from .conftest import ROOT
 
 SCHEMAS = ROOT / "workflow/schemas"
-# A fragment that runs leaves a file behind; it needs only a shell, and no program.
+# A fragment that is run leaves a file behind; it needs a shell, but no program.
 PLANT = ": >canary"
 FRAGMENTS = (
     *(f"{sign} {PLANT}" for sign in (";", "&&", "||", "|", "&", ";;", "|&", "!")),

@@ -1,4 +1,4 @@
-"""The report of a run in a browser: it is complete and accessible, and everything that is clicked works."""
+"""The report of a run in a browser is complete and accessible, and everything that can be clicked works."""
 
 import importlib.util
 import re
@@ -181,7 +181,7 @@ def test_one_of_many_sets_is_shown_and_print_has_all(report, tab):
     tab.wait_for_function(f"document.getElementById('{anchor}').checkVisibility()")
     tab.emulate_media(media="print")
     assert shown.count() == sets.count()
-    # Maps of the magnet table, a momentum at a time.
+    # Maps of the magnet table are shown for one momentum at a time.
     tab.emulate_media(media="screen")
     open_page(tab, report / "index.html")
     maps = tab.locator(".choice > figure:visible")

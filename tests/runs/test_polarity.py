@@ -1,4 +1,4 @@
-"""One parameter set serves both polarities: each alone gives the same."""
+"""One parameter set serves both polarities: training on either one alone gives the same parameters."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def _covariance(minimum):
 
 @pytest.mark.parametrize("step", ["V", "VUT", "UT"])
 def test_magup_and_magdown_give_the_same_p_within_errors(finished, step):
-    """The χ² of each fit is compared, because correlated parameters differ together."""
+    """The test uses the χ² of all parameters of a fit, because correlated parameters differ together."""
     batches = list(read_batches(finished.folder / f"results/smoke/datasets/{step}.parquet"))
     up, down = (
         train_rows([select(rows, rows["polarity"] == pol) for rows in batches], FORMS["improved"].steps[step])

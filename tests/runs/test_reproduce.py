@@ -1,4 +1,4 @@
-"""A published set can be trained again from its manifest, on any number of cores; an error says why not."""
+"""A published set can be trained again from its manifest, on any number of cores; errors give reasons."""
 
 import subprocess
 import sys

@@ -26,7 +26,7 @@ def test_leaves_a_set_numbers_and_report(finished):
         assert 0.8 < validation["fits"]["parkf"]["pulls"][component]["width"] < 1.2
     stages = read_json(results / "stages.json")["stages"]
     assert {"table", "datasets", "train-UTTF", "validate"} <= stages.keys()
-    # The graph has the times of the jobs: the jobs of the set had ended when it was assembled.
+    # The graph has the times of jobs: those that make the parts of the set ended before it was assembled.
     begin = min(begin for begin, _ in stages["assemble"]["spans"])
     rules = read_json(results / "graph.json")["rules"]
     assert {"train", "table"} <= set(rules["assemble"]["needs"])

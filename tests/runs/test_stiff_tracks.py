@@ -1,4 +1,4 @@
-"""As q/p vanishes so does what a form misses; it stays far below the scattering, which falls as 1/p."""
+"""A form's error vanishes with q/p, and stays far below the scattering, which falls as 1/p."""
 
 import numpy as np
 import pytest
@@ -16,9 +16,9 @@ STEPS = [name for name in FORMS["improved"].steps if name != "BEAM"]
 
 
 def missed(results, name, momentum, at_least=2e4):
-    """Form − Runge–Kutta of x, y (mm), tx, ty, RMS of the worst set, for rows given this momentum (MeV).
+    """RMS of form − Runge–Kutta in x, y (mm), tx, ty, of the worst set, with all rows at one momentum (MeV).
 
-    Only rows of stiff tracks, from `at_least` (MeV) on: nothing of 1 TeV goes where softer ones are bent to.
+    Only rows above `at_least` (MeV) are used: softer tracks reach places to which none of 1 TeV is bent.
     """
     table = STEP_DATA.open(results / f"datasets/{name}.parquet").read()
     rows = {column: table.column(column).to_numpy() for column in table.column_names}
@@ -34,7 +34,7 @@ def missed(results, name, momentum, at_least=2e4):
         for polarity in (-1, +1):
             here = (rows["set"] // step.joined == number) & (rows["polarity"] == polarity)
             chosen = {column: values[here].astype(float) for column, values in rows.items()}
-            # The momentum at the origin, and what it was at production.
+            # `p_true` is the momentum at the step's origin; `qop` is for the momentum at production.
             loss = p[list(step.indices("loss"))].sum()
             chosen["qop"] = np.sign(chosen["qop"]) / (momentum + loss)
             chosen["p_true"] = np.full(len(chosen["qop"]), momentum)

@@ -34,7 +34,7 @@ def test_another_misalignment_takes_all_but_what_it_looks_at(ask):
     found = ask(run="misaligned", misalignment={"scifi_module": 0.08, "scifi_mat": 0.06})
     assert found.made is None
     assert found.kept == {}
-    # The misaligned hits of the validation, their measurement, and the products of this run alone.
+    # What runs again: the misaligned hits of the validation, their measurement, and this run's own products.
     looks = {"misalign": 2, "candidates": 2, "misaligned_fit": 2, "fit_full": 2}
     assert found.again == looks | {"validate": 1, "stages": 1, "throughput": 1, "report": 1}
     made = {

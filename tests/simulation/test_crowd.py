@@ -23,7 +23,7 @@ def states(field, geometry):
 
 @pytest.fixture(scope="module")
 def both(states, geometry):
-    """Hits without a crowd, and with it."""
+    """Hits without a crowd, and hits with a crowd."""
     return [pd.DataFrame(respond(states, geometry=geometry, seed=5, crowded=c)) for c in (False, True)]
 
 
@@ -39,7 +39,7 @@ def test_strangers_come_at_their_rate(both):
             )
         )
         most = real * (of.singles + of.stubs * of.length)
-        # Stubs end where layers do, and what lies on a particle's hit is no hit of its own.
+        # Stubs end with the last layer, and a stranger on a particle's hit does not make a separate hit.
         assert 0.3 * most < after - before < most
 
 
@@ -47,7 +47,7 @@ def test_clusters_of_several_have_one_place_and_a_row_each(both):
     _, crowded = both
     place = ["event", "plane", "x", "y", "z", "dxdy"]
     shared = crowded[crowded.duplicated(place, keep=False)]
-    # Of forty tracks over two halves of some metres few have another, or a stranger, so close.
+    # Forty tracks over two halves of a few metres rarely have another track, or a stranger, so close.
     assert 0.001 < len(shared) / (crowded.particle != NOISE).sum() < 0.05
     assert (shared.particle != NOISE).all()
     assert not crowded.duplicated([*place, "particle"]).any()
@@ -81,7 +81,7 @@ def test_tails_are_of_their_share(both, states, geometry):
     scifi = scifi[scifi.sigma < np.hypot(largest, geometry.scifi.alignment_error)]
     off = np.abs(scifi.x + scifi.dxdy * scifi.yt - scifi.xt)
     far = (off > width).mean()
-    # A third of the tail is beyond its width, of the core almost nothing; clusters with strangers join in.
+    # A third of the tail lies beyond its width, and almost none of the core; merged clusters add some.
     assert 0.2 * share < far < 2.0 * share
 
 

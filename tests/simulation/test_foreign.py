@@ -123,7 +123,7 @@ def pion(**values):
 
 
 def decay_of(foreign, *products, mother=211):
-    """Make the particle this one, and the SciFi hit the first product's; products have keys 10, 11 …"""
+    """Make the particle a `mother`, and its SciFi hit the first product's; products have keys 10, 11 …"""
     foreign.rows.loc[foreign.rows.det == "SciFi", ["event", "key"]] = products[0]["event"], 10
     foreign.particles["mother_key"] = np.nan
     foreign.particles[["pid", "charge"]] = mother, 1.0
@@ -211,7 +211,7 @@ def lhcb(tmp_path_factory, geometry, field):
 def test_long_tracks_are_those_of_lhcb(lhcb):
     tracks, found = lhcb
     long = tracks[tracks.isLong]
-    # What decays has its products' hits here, which LHCb's flags and numbers of layers leave aside.
+    # Here a particle that decays has the hits of its products as well, which LHCb's flags and counts omit.
     found, decayed = found[np.isinf(found.z_end)], found[np.isfinite(found.z_end)]
     ours, others = (set(zip(of.event, of.particle, strict=True)) for of in (found, decayed))
     # LHCb counts sensors and hits a little differently, which adds one track and removes one.
@@ -223,7 +223,7 @@ def test_long_tracks_are_those_of_lhcb(lhcb):
 
 
 def test_lhcbs_pions_and_kaons_decay_as_often_as_they_should(lhcb):
-    """Hits of the daughter count: a track is long wherever behind the UT its particle decays."""
+    """Hits of the daughter count, so a track is long wherever its particle decays behind the UT."""
     _, found = lhcb
     hard = found[(found.p > 2000) & found.pid.abs().isin(LIVES)]
     per_mm, counted = np.array([LIVES[kind] for kind in hard.pid.abs()]).T
@@ -235,7 +235,7 @@ def test_lhcbs_pions_and_kaons_decay_as_often_as_they_should(lhcb):
 def test_the_embedded_field_gives_lhcbs_momenta(lhcb):
     _, found = lhcb
     usable = found[(found.p > 2000) & (found.eta > 2) & (found.eta < 5) & (found.pid.abs() != 11)]
-    # Of the 612 that LHCb's flags give, one is of a kaon that decays in the SciFi, and has two momenta.
+    # One of the 612 tracks with LHCb's flags is of a kaon that decays in the SciFi, so it has two momenta.
     usable = usable[np.isinf(usable.z_end)]
     assert len(usable) == 611
     assert (np.sign(usable.qop) == usable.charge).mean() > 0.99

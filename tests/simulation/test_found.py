@@ -82,7 +82,7 @@ def test_a_line_of_hits_is_a_velo_segment_and_its_neighbours_are_not(geometry):
     ],
 )
 def test_three_hits_are_a_segment_where_a_line_goes_through_them(geometry, off, found):
-    """The hit in the middle is `off` (mm) in x and y: of the line, χ² is distance² / 1.5σ², at most 20."""
+    """The middle hit is off by `off` (mm) in x and y; χ² of the line is distance² / 1.5σ², at most 20."""
     modules = np.arange(20, 26, 2)
     z = geometry.planes()[modules, 0]
     z[1] = (z[0] + z[2]) / 2

@@ -92,7 +92,7 @@ def test_both_sides_of_a_collision_look_alike(sides):
     for (one, _), (other, correlated) in zip(*map(figures, sides), strict=True):
         error = np.hypot(one.std() / np.sqrt(len(one)), other.std() / np.sqrt(len(other)))
         assert abs(one.mean() - other.mean()) < 4 * correlated * error
-    # The two sides of a collision have different numbers: neither is a copy of the other.
+    # The two sides of a collision have different numbers, so neither is a copy of the other.
     assert not np.isin(np.abs(sides[0]["px"]), np.abs(sides[1]["px"])).any()
 
 

@@ -75,7 +75,7 @@ def test_products_have_the_momenta_of_two_body_decays():
         np.testing.assert_array_equal(products["mother"], -kind)
         assert aside[muon].max() == pytest.approx(largest, rel=2e-3)
         assert (aside[muon] < largest + 0.01).all()
-        # Isotropic in the mother's frame.
+        # Decays are isotropic in the mother's frame.
         assert np.mean(aside[muon]) == pytest.approx(largest * np.pi / 4, rel=0.05)
         m, mu = MASSES[kind], MASSES[MUON]
         energy = np.hypot(10_000.0, m) * (m**2 + mu**2) / (2 * m**2)
@@ -122,7 +122,7 @@ def test_products_begin_where_their_mothers_are_in_the_field(field: FieldMap, ge
     )
     _, a, b = np.intersect1d(whole["event"], later["event"], return_indices=True)
     assert len(a) > 60, len(chosen)
-    # Either scatters on its own behind the decay; straight on, they would be 150 mm apart.
+    # Behind the decay both scatter independently. Begun on a straight line, they would be 150 mm apart.
     for name in ("x", "y"):
         assert np.median(np.abs(whole[name][a] - later[name][b])) < 2
     assert np.median(np.abs(whole["tx"][a] - later["tx"][b])) < 1e-3

@@ -45,7 +45,7 @@ def test_predictions_at_the_scifi(model, rays):
     p = 1 / np.abs(h)
     x = model.x_at_scifi(lines, states[:, 2]) - states[:, 0]
     y, ty = model.y_at_scifi(lines, states[:, 2])
-    # Scattering times p: 28 mm GeV in x, 44 mm GeV in y, 7.6 MeV in ty. The model must be finer.
+    # Scattering times p: 28 mm GeV in x, 44 mm GeV in y, 7.6 MeV in ty. The model must be more accurate.
     assert np.quantile(np.abs(x) * p, 0.95) < 28e3
     assert np.quantile(np.abs(y - states[:, 1]) * p, 0.95) < 20e3
     assert np.quantile(np.abs(ty - states[:, 3]) * p, 0.95) < 7.6

@@ -31,7 +31,7 @@ def test_only_scifi_hits_move_and_those_of_a_mat_together(tmp_path, collisions):
     assert still.equals(before[inner].sort_values(order).reset_index(drop=True))
 
     one = before[~inner].merge(moved[moved.plane >= 58], on=KEYS, suffixes=("", "_moved"))
-    # Noise of a layer may pair with other noise; real hits stand alone.
+    # Noise of a layer may be matched with other noise, so only hits of particles are compared.
     one = one[(one.particle >= 0) & ~one.duplicated(KEYS, keep=False)]
     shift = one.x_moved - one.x
     mat = one.plane * 1000 + np.floor(one.x / MAT_WIDTH) + 500 * (one.y > 0)

@@ -40,7 +40,7 @@ def test_pieces_do_not_change_a_number(tmp_path, monkeypatch, geometry, field, c
 
 @pytest.fixture(scope="module")
 def candidates(collisions):
-    """Candidates with their majority particle's truth."""
+    """Candidates with the truth of their majority particles."""
     frame = collisions.candidates.merge(collisions.particles, on=["event", "particle"], how="left")
     frame["p"] = np.sqrt(frame.px**2 + frame.py**2 + frame.pz**2)
     frame["ghost"] = frame.purity < 0.7

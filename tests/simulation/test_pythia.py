@@ -22,14 +22,14 @@ def _numbers(path):
 
 
 def test_the_file_in_the_package_is_what_this_pythia_calculates(calculated):
-    """Another version, or other settings, look for a file of another name, and this test for its content."""
+    """Other versions or settings of Pythia expect a file with another name; this test compares contents."""
     kept = pythia.cross_sections(pythia.SOFT_COLLISIONS)
     assert kept.exists(), "written by `python -m parkf.simulation.generate.pythia`"
     np.testing.assert_allclose(_numbers(kept), _numbers(calculated), rtol=2e-4, atol=1e-4)
 
 
 def test_collisions_with_cross_sections_from_the_file_are_those_calculated():
-    """From one seed come the same particles; the file's six digits move their energies by 1e-5."""
+    """The same seed gives the same particles; the file's six digits change their energies by 1e-5."""
 
     def made(generator):
         events = []

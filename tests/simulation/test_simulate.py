@@ -60,8 +60,8 @@ def test_fates_tell_the_hardest_scattering(tmp_path, geometry, field, collisions
     long = collisions.candidates[collisions.candidates.purity > 0.7][["event", "particle"]].drop_duplicates()
     hardest = long.merge(fates, on=["event", "particle"]).hardest
     assert len(hardest) == len(long)
-    # The largest of some fifty angles in two dimensions: √(2 ln 50) = 2.8 of a normal one's width. Single
-    # scatters off nuclei go far beyond: three times as far a ninth as often.
+    # The largest of some fifty normal angles in two dimensions is √(2 ln 50) = 2.8 widths. Single scatters
+    # off nuclei reach far beyond: an angle three times as large is a ninth as frequent.
     assert 2.8 < hardest.median() < 5
     beyond = [(hardest > limit).mean() for limit in (7, 21)]
     assert 0.02 < beyond[0] < 0.3
@@ -79,7 +79,7 @@ def test_true_states_are_of_particles_worth_training_on(collisions):
     tracks = states[states.active].groupby(["event", "particle"]).plane
     assert (tracks.agg(lambda plane: (plane < VELO_PLANES.stop).sum()) >= FEWEST_VELO_MODULES).all()
     assert (tracks.max() == SCIFI_PLANES[-1]).all()
-    # As many tracks as the experiment sees, and all tracks that are long by their hits.
+    # All tracks with the hits of a long track are kept, so there are as many as in the experiment.
     assert 40 < tracks.ngroups / collisions.events < 75
 
 
@@ -88,8 +88,8 @@ def test_tracks_end_where_particles_do(collisions):
     ends = collisions.particles.set_index(["event", "particle"]).z_end
     z_end = ends.loc[pd.MultiIndex.from_frame(hits[["event", "particle"]])].to_numpy()
     assert np.isfinite(z_end).mean() < 0.3
-    # The strip's z at y = 0 differs from the crossing's by the lean, at most 9 mm. Behind the UT, hits of
-    # what a particle decays into are its own.
+    # A strip's z is at y = 0; because strips lean, it differs from the crossing's z by at most 9 mm. Behind
+    # the UT, hits of decay products count as the mother's.
     beyond = hits.z.to_numpy() >= z_end + 10
     assert (z_end[beyond] > Z_END).all()
     assert 0.002 < beyond.mean() < 0.03
@@ -122,7 +122,7 @@ def test_hits_are_in_order(collisions):
 
 
 def test_a_long_track_has_three_velo_hits_and_the_last_scifi_layer():
-    """Tracks 0 to 3: two hits, three, three without the last layer, three of which one is off its sensor."""
+    """Track 0 has two VELO hits, 1 has three, 2 has no last layer; one of track 3's is off its sensor."""
     last = SCIFI_PLANES[-1]
     planes = [0, 2, last, 0, 2, 4, last, 0, 2, 4, 0, 2, 4, last]
     track = [0] * 3 + [1] * 4 + [2] * 3 + [3] * 4

@@ -1,8 +1,7 @@
 """Records which functions a process calls and which files it opens: put its folder on PYTHONPATH.
 
-Python imports a module of this name as it starts. The folder PARKF_TRACED gets a JSON file for each process
-that runs a command of parkf. Processes that end without Python's own clearing up, as forked workers do, leave
-none.
+Python imports a module of this name as it starts. Each process that runs a command of parkf writes a JSON
+file to the folder PARKF_TRACED. Processes that skip Python's cleanup, as forked workers do, write none.
 """
 
 import atexit

@@ -68,7 +68,7 @@ def test_names_and_ratios(run):
     names = {"V.forward", "VUT", "TFT", *(f"UT.gap{i}" for i in range(3)), *(f"T.gap{i}" for i in range(11))}
     assert names <= set(content["steps"])
     assert set(content["sums"]) == {"V", "VUT", "UT", "UTTF", "T"}
-    # Nothing in the toys scatters but their misfit, which is normal: sums are as wide as one.
+    # Everything random in the toys is normal, so the scaled width is the same for sums of any length.
     widths = [row["width"] for row in content["sums"]["UT"]["x"]]
     assert widths == pytest.approx([widths[0]] * 5, rel=0.05)
     for name in names - {"TFT"}:
@@ -98,7 +98,7 @@ def test_step_without_noise_is_measured_in_the_magnets(run):
 
 
 def test_a_stiff_track_is_measured_in_both_precisions(run):
-    """Without a field δ is the form's own bend; rounding is visible in x of about a metre, not in slopes."""
+    """Without a field, δ is the form's own bend. Rounding shows in x of about a metre, but not in slopes."""
     stiff = _measure(run)["stiff"]
     rows = draw("TFT", 1500, 3, truth("TFT"))
     rows["qop"] = np.sign(rows["qop"]) / 1e6
@@ -136,7 +136,7 @@ def test_the_table_counts_widths_that_are_not_one(run):
     for bins in content["steps"].values():
         for row in (row for rows in bins.values() for row in rows if row["truth_width"] is not None):
             row |= {"truth_width": 1.01, "truth_width_error": 0.01}
-    # The first is within two standard errors of the band, the second is not.
+    # The first width is within two standard errors of the band, the second is not.
     content["steps"]["VUT"]["x"][0] |= {"truth_width": 1.045}
     content["steps"]["VUT"]["y"][3] |= {"truth_width": 0.94}
     text = accuracy_table(content)
@@ -212,7 +212,7 @@ def test_the_loss_is_what_the_truth_bends_by(kick, tmp_path):
     count = 20_000
     momentum = 1500 * (100e3 / 1500) ** random.uniform(size=count)
     loss = 20 + random.normal(size=count)
-    loss[::50] += 300  # rare, and no business of the others
+    loss[::50] += 300  # a few large losses, which must not change the result
     rows = _uttf_rows(count)
     rows["qop"], rows["p_true"] = 1 / momentum, momentum - loss
     rows["x0"] = np.full(count, 10.0)

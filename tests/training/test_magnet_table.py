@@ -181,7 +181,7 @@ def test_monomials_are_the_same_polynomial(coefficients, f):
 
 
 def test_sums_are_the_normal_equations():
-    """They are the sums of products of six-point weights and Chebyshev polynomials over all rays."""
+    """The sums are over all rays, of products of six-point weights and Chebyshev polynomials."""
     header, degrees = HEADERS["production"], (4, 3, 2)
     states, qop = _states(400), _qop(400)
     rows, order = _rows(header, states, qop)
@@ -256,7 +256,7 @@ def test_targets_are_what_straight_lines_miss(name, plane, own):
     f = header["p_min"] * qop
     end = start + (7826 - 2665) * np.column_stack([start[:, 2:], np.zeros((50, 2))])
     np.testing.assert_allclose(_targets(plane, Rays(start, end, qop), header, f), 0, atol=1e-6)
-    # The position moves by 3 mm, the slope stays; a move in the other plane has no effect.
+    # The position moves by 3 mm and the slope stays; a move in the other plane has no effect.
     end[:, own] += 3
     np.testing.assert_allclose(_targets(plane, Rays(start, end, qop), header, f)[:, 0], 3 / f)
     end[:, 1 - own] += 1e3

@@ -30,7 +30,7 @@ def _thin_layer(random, count):
 
 
 def _between_layers(turn, seed):
-    """A gap with half a layer at either end: the first turns the slope and moves the position."""
+    """A gap with half a layer at either end: both turn the slope, and the first also moves the position."""
     random = np.random.Generator(np.random.Philox(key=[seed, 1]))
     p = truth("UT")
     rows = draw("UT", 6 * COUNT, seed, p)
@@ -60,7 +60,7 @@ def test_tails_of_scattering_do_not_add_up_as_cores_do():
 
 
 def test_correlation_of_position_and_slope():
-    """Two equal halves of which one moves the position: 1/√2."""
+    """One of two equal halves moves the position, so its correlation with the slope is 1/√2."""
     result = train_rows([_between_layers(_thin_layer, 9)], STEPS["UT"])[0]
     for i in (10, 13):
         assert "correlation" in STEPS["UT"].parameters[i].text
@@ -78,7 +78,7 @@ def test_correlations_stay_below_one(name):
 
 @pytest.mark.parametrize(("begin", "end"), [(510.0, 750.0), (250.0, 490.0), (250.0, 750.0)])
 def test_what_narrows_a_width_halves_it_at_most(begin, end):
-    """The change with z0 − 0.5 m, which starts below zero: behind 0.5 m, before it, and across."""
+    """The width's change with z0 − 0.5 m starts below zero; rows are behind 0.5 m, before it, or both."""
     step, p = STEPS["VUT"], truth("VUT")
     functions, rows = numpy_step(step), draw("VUT", 200, 2, p)
     rows["z0"] = np.linspace(begin, end, 200)

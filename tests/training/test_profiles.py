@@ -20,7 +20,7 @@ def step():
 
 @pytest.fixture
 def rows(step, tmp_path):
-    """Rows in which Runge–Kutta is 100·tx scatterings below the form in y, and equal in other components."""
+    """Rows in which Runge–Kutta differs from the form only in y, where it is lower by 100·tx scatterings."""
     print(f"seed {SEED}")
     random = np.random.default_rng(SEED)
     functions, p = step

@@ -82,6 +82,6 @@ def test_the_fits_follow_runge_kutta(datasets, field, tmp_path):
             assert np.quantile(np.abs(x - rows["xe"]), 0.68) < 0.05 * np.quantile(bend, 0.68)
     constants = RichFit.load(tmp_path / "rich.json").constants()
     np.testing.assert_allclose(constants.block("RICH2")[1], fitted.sets["RICH2"][1].values, rtol=1e-6)
-    # What the trigger does not read has no error.
+    # Numbers that the trigger does not read have no errors.
     assert constants.layout[0].sets[0].numbers[1].error is None
     assert constants.layout[0].sets[0].numbers[5].error > 0

@@ -38,7 +38,7 @@ def test_sets_are_joined(tmp_path):
     rows = draw("T", 2200, 1, truth("T"))
     stored = store(rows, "T", tmp_path)
     assert [len(one) for one in stored] == [200] * len(STEPS["T"].sets)
-    # Sets above and below the beam of a gap follow each other in a dataset.
+    # In a dataset the two sets of a gap, above and below the beam, follow each other.
     for number, one in enumerate(stored):
         of_gap = np.isin(rows["set"], [2 * number, 2 * number + 1])
         got = np.concatenate([block["qop"] for block in one.blocks()])

@@ -39,7 +39,7 @@ def test_drawn_momenta_times_their_weights_are_what_is_to_count():
 def test_what_lies_outside_hardly_counts():
     start = np.full((6, 2), [100.0, 50.0])
     start[3] = 0.4 * Z_IN, 0.3 * Z_IN
-    # The rays end beyond the edge in x; in y alone; and where x is allowed to be, but y is not.
+    # The rays end beyond the edge in x, beyond the edge in y, and at an x that would be too large for a y.
     end = np.full((6, 2), [500.0, 100.0])
     end[1], end[2], end[5] = (3100.0, 100.0), (500.0, 2600.0), (2800.0, 100.0)
     rays = _rays(start, end, [5000.0, 5000.0, 5000.0, 5000.0, 1450.0, 5000.0])

@@ -99,7 +99,7 @@ def test_energy_loss_leaves_out_the_largest(tmp_path):
 
 
 def test_halves_agree_within_errors():
-    """The misfit of a form is not noise: it is alike for the rows of a particle, and depends on the place."""
+    """Errors include the form's misfit, which is alike for all rows of a particle and depends on position."""
     pulls = []
     for seed in range(3):
         rows = draw("UT", 24000, seed, truth("UT"))

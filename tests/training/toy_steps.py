@@ -26,7 +26,7 @@ PLANES = {
     "BEAM": (50.0, 0.0, 20.0),
 }
 COMPONENTS = ("x", "y", "tx", "ty")
-# Size of δ_par in units of the scattering: the forms are right up to this noise.
+# Size of δ_par in units of the scattering: the forms describe the toys up to this noise.
 MISFIT = 0.05
 # Slopes gained before z_in, times momentum.
 BENDS = {"bendx": -29.5, "bendx_x2": -35.0, "bendx_y2": 310.0, "bendy_xy": -140.0}  # MeV

@@ -126,7 +126,7 @@ def test_a_missing_configuration_is_named_with_those_there(write):
 
 
 def test_a_run_is_named_as_its_file_is():
-    """Otherwise it would write to the results of another configuration."""
+    """A run with another name would write to the results of another configuration."""
     with pytest.raises(ParkfError, match=r"other\.yaml: run: got smoke, expected other, the name"):
         check_name(Path("other.yaml"), {"run": "smoke"})
     check_name(Path("workflow/config/other.yaml"), {"run": "other"})

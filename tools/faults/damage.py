@@ -53,7 +53,7 @@ _HOW = ("flip", "truncate", "empty", "flip", "flip")
 
 @dataclass(frozen=True)
 class Damage:
-    """Damage to a file: a bit flips, its end is lost, or its whole content; its times stay, or are new."""
+    """Damage to a file: a flipped bit, or the loss of its end or of all content, with old or new times."""
 
     number: int
     how: str

@@ -1,4 +1,4 @@
-"""Starts runs in processes that have loaded all modules, which would take two seconds in each of 300 runs.
+"""Starts runs in processes that have loaded all modules, since loading takes two seconds in each of 300 runs.
 
 The commands are forked from this process instead of started by their names. Their code, processes, groups
 and signals are the same. The workflow starts its jobs itself, as always.
@@ -60,7 +60,7 @@ class Forked:
     Parameters
     ----------
     work : callable
-        The function. It ends as a program does: by :class:`SystemExit`, or when it returns.
+        The function. It ends by :class:`SystemExit` or when it returns, as a program does.
     """
 
     def __init__(self, work: Callable[[], object]) -> None:

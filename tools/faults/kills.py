@@ -95,7 +95,7 @@ def _done(kind: str, project: Project, run: Forked) -> tuple[list[str], bool]:
 def _wait_for(project: Project, run: Forked, work: Mapping[str, float], moment: float) -> str | None:
     """Wait until a run has reached a moment and a job is running; return its progress, or None if it ended.
 
-    A running job counts as the fraction of its undisturbed processor time that it has used.
+    A running job counts with the fraction of its undisturbed processor time that it has used.
     """
     finished, before = 0, ""
     while run.poll() is None:

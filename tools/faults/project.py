@@ -23,7 +23,7 @@ from parkf.workflow.running.shared import STORE
 
 ROOT = Path(__file__).parents[2]
 RUN = "faults"
-# Files that depend on the machine, the time or the commit, and pages that show such figures.
+# Files that depend on the machine, the time or the commit, and pages that show their figures.
 _OF_THE_MOMENT = re.compile(r"logs/.*|run\.json|stages\.json|throughput\.json|report/.*|\.lock")
 # The line that a command prints, somewhere in its output, if it cannot continue.
 _SAID = re.compile(r"^error: .+$|at work here", re.MULTILINE)

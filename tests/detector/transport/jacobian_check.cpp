@@ -107,7 +107,7 @@ void derivatives_of_paths() {
   expect(arrived > 200, "most arrive");
 }
 
-/// Compares derivatives with differences between the ends of neighbouring starts, in a field without cells.
+/// Compares derivatives with differences between the ends of tracks from neighbouring starts, in a field without cells.
 void derivatives_against_differences() {
   std::vector<float> nodes;
   for (int node = 0; node < 27; ++node) {

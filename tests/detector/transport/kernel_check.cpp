@@ -62,7 +62,7 @@ FieldGrid small_grid(const std::vector<float>& nodes, bool cubic, bool zero_outs
   return grid;
 }
 
-/// Every corner and edge of a map and points outside it; tracks that leave it, and impossible tracks.
+/// Looks up all corners and edges of a map and points outside it; propagates tracks that leave it or are impossible.
 void edges_of_the_map() {
   const std::vector<float> nodes(3 * 125, 0.5F);
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -91,7 +91,7 @@ void edges_of_the_map() {
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-/// Lanes carry states to the same bits as scalars do; the same states are lost.
+/// Lanes and scalars give the same bits and lose the same states.
 void lanes_agree_with_one() {
   std::vector<float> nodes;
   for (int i = 0; i < 3 * 125; ++i) nodes.push_back(0.1F * static_cast<float>(i % 17) - 0.8F);

@@ -1,8 +1,8 @@
 """Runge-Kutta compared with ACTS's, on the same grid from one side of the magnet to the other.
 
 Both solve the same equation, so they differ only in accuracy. A trilinear map has kinks where cells meet, and
-the error estimate of a step does not see a kink inside the step. ACTS's steps span cells. The more often it
-is halted, the nearer it comes to us: within micrometres when it runs free, within nanometres when it halts
+the error estimate of a step does not see a kink inside the step. ACTS's steps span cells. The more often ACTS
+is halted, the closer its tracks come to ours: within micrometres without halts, within nanometres with a halt
 every few mm.
 """
 
@@ -56,14 +56,14 @@ def differences(field, peer, geometry):
 
 def test_the_field_between_nodes_is_the_same(field, peer):
     points = np.random.default_rng(6).uniform(LOWER, UPPER, (500, 3))
-    # The text file gives nodes with nine digits.
+    # The text file has nine digits of each number.
     assert look_up(peer, points) == pytest.approx(field.at(points), abs=1e-7)
 
 
 @pytest.mark.parametrize(
     ("halts", "x_68", "x_most", "slope_most"),
     [
-        # mm between halts, the first at a node. Limits by momentum: micrometres, micrometres, microradians.
+        # mm between halts, the first at a node; limits by momentum in micrometres, micrometres, microradians.
         (None, (14, 8, 6, 4, 3.5, 2), (40, 20, 20, 13, 9, 7), (22, 9, 6, 4, 3, 2)),
         (100, (0.7, 0.5, 0.35, 0.2, 0.1, 0.05), (6, 2.5, 2.5, 1.6, 1.1, 0.5), (6, 1.5, 1, 0.5, 0.3, 0.15)),
     ],

@@ -88,7 +88,7 @@ def test_scattering_per_step(
     low: float,
     high: float,
 ) -> None:
-    """Core width of slope minus Runge-Kutta's slope from the origin, times p, in MeV."""
+    """Core width of the difference between slope and Runge-Kutta's slope, times p, in MeV."""
     steps = _steps(states, name)
     p = beam.p.to_numpy()[steps.particle]
     qop = beam.charge.to_numpy()[steps.particle] / steps.p0

@@ -75,7 +75,7 @@ def _core(values: np.ndarray) -> float:
 
 
 def test_the_material_begins_at_the_edge_of_its_opening() -> None:
-    """A particle along the beam crosses the slab at the x and y where it began."""
+    """A particle along the beam crosses the slab at the x and y of its origin."""
     beam = {name: column[:40] for name, column in _beam(5000.0).items()}
     beam["x"] = np.resize([34.0, 35.0, -35.0, 36.0], 40)
     behind = _through(_one_slab("silicon", 1.0, opening=35.0), beam)
@@ -116,7 +116,7 @@ def test_a_tube_scatters_once_and_where_its_wall_is() -> None:
 
 @pytest.mark.parametrize("axis", ["x", "y"])
 def test_the_steepest_slope_is_still_followed(axis: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A particle is lost if the wall turns it beyond that slope, but not if exactly to it."""
+    """A particle turned beyond the steepest slope is lost; a particle turned exactly to it is kept."""
     beam = {name: column[:20] for name, column in _beam(5000.0, tx=0.1).items()}
     beam["x"], beam["px"], beam["p" + axis] = np.zeros(20), np.zeros(20), beam["px"]
     turned = _through(_bare(tubes=[TUBE]), beam)["t" + axis]
@@ -150,7 +150,7 @@ def test_core_is_highlands(
 
 
 def test_tail_is_not_normal_but_falls_steeply() -> None:
-    """Beyond four widths single scatters dominate; by Rutherford's law, their number falls as the square."""
+    """Beyond four widths single scatters dominate; by Rutherford's law, a fraction beyond θ falls as 1/θ²."""
     states = _through(_one_slab("silicon", 1.0), _beam(5000.0))
     angle = np.hypot(states["tx"], states["ty"]) / _core(states["tx"])
     beyond = [np.mean(angle > n) for n in (4.0, 8.0)]
@@ -185,7 +185,7 @@ def test_loss_saturates_as_the_density_effect_says() -> None:
 
 
 def test_fluctuations_are_landaus() -> None:
-    """A thin layer's loss below its far tail: width and most probable value (PDG, eq. 34.12)."""
+    """Below its far tail, a thin layer's loss has Landau's width and most probable value (PDG, eq. 34.12)."""
     p, length = 5000.0, 1.0
     loss = _loss(_one_slab("silicon", length), p, PION)
     beta2 = p * p / (p * p + PION * PION)

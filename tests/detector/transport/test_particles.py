@@ -89,7 +89,7 @@ def test_nothing_scatters_between_magnet_and_first_layer(field: FieldMap, states
 
 
 def test_half_the_material_lies_before_the_state(states: pd.DataFrame) -> None:
-    """The last UT layer scatters again behind its state: the state at z_in sees the other half layer."""
+    """The last UT layer scatters again behind its state: the state at z_in includes the second half layer."""
     keys = ["event", "particle"]
     last = states[(states.plane == UT_PLANES[3]) & states.active].set_index(keys)
     behind = states[states.plane == Z_IN].set_index(keys).loc[last.index]

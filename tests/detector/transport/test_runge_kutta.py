@@ -1,4 +1,4 @@
-"""Runge-Kutta against exact solutions, fine steps, numerical derivatives and the dipole's known kick."""
+"""Runge-Kutta agrees with exact solutions, fine steps, numerical derivatives and the dipole's kick."""
 
 import numpy as np
 import pytest
@@ -149,7 +149,7 @@ def test_ends_on_the_leaning_plane(field: FieldMap) -> None:
 
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])
 def test_jacobian_equals_differences(field: FieldMap, interpolation: str) -> None:
-    """Compared with central differences, in which the kinks of the trilinear map are visible."""
+    """The Jacobian agrees with central differences, in which the kinks of the trilinear map are visible."""
     grid = FieldMap(field.origin, field.spacing, field.values, interpolation)  # type: ignore[arg-type]
     states, plane = _states(40, (3000.0, 30000.0)), (7900.0, 0.0, 0.0036)
     found = propagate(grid, -1, states, 0.0, plane, tolerance=1e-6, jacobian=True)
@@ -162,7 +162,7 @@ def test_jacobian_equals_differences(field: FieldMap, interpolation: str) -> Non
             propagate(grid, -1, states + s, 0.0, plane, tolerance=1e-8).states for s in (shift, -shift)
         )
         expected[:, :, column] = (up - down) / (2 * step)
-    # Units for the comparison: in, 1 mm, 1e-3 and a tenth of 1/p; out, 1 mm and 1e-3.
+    # Scales for the comparison: 1 mm for x and y, 1e-3 for slopes, and a tenth of 1/p for q/p.
     scale = np.outer([1.0, 1.0, 1e-3, 1e-3, 1e-5], 1 / np.array([1.0, 1.0, 1e-3, 1e-3, 1e-5]))
     assert abs((found.jacobian - expected) / scale).max() < (2e-3 if interpolation == "cubic" else 2e-2)
     plain = propagate(grid, -1, states, 0.0, plane, tolerance=1e-6)

@@ -40,7 +40,7 @@ def codegen(source, *folder):
 
 
 def edit(path, *, numbered):
-    """Edit a file by the how-to: only the layout's number, or everything but that number."""
+    """Apply the how-to to a file: only the layout's number if `numbered`, otherwise everything but that."""
     (block,) = re.findall(r"```diff.*?\n(.*?)```", HOW_TO, re.DOTALL)
     lines = [line.removeprefix("    ") for line in block.rstrip().splitlines()]
     text = path.read_text()
@@ -119,7 +119,7 @@ def test_published_sets_load_fit_export_and_compare_as_before(changed, tmp_path)
         expected = (before / f"{version}.fit").read_bytes()
         assert (after / f"{version}.fit").read_bytes() == expected
         assert fitted(PARAMS / version) == expected
-    # A term that is 0 may change roundings, and nothing else.
+    # A term that is 0 may change roundings, but nothing else.
     one, other = rows_of(fitted(after / "today")), rows_of((before / f"{LIKE}.fit").read_bytes())
     for name in ("x", "y", "tx", "ty", "qop"):
         moved = np.abs(one[name] - other[name]) / np.sqrt(other[name + name])

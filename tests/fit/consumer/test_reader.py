@@ -94,12 +94,12 @@ def test_other_formulas_are_refused(tmp_path, parameters, cpp_load):
 
 
 def reason(message: str) -> str:
-    """Location and expectation. C++ prints a value as written, Python as it was read (1e9 and 1e+09)."""
+    """Remove the value found from a message: C++ prints it as written, Python as read (1e9 and 1e+09)."""
     return re.sub("got .*, expected", "got …, expected", re.split(" of forms|; ", message)[0])
 
 
 def test_what_the_fuzzer_kept(tmp_path, header, parameters):
-    """Both readers judge alike the inputs with which libFuzzer (fuzz.cpp) reached new code."""
+    """Both readers give the same verdict on the inputs with which libFuzzer (fuzz.cpp) reached new code."""
     fuzz = Path(__file__).with_name("fuzz.cpp")
     program = compiled(tmp_path, header, fuzz, "-DPARKF_REPLAY")
     (tmp_path / "corpus").mkdir()
@@ -124,7 +124,7 @@ def test_what_the_fuzzer_kept(tmp_path, header, parameters):
         except ParkfError as error:
             python = str(error).removeprefix(str(tmp_path / "set")).replace("\n", " ")
         if "formulas: got" in message:
-            continue  # Python checks these when it fits.
+            continue  # Python checks formulas only when it fits.
         if "not a JSON file" in message:
             assert "not a JSON file" in python, path.name
         else:

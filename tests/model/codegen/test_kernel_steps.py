@@ -1,4 +1,4 @@
-"""The generated C++ against the symbolic steps: value, Jacobian, covariance transport and noise."""
+"""The generated C++ agrees with the symbolic steps in value, Jacobian, covariance transport and noise."""
 
 import re
 from dataclasses import replace
@@ -53,7 +53,7 @@ def z_of(step, state):
         return FIXED["z0"], FIXED["z1"]
     place = PLANES[step.name]
     z0 = place["z0"] if "z0" in place else place["plane0"] + place["lean0"] * y
-    # Walk to the plane: each turn corrects the height at which the lean is taken.
+    # Find z1 on the leaning plane: each round uses the track's y at the z1 of the round before.
     z1 = place["plane1"]
     for _ in range(20):
         z1 = place["plane1"] + place["lean1"] * (y + ty * (z1 - z0))
@@ -73,7 +73,7 @@ def test_state_and_noise_are_those_of_the_formulas(forms, step, polarity):
     z0, z1 = z_of(step, STATE)
     keys = ("x0", "y0", "tx0", "ty0", "qop", "polarity", "z0", "z1")
     rows = {key: np.array([v]) for key, v in zip(keys, (*STATE, polarity, z0, z1), strict=True)}
-    # The hop through the magnet has begun at some state. For a step that runs alone this is its own.
+    # Some formulas use the state before the hop through the magnet. A step that runs alone uses its own.
     rows |= {key: np.array([v]) for key, v in zip(BEFORE_COLUMNS, STATE, strict=False)}
     functions = numpy_step(step)
     parameters = p[: len(step.parameters)]
@@ -98,7 +98,7 @@ def test_jacobian_is_the_numerical_one(forms, step):
         return _fitter.step(forms, step.name, p, -1.0, planes, state, covariance[LOWER])[0]
 
     columns = _fitter.step(forms, step.name, p, -1.0, planes, STATE, covariance[LOWER])[1]
-    # Of steps between planes, levers and bend are kept: the rest is the identity's.
+    # For steps between planes, only levers and bend are kept; the other elements are those of the identity.
     kept = np.zeros((4, 5), dtype=bool)
     kept[[0, 0, 2, 2, 1], [2, 4, 2, 4, 3]] = True
     kept |= step.name == "UTTF"
@@ -106,7 +106,7 @@ def test_jacobian_is_the_numerical_one(forms, step):
     for j, eps in enumerate([1e-2, 1e-2, 1e-5, 1e-5, 1e-8]):
         shift = np.eye(5)[j] * eps
         numerical = (carried(STATE + shift) - carried(STATE - shift)) / (2 * eps)
-        # Rounding of x ~ 100 mm over 2 eps, and the third derivative.
+        # The limits allow for the rounding of x ~ 100 mm over 2 eps, and for the third derivative.
         found, expected = columns[j][kept[:, j]], numerical[:4][kept[:, j]]
         np.testing.assert_allclose(
             found, expected, rtol=1e-2 if holds_local(step) else 1e-6, atol=1e-13 * 100 / eps
@@ -166,7 +166,7 @@ def a_pattern(random, *, decoupled):
     """Random zeros, ones and numbers, as symbols and as values."""
     kind = random.choice(["zero", "one", "number"], (5, 5), p=[0.6, 0.1, 0.3])
     if decoupled:
-        # As the VELO's: a slope does not depend on its position, either.
+        # As in the VELO, x and y do not mix, and slopes do not depend on positions.
         kind[np.add.outer(range(5), range(5)) % 2 == 1] = "zero"
         kind[[2, 3], [0, 1]] = "zero"
     kind[range(5), range(5)] = random.choice(["one", "number"], 5, p=[0.7, 0.3])
@@ -179,12 +179,12 @@ def a_pattern(random, *, decoupled):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_any_sparse_jacobian_multiplies_as_the_dense_one(seed):
-    """Some rows can be transported one by one in any order; others need each other."""
+    """Some rows can be transported one by one in any order; other rows depend on each other."""
     random = np.random.default_rng(seed)
     root = random.normal(size=(4, 4))
     symbols, values = a_pattern(random, decoupled=False)
     check_products(SparseJacobian("Any", symbols).functions(), values, root @ root.T)
-    # x, tx and y, ty are uncorrelated, and stay so.
+    # (x, tx) and (y, ty) are uncorrelated, and remain so.
     symbols, values = a_pattern(random, decoupled=True)
     root[np.add.outer(range(4), range(4)) % 2 == 1] = 0
     lines = SparseJacobian("Apart", symbols).functions()
@@ -194,7 +194,7 @@ def test_any_sparse_jacobian_multiplies_as_the_dense_one(seed):
 
 @every_forms
 def test_the_hop_through_the_magnet_multiplies_as_the_dense_matrix(forms):
-    """The table knows how the end depends on slopes and q/p; x and y are carried along."""
+    """The table has derivatives by slopes and q/p; shifts in x and y pass through unchanged."""
     random = np.random.default_rng(7)
     matrix = np.eye(5)
     matrix[:4, 2:] = random.normal(size=(4, 3))

@@ -93,13 +93,13 @@ def test_other_formulas_take_another_number(layouts, monkeypatch):
     assert list(kernel) == ["improved", "production", "improved_2"]
     assert (kernel["improved"], today.layout.layout_version) == (today, 3)
     assert kernel["improved_2"].layout == FORMS["improved"].layout
-    # A step that both sets of forms have would make them one layout.
+    # A step in both sets of forms would give both the same layout number.
     production = FORMS["production"]
     shared = type(production)("production", 3, production.table, production.steps)
     monkeypatch.setitem(frozen.FORMS, "production", shared)
     with pytest.raises(ParkfError, match="share a step of layout 3; leave PRODUCTION as it was"):
         kernel_forms(layouts)
-    # Numbers are given once, whatever forms they are of.
+    # A layout number is given only once, even to other forms.
     with_step(monkeypatch, "UT", outputs=changed, layout=1)
     shutil.copy(layouts / "2.json", layouts / "5.json")
     with pytest.raises(ParkfError, match="layout 2 is published; call this 6"):

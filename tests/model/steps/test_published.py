@@ -94,7 +94,7 @@ def walks(field):
     return {forms: Walk(forms, field, polarity) for forms, polarity in (("improved", -1), ("production", 1))}
 
 
-# RMS of the error over σ_MS for x, y, tx, ty, from 3 to 50 GeV: a quarter above what the sets reach.
+# Limits on the RMS of error/σ_MS for x, y, tx, ty, from 3 to 50 GeV: a quarter above the sets' own values.
 WITHIN, BETWEEN = "SciFi, within a station", "SciFi, between stations"
 BARS = {
     "improved": {
@@ -119,7 +119,7 @@ BARS = {
 
 
 def of(label):
-    """What a hop's figures are held against."""
+    """Key of a hop's limits in BARS."""
     name, *where = label.split()
     if name == "T":
         return BETWEEN if where[0] in ("3", "7") else WITHIN
@@ -130,7 +130,7 @@ def of(label):
 def test_tracks_go_where_runge_kutta_takes_them(walks, forms):
     for label, (_, _, error, noise) in walks[forms].hops.items():
         if noise is None:
-            # Onto the first SciFi layer, some mm away: 0.1 µm, 0.1 mrad.
+            # The first SciFi layer is some mm away. The limits are 0.1 µm and 0.1 mrad.
             assert np.abs(error).max() < 1e-4, label
             continue
         sigma = np.column_stack([noise[component] for component in COMPONENTS])
@@ -139,7 +139,7 @@ def test_tracks_go_where_runge_kutta_takes_them(walks, forms):
 
 
 def test_both_forms_scatter_alike(walks):
-    """Two formulas, trained on two samples of the same material, at any momentum and place."""
+    """Both forms were trained on samples with the same material, so their widths agree for all tracks."""
     blocks = published("production")
     for label, ((name, number), rows, _, noise) in walks["improved"].hops.items():
         if noise is None:
@@ -164,7 +164,7 @@ def test_scattering_is_that_of_the_material(walks, forms):
             angle = np.median(noise[f"t{plane}"] / np.abs(rows["qop"]))
             thickness = np.square(angle / 13.6)
             assert 0.002 < thickness < 0.2, (label, plane, thickness)
-            # The kick is at one place on the way, or is spread along it.
+            # The kick happens at one point of the step, or is spread along it.
             lever = np.median(noise[plane] / noise[f"t{plane}"] / np.abs(rows["z1"] - rows["z0"]))
             assert 0.05 < lever < 1.0, (label, plane, lever)
             backward = label.endswith(("back", "backward"))

@@ -59,7 +59,7 @@ def test_layout_is_the_triggers():
 
 @every_step
 def test_infinite_momentum_goes_straight(step):
-    """k → 0 must leave the straight line, or the residual would not vanish beside the scattering."""
+    """At k → 0 only a straight line may remain, or the residual would not vanish beside the scattering."""
     # UTTF starts and ends at z_out, so its path has no length.
     dz = 0 if step.name == "UTTF" else z1 - z0
     straight = {"x": x + tx * dz, "y": y + ty * dz, "tx": tx, "ty": ty}
@@ -128,7 +128,7 @@ def test_noise_gradients_are_the_numerical_ones(step):
 @every_step
 def test_jacobian_is_the_numerical_one(step):
     if any(form.has(Local) for form in step.outputs.values()):
-        # Held as numbers, what is local is the same for neighbouring tracks.
+        # Local terms are the same for neighbouring tracks, so a number replaces each of them.
         outputs = {n: form.replace(Local, lambda part: sp.Float(0.01)) for n, form in step.outputs.items()}
         step = dataclasses.replace(step, outputs=outputs)
     functions, rows, p = numpy_step(step), random_rows(), random_parameters(step)
@@ -138,7 +138,7 @@ def test_jacobian_is_the_numerical_one(step):
         up = functions.predict(p, rows | {name: rows[name] + eps})
         down = functions.predict(p, rows | {name: rows[name] - eps})
         numerical = (np.array(up) - np.array(down)).T / (2 * eps)
-        # Rounding of x ~ 300 mm over 2 eps.
+        # The limit is the rounding of x ~ 300 mm, divided by 2 eps.
         np.testing.assert_allclose(jacobian[:, :, column], numerical, rtol=1e-5, atol=1e-12 * 300 / eps)
 
 
@@ -192,7 +192,7 @@ def test_local_hides_its_argument_from_states_and_not_from_parameters():
 
 @every_step
 def test_a_stiff_track_goes_straight(step):
-    """At 1 TeV the field still bends it by more than the form may be wrong: δ falls at least as 1/p."""
+    """From 100 GeV to 1 TeV, the bend of the form falls at least as 1/p."""
     functions, p = numpy_step(step), np.array([q.start for q in step.parameters])
     rows = random_rows() | {"polarity": np.ones(50)}
 
@@ -215,7 +215,7 @@ def _noise_of_the_hop(**changed):
 
 
 def test_hardly_anything_scatters_in_the_opening_around_the_beam_pipe():
-    """Its size is the geometry's; the rest of the material is behind the bend, where slopes feel it alone."""
+    """The opening has the geometry's size. Inside it, only the material behind the bend scatters tracks."""
     data = Path(__file__).parents[3] / "data/geometry"
     for name in ("run3.yaml", "run3_fullsim.yaml"):
         slabs = load_geometry(data / name).description.slabs
@@ -228,12 +228,13 @@ def test_hardly_anything_scatters_in_the_opening_around_the_beam_pipe():
 
 
 def test_scattering_grows_with_path_and_bend():
-    """By hand: a turn in material across z, and what a kick of s makes of it behind the magnet."""
+    """Widths by hand: the scattering of inclined tracks, and its change by a kick that adds to tx/N."""
     straight, steep = _noise_of_the_hop(), _noise_of_the_hop(tx0=0.3, tx_in=0.3)
     n = np.sqrt(1 + 0.05**2 + np.array([0.1, 0.3]) ** 2)
     path, answer = np.sqrt(n), n * np.sqrt(1 + np.array([0.1, 0.3]) ** 2)
     assert steep["tx"] / straight["tx"] == pytest.approx((path[1] * answer[1]) / (path[0] * answer[0]))
-    # Bent from 0.1 to 0.6: somewhere between (N'/N)^3 of a turn before and N'/N, a turn's gain across tx.
+    # tx is bent from 0.1 to 0.6. Its width grows by less than (N'/N)^3, the growth of a turn before the bend,
+    # and by more than N'/N, the growth of a turn across tx.
     bent = _noise_of_the_hop(tx0=0.6)
     stretch = np.sqrt((1 + 0.6**2 + 0.05**2) / (1 + 0.1**2 + 0.05**2))
     assert stretch < bent["tx"] / straight["tx"] < stretch**3
@@ -255,7 +256,7 @@ noisy_steps = pytest.mark.parametrize("step", [s for s in STEPS.values() if s.no
 
 
 def one_track(momentum, **changed):
-    """A track straight ahead from the end of the VELO, away from the beam pipe; over 100 mm."""
+    """A track parallel to the beam, from the end of the VELO over 100 mm, away from the beam pipe."""
     rows = {"qop": 1 / np.atleast_1d(momentum), "polarity": 1.0, "z0": 500.0, "z1": 600.0}
     rows |= {"x0": 200.0, "y0": 100.0, "tx0": 0.0, "ty0": 0.0}
     rows |= {"x_in": 200.0, "y_in": 100.0, "tx_in": 0.0, "ty_in": 0.0} | changed
@@ -263,14 +264,14 @@ def one_track(momentum, **changed):
 
 
 def in_units(step, p):
-    """Numbers in mm, MeV and similar units, by their texts."""
+    """Parameters in mm, MeV and similar units, by the text that describes each."""
     powers = (float(re.match(r"(1e-?\d+)?", q.unit)[0] or 1) for q in step.parameters)
     return {q.text: value * power for q, value, power in zip(step.parameters, p, powers, strict=True)}
 
 
 @noisy_steps
 def test_numbers_of_the_noise_are_what_their_texts_and_units_say(step):
-    """Multiple scattering falls as 1/p: the widths of stiff tracks straight ahead, times their momentum."""
+    """For stiff tracks parallel to the beam, width times momentum is the number that the text describes."""
     p, momentum = np.array([q.start for q in step.parameters]), np.array([1e5, 1e6])
     noise, number = numpy_step(step).noise(p, one_track(momentum)), in_units(step, p)
     for c in "xy":
@@ -284,14 +285,14 @@ def test_numbers_of_the_noise_are_what_their_texts_and_units_say(step):
             100 * turn * number.get("lever of the scattering for the position", 0.0),
         ]
         (width,) = filter(None, widths)
-        # Tracks that lose energy before they scatter, or by Landau's law, differ by a per mille at 100 GeV.
+        # Energy loss before the scattering, or by Landau's law, changes widths by a per mille at 100 GeV.
         np.testing.assert_allclose(noise[f"t{c}"] * momentum, turn, rtol=2e-3)
         np.testing.assert_allclose(noise[c] * momentum, width, rtol=2e-3)
 
 
 @noisy_steps
 def test_fits_start_from_scattering_that_there_is(step):
-    """Turns on the way move a track by no more than at its beginning; and correlations are below one."""
+    """Scattering on the way moves a track by less than scattering at the start would."""
     way = {"UTTF": 7826 - 2665, "VUT": 2327.5 - 500}.get(step.name, 100)
     rows = one_track(1e4, z1=500.0 + way)
     noise = numpy_step(step).noise(np.array([q.start for q in step.parameters]), rows)
@@ -302,7 +303,7 @@ def test_fits_start_from_scattering_that_there_is(step):
 
 @every_step
 def test_fits_start_from_a_vertical_field(step):
-    """It turns tx; what turns ty is left to the fit."""
+    """The start values turn tx only; the fit finds the terms that turn ty."""
     rows, p = random_rows(), np.array([q.start for q in step.parameters])
     np.testing.assert_allclose(numpy_step(step).predict(p, rows)[3], rows["ty0"], rtol=1e-12)
 
@@ -310,14 +311,14 @@ def test_fits_start_from_a_vertical_field(step):
 @pytest.mark.parametrize("name", ["BEAM", "VUT", "UT", "T", "UTTF"])
 @pytest.mark.parametrize(("tx", "ty"), [(-0.25, 0.05), (0.1, -0.2)])
 def test_scattering_of_inclined_tracks(name, tx, ty):
-    """Highland: an angle that grows with the root of the path, in any direction; slopes by geometry."""
+    """Highland's angle grows with the root of the path, in any direction; geometry gives the slopes."""
     step = FORMS["improved"].steps[name]
     p = np.array([q.start for q in step.parameters])
     at = {"tx0": tx, "ty0": ty, "tx_in": tx, "ty_in": ty}
     straight, inclined = (numpy_step(step).noise(p, one_track(1e4, **slopes)) for slopes in ({}, at))
     direction = np.array([tx, ty, 1.0])
     path = np.linalg.norm(direction)
-    # Two directions across the track, and what turning towards them does to the slopes.
+    # Two directions across the track, and the change of the slopes by a turn towards each.
     across = np.linalg.svd(direction[None] / path)[2][1:]
     turned = [direction / path + 1e-6 * one for one in across]
     change = np.array([one[:2] / one[2] - (tx, ty) for one in turned]) / 1e-6
@@ -328,7 +329,7 @@ def test_scattering_of_inclined_tracks(name, tx, ty):
 
 
 def test_soft_tracks_scatter_by_the_spread_of_their_loss():
-    """Its numbers are per GeV^-3/2: at 1 GeV they are what is added to one, at 4 GeV an eighth of it."""
+    """The relative widening falls as p^-3/2. At 1 GeV it is the parameter, at 4 GeV an eighth of it."""
     step = FORMS["improved"].steps["UTTF"]
     p = np.array([q.start for q in step.parameters])
     momentum = np.array([1e3, 4e3, 1e9])
@@ -341,7 +342,7 @@ def test_soft_tracks_scatter_by_the_spread_of_their_loss():
 @pytest.mark.parametrize("forms", FORMS)
 @pytest.mark.parametrize("charge", [-1, 1])
 def test_corrections_behind_the_magnet_are_as_large_as_their_units_say(forms, charge):
-    """Each number alone, at 5 GeV: its unit has as many powers of MeV as its term has of q/p."""
+    """One number at a time, at 5 GeV: its unit has as many powers of MeV as its term has powers of q/p."""
     step = FORMS[forms].steps["UTTF"]
     rows = one_track(charge * 5e3)
     for i, parameter in enumerate(step.parameters):
@@ -357,7 +358,7 @@ def test_corrections_behind_the_magnet_are_as_large_as_their_units_say(forms, ch
 
 @pytest.mark.parametrize(("begin", "late"), [(500.0, 0.0), (700.0, 0.2)])
 def test_the_end_of_the_velo_is_where_changes_with_z_begin(begin, late):
-    """Of the improved step to the UT: nothing at 0.5 m; 0.2 m behind it, a fifth of a number per metre."""
+    """In the improved step to the UT, changes with z vanish at 0.5 m and grow in proportion to z − 0.5 m."""
     step = FORMS["improved"].steps["VUT"]
     functions, rows = numpy_step(step), one_track(1e6, z0=begin, z1=2300.0)
     start = np.array([0.0 if q.text == "transverse kick" else q.start for q in step.parameters])
@@ -374,7 +375,7 @@ def test_the_end_of_the_velo_is_where_changes_with_z_begin(begin, late):
 
 @pytest.mark.parametrize("name", ["V", "VUT", "UT", "T"])
 def test_a_dipole_is_symmetric(name):
-    """To the left and the right, for opposite charges, and above and below; but for the linear terms."""
+    """Tracks mirrored in x with opposite charges, or mirrored in y, move alike, except for linear terms."""
     step = FORMS["improved"].steps[name]
     functions, rows, p = numpy_step(step), random_rows(), random_parameters(step)
     p[[q.text.endswith((", with X", ", with Y")) for q in step.parameters]] = 0

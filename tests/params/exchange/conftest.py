@@ -3,5 +3,5 @@ import pytest
 
 @pytest.fixture
 def parameters(dipole):
-    """A set that an importer takes for a detector's."""
+    """A set that importers accept as a detector's."""
     return dipole

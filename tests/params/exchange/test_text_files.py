@@ -1,4 +1,4 @@
-"""LHCb's own set of an earlier layout: which numbers are used, and that it bends as ours do."""
+"""LHCb's own set of an earlier layout: the right numbers are used, and it bends tracks as our sets do."""
 
 import shutil
 from pathlib import Path

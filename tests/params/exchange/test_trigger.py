@@ -1,4 +1,4 @@
-"""The trigger's two files: exact both ways, refused when not whole, and the trigger's own arithmetic."""
+"""The trigger's two files: exact in both directions, refused if incomplete, and used in its arithmetic."""
 
 import json
 import re
@@ -46,7 +46,7 @@ def test_a_set_survives_the_round_trip_to_the_bit(parameters, files, tmp_path):
 
 @pytest.fixture
 def with_rich(parameters):
-    """The set with constants for the RICH planes, each another number."""
+    """The set with constants for the RICH planes, all of them different."""
     blocks = {
         name: (100 * i + np.arange(1, np.prod(block.shape) + 1)).reshape(block.shape) / 8
         for i, (name, block) in enumerate(rich_blocks().items())
@@ -68,7 +68,7 @@ def test_rich_constants_survive_the_round_trip(with_rich, parameters, tmp_path):
 
 
 def test_the_header_has_the_constants_of_the_trigger_s_code(with_rich, tmp_path):
-    """Read with a regular expression, compiled as C++, and with the trigger's sign of the VELO's kick."""
+    """The header can be parsed and compiled, and the VELO's kick in it has the trigger's sign."""
     export_trigger(with_rich, tmp_path)
     text = (tmp_path / "constants.hpp").read_text()
     arrays = {
@@ -127,14 +127,14 @@ def test_the_files_are_the_trigger_s(parameters, files):
     first = np.array(lines[2].split(), dtype=float)
     assert len(lines) == 2 + 3000
     assert first[0] == pytest.approx(parameters.table[0, 0, 0])
-    # Slopes, of x and of y, are in 1e-3.
+    # The slopes tx and ty are in units of 1e-3.
     layout = FORMS["production"].layout
     slopes = np.concatenate([np.full(one.degree, one.component in ("tx", "ty")) for one in layout.pieces])
     assert first == pytest.approx(np.where(slopes, 1e3, 1.0) * parameters.table[0, 0])
 
 
 def test_a_table_for_the_other_sign_of_h_is_turned(parameters, files, tmp_path):
-    """The public tables of before 2025 belong to h' = −pol·q/p: bendx +29.5."""
+    """Public tables from before 2025 use h' = −pol·q/p, so their bendx is +29.5."""
     header, table = flipped_table(parameters.block("UTT_META")[0], parameters.table)
     assert header[3] == 29.5
     constant = parameters.constant.copy()
@@ -161,7 +161,7 @@ def test_a_tenth_of_the_bins_may_bend_the_other_way(parameters, positive, turned
         return
     other_header, other = convert_table("there", header, table)
     np.testing.assert_array_equal(other[..., 9], -kick if turned else kick)
-    # Of the header, the four numbers of the mean kick turn, too.
+    # The four numbers of the mean kick in the header change sign, too.
     bends = [29.5, 35, -310, 140] if turned else [-29.5, -35, 310, -140]
     np.testing.assert_array_equal(other_header[3:7], np.float32(bends))
     np.testing.assert_array_equal(np.delete(other_header, slice(3, 7)), np.delete(header, slice(3, 7)))
@@ -192,13 +192,13 @@ def test_what_the_trigger_lacks_comes_from_a_named_set(parameters, files):
 
 
 def test_both_orders_of_backward_rows_are_served(parameters, tmp_path):
-    """Code of 2026 takes row 6 − n for the n-th gap from outside; older files begin with the outer gap."""
+    """Code of 2026 reads row 6 − n for the n-th gap from outside; older files have it in row 2 + n."""
     ours = parameters.block("UT")
     for order, outer in (("2026", 5), ("older", 3)):
         folder = tmp_path / order
         export_trigger(parameters, folder, ut_rows=order)
         rows = json.loads((folder / "params.json").read_text())["UTParams"]
-        # Our last backward set is that of the gap 3→2.
+        # Our last backward set belongs to the gap 3→2.
         for n in (1, 2, 3):
             row = 6 - n if order == "2026" else 2 + n
             assert rows[row] == pytest.approx(ours[6 - n].tolist(), abs=1e-6)
@@ -211,7 +211,7 @@ def test_both_orders_of_backward_rows_are_served(parameters, tmp_path):
 
 def test_an_order_that_nobody_knows_is_refused(parameters, files):
     edit(files / "parkf.json", lambda content: content.pop("ut_rows"))
-    # Files of versions before had the older order, and no key.
+    # Files of earlier versions have the older order and no such key.
     np.testing.assert_array_equal(import_trigger(files).block("UT")[[3, 5]], parameters.block("UT")[[5, 3]])
     edit(files / "parkf.json", lambda content: content.update(ut_rows="newest"))
     with pytest.raises(ParkfError, match="ut_rows: got 'newest', expected 2026 or older"):
@@ -308,7 +308,7 @@ def trigger_vut(p, r):
 
 
 def trigger_ut_ty(p, r, tx1):
-    """UT: the vertical kick takes the new slope."""
+    """UT: the vertical kick uses the new slope."""
     return r["ty0"] + p[7] * r["polarity"] * r["qop"] * tx1 * np.copysign(1, r["y0"])
 
 
@@ -323,7 +323,7 @@ def sample(momentum, z0, z1):
     return columns | {"polarity": polarity, "z0": np.full(n, z0), "z1": np.full(n, z1)}
 
 
-# Largest |difference| over the scattering that second order leaves, by momentum: falls as 1/p.
+# Limits on the largest |difference| over the scattering. It is of second order, so it falls as 1/p.
 @pytest.mark.parametrize(("momentum", "bar"), [(1500.0, 0.20), (5000.0, 0.06), (50_000.0, 0.006)])
 def test_the_exported_kick_is_the_set_s_but_for_second_order(files, parameters, momentum, bar):
     p = np.array(json.loads((files / "params.json").read_text())["VUTParams"][0])
@@ -332,7 +332,7 @@ def test_the_exported_kick_is_the_set_s_but_for_second_order(files, parameters, 
     numbers = parameters.block("VUT")[0].astype(float)
     tx = ours.predict(numbers, rows)[2]
     sigma = ours.noise(numbers, rows)["tx"]
-    # Where the trigger folds (the kick exceeds the slope) its state is no approximation any more.
+    # Where the kick exceeds the slope, the trigger folds the track, and its state is no approximation.
     kept = np.abs(rows["tx0"]) > 1.2 * np.abs(tx - rows["tx0"])
     assert kept.mean() > 0.4
     assert np.abs((trigger_vut(p, rows) - tx) / sigma)[kept].max() < bar
@@ -341,7 +341,7 @@ def test_the_exported_kick_is_the_set_s_but_for_second_order(files, parameters, 
 @pytest.mark.parametrize(("momentum", "bar"), [(1500.0, 0.05), (50_000.0, 0.002)])
 def test_the_vertical_kick_differs_in_second_order_only(parameters, momentum, bar):
     p = parameters.block("UT")[1].astype(float)
-    p[7] = -5.0  # as trained: the long gap
+    p[7] = -5.0  # the trained value for the long gap
     rows = sample(momentum, 2372.5, 2597.5)
     ours = numpy_step(STEPS["UT"])
     _, _, tx, ty = ours.predict(p, rows)

@@ -1,4 +1,4 @@
-"""Comparisons of runs and sets: causes as text, and differences of figures in errors and as ratios."""
+"""Comparisons of runs and sets: causes as text, and changes of figures in units of errors and as ratios."""
 
 import json
 import shutil
@@ -48,7 +48,7 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(project):
-    """Write what a finished run has, as far as comparisons read it."""
+    """Write the files of a finished run that comparisons read."""
     layout, random = layout_of("production"), np.random.default_rng(5)
     blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in layout.blocks}
     table = random.normal(size=TABLE_SHAPE).astype(np.float32)
@@ -119,7 +119,7 @@ def test_a_run_is_the_same_as_itself(run, compared):
 )
 def test_one_constant_of_the_alignment_is_named_and_nothing_else(project, run, compared, element, said):
     first = run("one")
-    # Another name, another tag, other datasets: consequences or labels.
+    # The name, the tag and the datasets also differ; they are labels or consequences, and not named.
     (project / "moved.yaml").write_text(yaml.safe_dump(ALIGNMENT | {"tag": "moved"} | element))
     second = run("two", alignment="moved.yaml", consequence="2", core=0.005)
     found = compared(first, second)

@@ -214,7 +214,7 @@ def test_the_command(run, tmp_path):
 
 
 def test_shipped_gates_are_for_all_forms():
-    """That their figures exist is tested where there is a run: tests/workflow."""
+    """tests/runs, which has a finished run, tests that the figures of these gates exist."""
     thresholds = load_thresholds(ROOT / GATES_FILE)
     assert {one.forms for one in thresholds.gates} == {None, "improved", "production"}
     assert {"pull width of x", "ghosts kept at 91 % genuine efficiency"} <= {o.gate for o in thresholds.gates}

@@ -1,4 +1,4 @@
-"""The file of thresholds is strict, and every mistake in it is named."""
+"""The file of thresholds is checked strictly, and every mistake in it is named."""
 
 import json
 from pathlib import Path

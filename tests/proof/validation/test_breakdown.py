@@ -57,7 +57,7 @@ def test_a_bad_slice_stands_out_and_others_stay():
 
 
 def test_ghosts_are_told_by_what_became_of_their_particle():
-    """In the sample every fourth particle ends; here what such ghosts left looks like tracks."""
+    """The particle of every fourth ghost ends in the detector; here these ghosts have the χ² of tracks."""
     sample = make_sample(n=4000, ghosts=1000)
     rows = sample.rows
     looking_good = (rows.purity < 0.7) & np.isfinite(rows.z_end)

@@ -37,7 +37,7 @@ def test_planes_are_centres_of_bins():
     assert middles == pytest.approx([0, 45, 90, 135, 180, 225, 270, 315])
 
 
-# In cells of 50 tracks a core's mean is not quite a Gaussian's: one in a thousand is four errors away.
+# In cells of 50 tracks the mean of a core has tails: one in a thousand is four errors away.
 def test_one_cell_is_biased_and_no_other(measured):
     assert len(measured) > 200
     for cell in measured:
@@ -60,7 +60,7 @@ def test_cells_hold_each_track_once(rows, measured, folded):
 
 def test_planes_take_charges_and_opposite_directions_together(folded):
     vertical = [one for one in folded if one["plane"] == "vertical" and one["eta_min"] == 2.5]
-    # One of two directions, one of two charges.
+    # The bias is in one of two directions and one of two charges, so a quarter of it remains.
     for one in vertical:
         assert one["bias"] == pytest.approx(-0.001, abs=4.5 * one["bias_error"])
 

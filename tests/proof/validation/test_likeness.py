@@ -122,14 +122,14 @@ def test_the_bending_is_the_fields(of_pions):
 
 
 def test_scattering_before_the_ut_is_that_of_the_material(of_pions, detector):
-    """Highland's angles of the slabs between VELO and UT, each with its lever to the UT."""
+    """The slabs between VELO and UT scatter by Highland's angles, each with its lever to the UT."""
     geometry = detector.geometry
     slabs = [slab for slab in geometry.description.slabs if 800 < slab.z < 2200]
     depth = np.array(
         [slab.thickness / geometry.description.materials[slab.material].radiation_length for slab in slabs]
     )
     angle = 13.6 * np.sqrt(depth) * (1 + 0.038 * np.log(depth.sum()))
-    # From typical last hits of the VELO to the UT's middle.
+    # The levers are for a path from typical last VELO hits to the middle of the UT.
     lever = (2485.0 - np.array([slab.z for slab in slabs])) / (2485.0 - 600.0)
     turn, offset = np.hypot.reduce(angle), np.hypot.reduce(angle * lever)
     # Scattering in the VELO itself and in the first UT layers adds to this.
@@ -205,17 +205,17 @@ def test_lhcbs_simulation_is_as_known(tmp_path, detector):
         LHCB / "hits.parquet", LHCB / "tracks.parquet", hits_to=files.hits, particles_to=files.particles
     )
     lhcb = figures_of(with_candidates(files, detector), detector)
-    # 612 with enough hits of their own, and 16 with those of what they decay into.
+    # 612 tracks have enough hits themselves, and 16 together with the hits of their decay products.
     assert (lhcb["events"], lhcb["tracks"]) == (10, 628)
     assert lhcb["quantiles"]["p"] == pytest.approx(LARGER_SAMPLE_P, rel=0.1)
     assert np.argmax(lhcb["histograms"]["velo"]["content"]) == 10
     assert value(lhcb, "ut_all") == pytest.approx(0.96, abs=0.02)
-    # The field is known to 3e-4; so is the sample's statistical error twice.
+    # The field is known to 3e-4, which is also twice the statistical error of this sample.
     assert value(lhcb, "kick") == pytest.approx(1.22, abs=0.005)
     assert abs(value(lhcb, "bending") - 1.0023) < 4 * error(lhcb, "bending")
     assert 12 < value(lhcb, "velo_width") < 14
     assert 80 < value(lhcb, "scifi_width") < 130
-    # 1.4% of the x layers' hits.
+    # Large clusters are 1.4% of the hits in x layers.
     assert value(lhcb, "scifi_large") == pytest.approx(0.014, abs=0.007)
 
 

@@ -1,4 +1,4 @@
-"""Bending of tracks that lie on their path through a uniform field."""
+"""Bending of tracks whose hits lie exactly on their path through a uniform field."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ LAST_VELO = 770.0  # mm; the field begins here
 
 
 def candidates_on_path(lines, qop, field, geometry):
-    """Hits without errors, of vertical strips."""
+    """Hits of vertical strips, exactly on the tracks."""
     n = len(qop)
     z = np.arange(200.0, 700.0, 50.0)
     back = z - LAST_VELO
@@ -53,7 +53,7 @@ def test_a_vertical_field_kicks_by_its_integral_whatever_the_direction():
         polarity=1,
     )
     station = geometry.planes()[list(SCIFI_PLANES)[4:8]]
-    # The planes lean, and in y the tracks are straight lines but for the slightly longer path.
+    # On the leaning planes z depends on y, and in y the tracks are almost straight lines.
     middle = station[:, 0].mean() / (1 - station[:, 2].mean() * ty)
     np.testing.assert_allclose(found.kick, 0.299792458 * TESLA * (middle - LAST_VELO), rtol=5e-4)
     np.testing.assert_allclose(found.bending, 1.0, rtol=1e-5)

@@ -16,7 +16,7 @@ EVERY = replace(DECAYS["jpsi"], p_min=0.0, pt_min=0.0, pair_pt_min=0.0)
 
 
 def decays(n, resolution, seed=3, apart=0.0):
-    """J/ψ→μμ, boosted along z, from a vertex each, with both momenta off by a relative Gaussian error."""
+    """J/ψ→μμ, each from its own vertex and boosted along z; both momenta have a relative Gaussian error."""
     random = np.random.default_rng(seed)
     cosine, phi = random.uniform(-0.5, 0.5, n), random.uniform(0, 2 * np.pi, n)
     momentum = np.sqrt(JPSI**2 / 4 - MUON**2)
@@ -59,7 +59,7 @@ def test_perfect_tracks_give_the_mass():
 
 
 def test_width_follows_the_momentum_resolution():
-    """For two equal errors δm/m = ½ √2 δp/p."""
+    """If both momenta have the same error, δm/m = ½ √2 δp/p."""
     peak = measure_peak(decays(20_000, 0.005), EVERY)
     assert peak["width"] == pytest.approx(JPSI * 0.005 / np.sqrt(2), rel=0.03)
     assert peak["mean"] == pytest.approx(JPSI, abs=5 * peak["mean_error"])
@@ -69,7 +69,7 @@ def test_width_follows_the_momentum_resolution():
 def test_the_histogram_holds_all_pairs_of_the_peak():
     peak = measure_peak(decays(2000, 0.01), EVERY)
     edges, content = peak["histogram"]["edges"], peak["histogram"]["content"]
-    # 60 bins, to 5 % on either side.
+    # There are 60 bins, from 5 % below the mass to 5 % above it.
     assert (len(edges), len(content)) == (61, 60)
     mass = EVERY.mass
     assert (edges[0], edges[-1]) == pytest.approx((0.95 * mass, 1.05 * mass))
@@ -82,7 +82,7 @@ def test_tracks_that_miss_each_other_are_no_pair():
 
 @pytest.mark.parametrize("threshold", ["p_min", "pt_min", "pair_pt_min"])
 def test_thresholds_of_the_trigger_line_hold(threshold):
-    """Of both tracks, and of the pair, where mothers of the toy fly along the beam."""
+    """Thresholds apply to both tracks and to the pair, whose pT is 0: the toy's mothers fly along z."""
     sample = decays(1000, 0.0)
     p = sample.rows.p_true
     tracks = {"p_min": p, "pt_min": p * np.sin(np.arctan(np.hypot(sample.rows.tx, sample.rows.ty)))}
@@ -94,7 +94,7 @@ def test_thresholds_of_the_trigger_line_hold(threshold):
 
 @pytest.mark.parametrize("threshold", ["p_min", "pt_min", "pair_pt_min"])
 def test_what_is_exactly_at_a_threshold_passes(threshold):
-    """Two tracks of 1280 MeV, 3/5 of it across the beam, where they cancel."""
+    """Both tracks have 1280 MeV and a pT of 3/5 of it, in opposite directions, so the pair's pT is 0."""
     sample = decays(1, 0.0)
     for name, values in {
         "qop": (1 / 1280, -1 / 1280),
@@ -121,7 +121,7 @@ def test_a_double_gaussian_is_found_again():
 
 
 def test_errors_of_a_peak_that_one_gaussian_would_describe():
-    """Of each fit those of one Gaussian, although two have shapes that nothing determines."""
+    """Each peak has the errors of a single Gaussian, although nothing determines the shapes of two."""
     random = np.random.default_rng(10)
     peaks = [fit_peak(random.normal(JPSI, 15.0, 400), JPSI) for _ in range(12)]
     for peak in peaks:

@@ -26,7 +26,7 @@ def test_widths_and_biases_are_those_put_in():
         assert entry["bias"] == pytest.approx(0.001, abs=4 * entry["bias_error"])
         assert entry["seed_bias"] == pytest.approx(0.002, abs=1e-6)
     assert figures["chi2"]["velo"]["median"] == pytest.approx(1.0, abs=0.1)
-    # χ²/16 is as wide as √(2/16); a median errs by 1.25 times as much as a mean.
+    # The width of χ²/16 is √(2/16); the error of a median is 1.25 times the error of a mean.
     expected = 1.2533 * (2 / 16) ** 0.5 / 20_000**0.5
     assert figures["chi2"]["velo"]["median_error"] == pytest.approx(expected, rel=0.1)
 

@@ -19,7 +19,7 @@ def geometry():
 
 
 def strips(geometry, layer):
-    """Strips of a SciFi layer, each as long as it says, on the leaning plane."""
+    """Strips of a SciFi layer that lie on its leaning plane, from ymin to ymax."""
     z0, _, dzdy = geometry.planes()[SCIFI_PLANES[layer]]
     x = np.array([500.0, 1000.0, 2000.0])
     hits = pd.DataFrame({"x": x, "y": 0.0, "z": z0, "ymin": [-2400.0, 10.0, 0.0], "ymax": 2400.0})
@@ -37,7 +37,7 @@ def test_a_strip_that_leans_by_more_is_off_by_its_worse_end(geometry):
     hits = strips(geometry, 5)
     (found,) = positions(hits.assign(dzdy=hits.dzdy + 1e-3), geometry)
     assert found.off == pytest.approx(2.4)
-    # Over the error, by how much a track from the origin moves sideways on those 2.4 mm.
+    # Shift in x, in units of the error, of a track from the origin over these 2.4 mm.
     assert found.shifted == pytest.approx(2.4 * hits.x / hits.z / 0.1, rel=2e-3)
 
 

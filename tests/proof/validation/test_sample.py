@@ -16,7 +16,7 @@ TABLES = {"particles": PARTICLES, "candidates": CANDIDATES, "fitted": FITTED, "f
 
 
 def made(events=EVENTS):
-    """Tables of some events: two to five candidates each, one in six of noise alone."""
+    """Tables of some events with two to five candidates each; one candidate in six is noise alone."""
     print(f"seed {SEED}")
     random = np.random.default_rng(SEED)
     particles = pd.DataFrame(
@@ -130,7 +130,7 @@ def test_without_fates_nothing_is_known_of_them(frames, tmp_path):
 
 
 def test_a_particle_without_a_fate_leaves_the_others_theirs(frames, tmp_path):
-    """The last one of all, which has no rows behind it in the table."""
+    """This is the last particle of all, so no rows follow it in the table."""
     last = len(frames["fates"]) - 6 + 4
     found = frames["candidates"].assign(particle=4)
     cut = frames | {"candidates": found, "fates": frames["fates"].iloc[:last]}

@@ -18,7 +18,7 @@ FIRST = {"velo": 0, "ut": 52, "scifi": 58}
 
 def _particles(count):
     frame = pd.DataFrame({name: np.zeros(count) for name in PARTICLES.schema.names})
-    # Of 5 GeV at η = 3.0, the last of 1 GeV.
+    # All particles have η = 3.05 and 5 GeV, except the last one, which has 1 GeV.
     p = np.where(np.arange(count) < count - 1, 5000.0, 1000.0)
     return frame.assign(
         particle=np.arange(count), pdg_id=211, charge=1, px=p / np.cosh(3.05), pz=p * np.tanh(3.05)
@@ -122,7 +122,7 @@ def test_efficiencies_are_of_bins_from_2_to_100_gev(files):
 
 def test_the_cut_keeps_so_many_genuine_tracks(files):
     sample = make_sample(n=4000, ghosts=800)
-    # Bad enough to be told apart, some of them.
+    # The ghosts' χ² is then only a quarter larger than that of genuine tracks, so the cut keeps some ghosts.
     sample.rows.loc[sample.is_ghost, ["chi2_velo", "chi2_ut", "chi2_scifi"]] /= 8
     figures = characterise_search(files, sample)["figures"]
     chi2 = sample.rows.eval("chi2_velo + chi2_ut + chi2_scifi") / sample.rows.eval(
@@ -139,7 +139,7 @@ def test_the_cut_keeps_so_many_genuine_tracks(files):
 
 
 def test_errors_are_of_drawing_events_again(files):
-    """A drawing of two events has both, or one of them twice."""
+    """Two events drawn with replacement are both events, or one of them twice."""
     sample = make_sample(n=4000, ghosts=800)
     rows = sample.rows
     rows["event"] = rows.index % 2

@@ -16,7 +16,7 @@ def test_it_beats_the_sum_where_one_piece_tells():
     sample = make_sample(n=20_000, ghosts=4000)
     rows = sample.rows
     ghost = (rows.purity < 0.7).to_numpy()
-    # Ghosts of one bad piece, the smallest.
+    # In each ghost only the smallest piece, the UT's, still has a bad χ².
     rows.loc[ghost, ["chi2_velo", "chi2_scifi"]] /= 10
     rows.loc[ghost, "chi2_ut"] /= 3
     by_sum = kept(-chi2_per_ndof(sample.genuine), -chi2_per_ndof(sample.ghosts))
@@ -43,7 +43,7 @@ def test_zero_is_where_both_are_as_likely_however_many_there_are():
 
 
 def test_a_track_is_judged_by_what_others_taught():
-    """The pieces do not separate. Forty tracks judged by their own training would seem to be separated."""
+    """The pieces do not separate. Tested on the forty training tracks themselves, they would seem to."""
     shares = []
     for seed in range(20):
         sample = make_sample(n=20, ghosts=20)
@@ -53,5 +53,5 @@ def test_a_track_is_judged_by_what_others_taught():
             sample.rows[f"chi2_{name}"] = random.chisquare(5, 40)
         genuine, ghosts = discriminant(sample)
         shares.append((genuine[:, None] > ghosts).mean())
-    # The chance that a genuine track looks better is a half, to 0.09 for each sample.
+    # A genuine track looks better with a chance of one half; each sample measures this chance to 0.09.
     assert np.mean(shares) < 0.5 + 3 * 0.09 / 20**0.5

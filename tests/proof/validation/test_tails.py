@@ -11,7 +11,7 @@ N = 200_000
 
 
 def _sample(fates=True):
-    """Tracks of 10 to 20 GeV: a Gaussian, and each cause in so many tracks, independently of each other."""
+    """Tracks of 10 to 20 GeV with Gaussian pulls; each cause of tails affects some of them, independently."""
     random = np.random.default_rng(5)
     charge = random.choice([-1.0, 1.0], N)
     pull = random.normal(size=N)

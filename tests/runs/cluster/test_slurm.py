@@ -23,7 +23,7 @@ def training(node, tmp_path_factory):
         folder,
         *snakemake("make run PROFILE=slurm RUN=smoke", folder),
         *OFTEN,
-        # Chunks and parts are jobs of their own; fits of so few tracks are jobs of seconds.
+        # Chunks run as separate jobs. The seven fits take seconds each, so one job runs all of them.
         *("--set-scatter", "training=2"),
         *("--groups", "train=trains", "--group-components", "trains=7"),
         *("--", "results/smoke/set/constant.f32"),

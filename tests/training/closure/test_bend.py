@@ -56,7 +56,7 @@ def test_errors_are_those_of_repetitions(table):
 
 
 def test_where_no_track_is_nothing_changes_much(table):
-    """All tracks are in one corner and need a tenth of the prior's width; the other corner does not move."""
+    """All tracks are in one corner and need a tenth of the prior's width; the other corner stays as it is."""
     states, h = scattered(20_000, SEED)
     x, y = places(Header.of(table.header), states)
     near = (x > 0) & (y > 0)

@@ -34,7 +34,7 @@ def weighted(stage, p_min, **between):
 
 def test_the_bias_by_direction_goes(closed):
     stages = {stage["name"]: stage for stage in closed.summary["stages"]}
-    # Around φ = 90°, where the magnet bends along the fibres' slopes: production's gaps bend too little.
+    # Around φ = 90°, the magnet bends along the fibres' slopes, and production's gaps bend too little.
     vertical = {"eta": (2.0, 3.0), "phi": (np.pi / 4 - 0.01, 3 * np.pi / 4 + 0.01)}
     before, _ = weighted(stages["before"], 10, **vertical)
     targets, _ = weighted(stages["targets"], 10, **vertical)
@@ -71,7 +71,7 @@ def test_only_tx_of_the_table_changes(closed, trained):
 
 def test_accuracy_is_against_the_new_targets(closed):
     figures = {(row["p_min"], row["component"]): row for row in closed.accuracy["fiducial"]}
-    # Half a per cent of the bend went into tx: 6 MeV over p. The table follows that to a fifth.
+    # The closure moved tx by half a per cent of the bend, 6 MeV over p. The table follows that to a fifth.
     assert figures[20.0, "tx"]["q68"] < 1.5 / 20e3
     assert "Runge-Kutta" in closed.accuracy["targets"]
 

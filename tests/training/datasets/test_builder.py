@@ -119,7 +119,7 @@ def test_both_polarities_and_charges_are_there(datasets, step):
 # Scattering of each step, sigma of a slope times p in MeV, as LHCb's own parameters have it.
 @pytest.mark.parametrize(
     ("step", "expected"),
-    # Between z_in and z_out it is 2.8; with half a UT layer before, 2.93.
+    # Between z_in and z_out alone it would be 2.8 MeV; half a UT layer in front makes it 2.93 MeV.
     [("V", 1.22), ("VUT", 5.4), ("UT", 1.2), ("UTTF", 2.93), ("T", 1.38)],
 )
 def test_truth_scatters_about_the_extrapolation(datasets, step, expected):
@@ -131,7 +131,7 @@ def test_truth_scatters_about_the_extrapolation(datasets, step, expected):
 
 
 def test_the_hop_through_the_magnet_starts_in_the_last_ut_layer(datasets, samples):
-    """The half layer before z_in belongs to it: 0.53 mm of silicon, by Highland's formula."""
+    """The half UT layer in front of z_in belongs to the step: 0.53 mm of silicon, by Highland's formula."""
     pieces = [STATES.open(path).read().to_pandas() for path in samples.states]
     columns = ["polarity", "event", "particle"]
     at_z_in = pd.concat(pieces)[lambda s: s.plane == Z_IN].set_index(columns)

@@ -1,4 +1,4 @@
-"""Every setting of a profile is one that its executor knows, and reaches the scheduler."""
+"""Executors know every setting of their profiles, and each setting reaches the scheduler."""
 
 import json
 import subprocess

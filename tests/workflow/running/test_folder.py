@@ -72,7 +72,7 @@ def test_profiles_and_rules_are_the_folders_own_where_it_has_them(folder):
     assert words[words.index("--snakefile") + 1] == "Snakefile"
     assert words[words.index("--workflow-profile") + 1] == str(PROJECT / "workflow/profiles/local")
     assert words[words.index("--cores") + 1] == "3"
-    # Without a number of cores, since the scheduler counts them.
+    # A cluster's profile needs no number of cores, because the scheduler counts them.
     ours = folder / "workflow/profiles/ours"
     shutil.copytree(PROJECT / "workflow/profiles/slurm", ours)
     words = command(SMOKE, ["publish"], profile="ours", scratch=Path("/scratch/me"))

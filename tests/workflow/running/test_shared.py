@@ -94,7 +94,7 @@ def test_a_document_counts_by_its_content_and_a_product_by_its_bytes(here):
     before = key(job("one").decided_by())
     Path("input.yaml").write_text("# A comment.\nx:   1.0\n")
     assert key(job("two").decided_by()) == before
-    # The fingerprint of a product is that of its bytes, which the store records.
+    # The fingerprint of a product is the checksum of its bytes, which the store records.
     product = Path("results/one/rows.json")
     product.parent.mkdir(parents=True)
     product.write_text('{"a": 1}')
