@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.code import Sources, code_of
-from parkf.io.fingerprints.environment import environment
 from parkf.io.fingerprints.known import Known, cache_file
 from parkf.io.fingerprints.meaning import is_file_of, meaning_of
+from parkf.io.process_settings import environment
 from parkf.io.project import PROJECT
 from parkf.workflow.installation import found_compiler
 

@@ -1,10 +1,14 @@
-"""Settings of a process that must be made before NumPy and Arrow are loaded."""
+"""Settings of a process that precede NumPy and Arrow, and all that results depend on beside the code."""
 
 import os
+import platform
 import sys
+from importlib.metadata import version as installed
 
 import parkf._transport as _transport
 
+PACKAGES = ("numpy", "scipy", "sympy", "iminuit", "pythia8mc", "pyarrow")
+"""Packages whose versions may change numbers, or the bytes of files."""
 _KERNELS = "OPENBLAS_CORETYPE"
 
 
@@ -26,6 +30,11 @@ def prepare_process() -> None:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
 
 
-def linear_algebra() -> str:
-    """Return the name of the kernels that OpenBLAS uses."""
-    return os.environ.get(_KERNELS, "as the processor suggests")
+def environment() -> dict[str, str]:
+    """Return the versions and settings that results depend on beside the code, by name."""
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "linear algebra": os.environ.get(_KERNELS, "as the processor suggests"),
+        **{package: installed(package) for package in PACKAGES},
+    }

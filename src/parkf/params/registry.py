@@ -25,8 +25,8 @@ from pydantic import Field
 import parkf._fitter as _fitter
 from parkf.io.errors import ParkfError
 from parkf.io.files import copy, existing, read_json, write_json
-from parkf.io.fingerprints.environment import environment
 from parkf.io.option_types import FormsName
+from parkf.io.process_settings import environment
 from parkf.model.layout.built import layout_files, layout_in
 from parkf.params.manifest import Gate, Manifest, Strict, Validity, read_manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load

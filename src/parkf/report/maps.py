@@ -60,7 +60,8 @@ def _step_map(
 
 def table_maps(maps: Mapping[str, Any]) -> dict[str, HeatMap]:
     """Draw ``table.maps`` of ``accuracy.json``: by momentum, the four components beside each other."""
-    columns, rows = ([_middle(*edges) for edges in pairwise(maps[axis])] for axis in ("x", "y"))
+    middles = ([sum(edges) / 2 for edges in pairwise(maps[axis])] for axis in ("x", "y"))
+    columns, rows = ([f"{middle:.0f}".replace("-", "−") for middle in axis] for axis in middles)
     momenta: dict[str, list[Mapping[str, Any]]] = {}
     for one in maps["cells"]:
         momenta.setdefault(f"{one['p_min']:g}–{one['p_max']:g} GeV", []).append(one)
@@ -81,10 +82,6 @@ def table_maps(maps: Mapping[str, Any]) -> dict[str, HeatMap]:
         )
 
     return {momentum: one_map(several) for momentum, several in momenta.items()}
-
-
-def _middle(low: float, high: float) -> str:
-    return f"{(low + high) / 2:.0f}".replace("-", "−")
 
 
 def _spots(one: Mapping[str, Any]) -> list[list[Spot | None]]:

@@ -15,8 +15,8 @@ import yaml
 from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing, sha256
-from parkf.io.fingerprints.environment import environment
 from parkf.io.fingerprints.meaning import is_file_of
+from parkf.io.process_settings import environment
 from parkf.model.layout import layout_of
 from parkf.params.comparison import Comparison, changed, compare
 from parkf.params.configuration import NEIGHBOURS_TABLE, nested, start_file

@@ -167,16 +167,9 @@ def _checked(callback: Callable[..., Any], command: str, /, **values: Any) -> An
             what = "is a file, expected a folder" if path.parent.exists() else "no such folder; make it"
             raise ParkfError(f"{command}: {path.parent}: {what}, or correct the {output}")
         for name in given.keys() - OUTPUTS:
-            if _same(given[name], path):
+            if given[name].exists() and path.exists() and path.samefile(given[name]):
                 raise ParkfError(
                     f"{command}: {path} is an input ({name}), which the output would replace;"
                     " name another file for the output"
                 )
     return callback(**values)
-
-
-def _same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False

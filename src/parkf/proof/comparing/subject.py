@@ -5,7 +5,6 @@ import socket
 import subprocess
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ from parkf import __version__
 from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, scratch_folder, sha256, write_sealed
-from parkf.io.fingerprints.environment import PACKAGES
-from parkf.io.process_settings import linear_algebra
+from parkf.io.process_settings import environment
 from parkf.params.manifest import Gate, Manifest
 from parkf.params.parameter_set import MANIFEST_FILE, load
 from parkf.params.registry import Registry
@@ -109,12 +107,7 @@ def identify(run: Path, manifest: Manifest) -> dict[str, Any]:
         "host": socket.gethostname(),
         "machine": f"{platform.system()} {platform.machine()}",
         "commit": _commit(),
-        "versions": {
-            "parkf": __version__,
-            "python": platform.python_version(),
-            **{name: installed(name) for name in PACKAGES},
-            "linear algebra": linear_algebra(),
-        },
+        "versions": {"parkf": __version__, **environment()},
         "files": {kind: _file(kind, run, manifest) for kind in FILES},
     }
 

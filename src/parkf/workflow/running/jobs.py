@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, sha256, write_sealed
-from parkf.io.fingerprints.environment import environment
 from parkf.io.fingerprints.meaning import meaning_of
+from parkf.io.process_settings import environment
 
 COPIES = "PARKF_COPIES"
 """Variable of a job's environment with the folder of its own copies of its files, if it has copies."""
