@@ -16,7 +16,7 @@ _SPAN = 0.4  # % of bias at which the colour of a map is full
 
 
 def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of ``directions.html``: each fit that knows its momentum from all detectors."""
+    """Return the content of ``directions.html``: the fits that measure momentum with all detectors."""
     return {
         "fits": [
             {

@@ -1,4 +1,4 @@
-"""The figures in which samples of different origin are compared: this project's simulation and LHCb's own."""
+"""Figures that compare samples of different origin: this project's simulation and LHCb's simulation."""
 
 from typing import Any
 

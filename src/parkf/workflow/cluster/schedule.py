@@ -1,4 +1,4 @@
-"""Prediction of the time of a run: its jobs are started in turn on so many cores, each with its cost."""
+"""Prediction of the time of a run: its jobs, with their costs, are started in turn on a number of cores."""
 
 import heapq
 from bisect import insort
@@ -11,7 +11,7 @@ from parkf.workflow.cluster.costs import Cost, Costs
 
 Key = TypeVar("Key", bound=Hashable)
 TINY = Cost(unit="job", job_s=1.0, unit_ms=0.0, job_mb=200.0)
-"""Cost of a rule that the file of costs does not name: the start of a command."""
+"""Cost of a rule without an entry in the file of costs: the start of a command."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Job:
 
 def stage_of(costs: Costs, rule: str) -> str | None:
     """Return the stage of a rule; None if the file of costs has none for it."""
-    # The name of a rule is that of its stage behind a prefix: the purpose, the step, the member of a family.
+    # The name of a rule is a prefix (purpose, step or member of a family), followed by the name of its stage.
     named = [stage for stage in costs.stages if rule == stage or rule.endswith(f"_{stage}")]
     return max(named, key=len) if named else None
 
@@ -88,7 +88,7 @@ def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
             waiting.done(number)
             for behind in waiting.get_ready():
                 heapq.heappush(events, (now + latency, behind, False))
-        # The most urgent job comes first; where it does not fit, a smaller one may start before it.
+        # The most urgent job comes first; if it does not fit, a smaller job may start before it.
         for entry in ready[:]:
             number = entry[1]
             wanted = min(jobs[number].cores, cores)
