@@ -272,7 +272,7 @@ class Run(dict[str, Any]):
         return [f"{number}-of-{count}" for number in range(1, count + 1)]
 
     def part_rows(self, step: str, part: str) -> float:
-        """Number of rows of one part of a step's sets, if all sets have equally many."""
+        """Return the number of rows of one part of a step's sets, if all sets have equally many."""
         return self.rows(step) / int(part.rpartition("-")[2])
 
     def steps_by_job(self, steps: Iterable[str]) -> list[list[str]]:

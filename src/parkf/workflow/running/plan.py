@@ -26,7 +26,7 @@ def plan(
     """Return Snakemake's plan of a run in a working folder, a snakemake.dag.DAG.
 
     It has the jobs, their dependencies, and which jobs would run and why. `resources` are arguments of
-    Snakemake's ``ResourceSettings``: cores, chunks. `rerun_triggers` are changes after which a job runs again,
+    Snakemake's ``ResourceSettings``: cores, chunks. `rerun_triggers` are changes after which jobs run again,
     as in a profile; by default, Snakemake chooses. A run that Snakemake cannot plan raises a ParkfError.
     """
     triggers = frozenset(enums.RerunTrigger.parse_choices_set(list(rerun_triggers)))

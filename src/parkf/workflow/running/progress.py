@@ -73,7 +73,7 @@ class Forecast:
         self._running.discard(number)
 
     def state(self) -> State:
-        """Return the progress of the run; the time left is the cost of the remaining jobs at the same pace."""
+        """Return the progress of the run; the time left is the cost of the other jobs at the same pace."""
         rest_s, elapsed_s = self._rest_s(), self._now() - self._begin
         share = 1 - rest_s / self._whole_s if self._whole_s else 1.0
         pace = elapsed_s / (share * self._whole_s) if share > _KNOWN else 1.0
