@@ -1,4 +1,4 @@
-"""A field on a uniform grid, from points in any order, and from a part of it by symmetry."""
+"""A field on a uniform grid: made from points in any order, or completed by symmetry from a part."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ from parkf.imports.columns import require_all
 from parkf.io.errors import ParkfError
 
 _SAME = (1.0, 1.0, 1.0)
-# Symmetries by which a part of a map determines the whole: the axes to mirror, and the signs of the field
-# there. none: the map is whole. octant: x, y, z >= 0, unfolded as in ACTS, with the same field at |x|, |y|,
-# |z|. quadrant: x, y >= 0 of a dipole.
+# Symmetries by which a part of a map determines the whole: the mirrored axes, and the signs of the field in
+# the mirrored part. none: the map is whole. octant: x, y, z >= 0, unfolded as in ACTS, with the same field at
+# |x|, |y|, |z|. quadrant: x, y >= 0 of a dipole.
 SYMMETRIES = {
     "none": (),
     "octant": ((0, _SAME), (1, _SAME), (2, _SAME)),
@@ -38,7 +38,7 @@ def lattice_of_points(points: NDArray[np.float64], field: NDArray[np.float64], n
     index = np.empty((3, len(points)), np.int64)
     for axis, letter in enumerate("xyz"):
         nodes = np.unique(points[:, axis])
-        # Numbers that differ by rounding are one node; they are far closer than nodes of a grid.
+        # Coordinates that differ only by rounding belong to one node; nodes of a grid are much further apart.
         nodes = nodes[np.diff(nodes, prepend=-np.inf) > 1e-6 * max(1.0, float(np.abs(nodes).max()))]
         if len(nodes) < 2:
             raise ParkfError(f"{name}: one {letter} alone, {nodes[0]:g} mm, expected a grid")

@@ -1,10 +1,10 @@
 """Nuclear interactions and photon conversions before the magnet, in a simple model.
 
 The transport scatters particles and slows them down, but it makes no new ones. A hadron that interacts leaves
-a VELO segment without a SciFi segment, and its products leave SciFi segments without a VELO segment. Such
-segments are combined to false matches. Here both processes are equally likely at every z up to the magnet,
-because VELO, RF foil, RICH 1 and UT fill this range. The rates lead to about as many products per event as in
-LHCb's full simulation.
+a VELO segment without a SciFi segment, and its products leave SciFi segments without a VELO segment. The
+pattern recognition combines such segments to false matches. In this model, both processes are equally likely
+at every z up to the magnet, because VELO, RF foil, RICH 1 and UT fill this range. The rates lead to about as
+many products per event as in LHCb's full simulation.
 """
 
 import numpy as np
@@ -63,7 +63,7 @@ def _pairs(parents: Columns, random: np.random.Generator) -> Columns:
 def _products(
     parents: Columns, part: np.ndarray, pull: np.ndarray, pdg_id: np.ndarray, charge: np.ndarray
 ) -> Columns:
-    """Particles with a part of their parent's momentum, and a pull (2, n) in MeV in px and py."""
+    """Particles with a part of their parent's momentum, and an additional px and py, `pull` (2, n), in MeV."""
     return at_end(parents) | {
         "collision": parents["collision"],
         "pdg_id": pdg_id,
