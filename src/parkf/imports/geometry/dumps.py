@@ -166,7 +166,7 @@ def read_velo(path: Path) -> Sensors:
 
 
 def read_ut(path: Path) -> Elements:
-    """Read the sectors of ``ut_geometry.bin``, version 0 or 1; it lacks dz/dy of strips, which is set to 0."""
+    """Read the sectors of ``ut_geometry.bin``, version 0 or 1; they lack dz/dy of strips: it is set to 0."""
     dump = _Reader(path, "UT")
     head = int(dump.take(_U32, 1, "the number of sectors")[0])
     version = head >> 16

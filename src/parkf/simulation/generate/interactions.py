@@ -63,7 +63,7 @@ def _pairs(parents: Columns, random: np.random.Generator) -> Columns:
 def _products(
     parents: Columns, part: np.ndarray, pull: np.ndarray, pdg_id: np.ndarray, charge: np.ndarray
 ) -> Columns:
-    """Particles with a part of their parent's momentum, and an additional px and py, `pull` (2, n), in MeV."""
+    """Particles with a part of their parent's momentum, and additional px and py, `pull` (2, n) in MeV."""
     return at_end(parents) | {
         "collision": parents["collision"],
         "pdg_id": pdg_id,

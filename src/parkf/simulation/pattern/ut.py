@@ -60,7 +60,7 @@ def find_ut_hits(
     for anchor in ANCHOR_LAYERS:
         _, distance = search.around(strips[:, anchor], x[:, anchor, None], ANCHORS_PER_LAYER)
         distance = distance.reshape(len(x), 2 * ANCHORS_PER_LAYER)
-        # If there are fewer hits, one missing distance is set to 0: this also tries a track without scattering.
+        # If there are fewer hits, one missing distance is set to 0, to try a track without scattering, too.
         missing = np.isinf(distance)
         short = np.flatnonzero(missing.any(1))
         distance[short, np.argmax(missing[short], axis=1)] = 0.0

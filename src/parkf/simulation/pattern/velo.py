@@ -116,8 +116,8 @@ def _nearest_of_module(
 ) -> np.ndarray:
     """Return rows (n,) of the hits nearest to `expected` (n, 2) in the module of the hits `own` (n,).
 
-    `own` are the particle's own hits. Only hits that are closer to `expected` in x can be nearer; mostly there
-    are none.
+    `own` are the particle's own hits. Only hits that are closer to `expected` in x can be nearer; mostly
+    there are none.
     """
     key = _GROUP_SPACING * module + points[:, 0]
     order = np.argsort(key)
