@@ -63,7 +63,7 @@ class StepFunction:
         return self._parameters.block(self.name)[number].astype(np.float64)
 
     def formulas(self) -> dict[str, str]:
-        """Return the formulas as LaTeX, by the quantity that they give."""
+        """Return the formulas as LaTeX, by the quantity that they define."""
         return dict(self._step.latex())
 
     def _repr_markdown_(self) -> str:

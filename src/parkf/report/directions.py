@@ -33,7 +33,7 @@ def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def worst(cells: Sequence[Mapping[str, Any]]) -> Cells:
-    """List the cells whose bias exceeds three errors by most."""
+    """List the cells with the largest excess of the bias over three errors."""
     columns: Columns = {
         "η": lambda cell: interval(cell, "eta"),
         "φ [°]": lambda cell: f"{np.degrees(cell['phi_min']):.1f} to {np.degrees(cell['phi_max']):.1f}",

@@ -275,7 +275,7 @@ def _content(panel: Panel) -> str:
     parts.append(label("t", _RIGHT, _HEIGHT - 6, panel.x_label, ' text-anchor="end"'))
     parts.append(f'<path class="axis" d="M{_LEFT} {_TOP}V{_FOOT}H{_RIGHT}"/>')
     parts += [f'<path class="level" d="M{_LEFT} {y.at(v):.1f}H{_RIGHT}"/>' for v in panel.levels]
-    # A picture within the picture cuts off what lies beyond the axes.
+    # A nested SVG element cuts off everything beyond the axes.
     left, top, width, height = (
         _LEFT - _EDGE,
         _TOP - _EDGE,
@@ -324,7 +324,7 @@ def _series(panel: Panel, one: Series, x: _Axis, y: _Axis) -> str:
         if one.shape == "dots":
             inside = f'<path class="d" d="{"".join(f"M{a:.1f} {b:.1f}h0" for a, b, _ in points)}"/>'
         elif one.shape != "points" and points:
-            # A number that was left out breaks the line.
+            # The line is interrupted where a number was left out.
             known = {number for _, _, number in points}
             path = "".join(f"{'L' if n - 1 in known else 'M'}{a:.1f} {b:.1f}" for a, b, n in points)
             inside = f'<path d="{path}"/>'

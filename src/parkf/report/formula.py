@@ -32,7 +32,7 @@ def pieces(latex: str) -> Iterator[str]:
     """Break a formula between terms and factors outside all brackets; no part of it is lost."""
     piece = ""
     for part in _parts(latex):
-        # A sign goes with what follows it.
+        # A sign stays with the term that follows it.
         if len(piece) > _PIECE and piece.strip()[-1] not in _BINARY:
             yield piece.strip()
             piece = ""

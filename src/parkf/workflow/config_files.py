@@ -27,7 +27,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def laid(layers: Iterable[Document]) -> dict[str, Any]:
-    """Merge the contents of documents, of which later ones take precedence, without the key ``extends``."""
+    """Merge the contents of documents without the key ``extends``; later documents take precedence."""
     content = reduce(merged, (layer.content for layer in layers), dict[str, Any]())
     return {key: value for key, value in content.items() if key != EXTENDS}
 

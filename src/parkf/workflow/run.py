@@ -186,7 +186,7 @@ class Run(dict[str, Any]):
         return "|".join(f"{sample}{self._ending(sample)}" for sample in self.samples(*purposes)) or _NOTHING
 
     def _ending(self, sample: str) -> str:
-        """Return a regular expression for what follows a sample in its chunks' names."""
+        """Return a regular expression for the part of a chunk's name that follows its sample."""
         count = len(self.chunks(sample))
         return "" if count == 1 else rf"/\d+-of-{count}"
 
@@ -259,7 +259,7 @@ class Run(dict[str, Any]):
 
     @property
     def report_files(self) -> list[str]:
-        """Files that `parkf report` writes beside its index and figures."""
+        """Files that `parkf report` writes in addition to its index and figures."""
         pages = ["compare", "event", *self.steps, "detector", "slices", "directions", "timing", "parameters"]
         if self["training"]["closure"] is not None:
             pages.append("closure")

@@ -31,7 +31,7 @@ class Lattice:
 
 
 def lattice_of_points(points: NDArray[np.float64], field: NDArray[np.float64], name: str) -> Lattice:
-    """Find the uniform grid of points (n, 3), mm, in any order, with the field (n, 3), T, of a file."""
+    """Make a uniform grid from a file's points (n, 3), mm, in any order, and the field (n, 3), T, there."""
     finite = np.isfinite(np.column_stack([points, field])).all(axis=1)
     require_all(finite, lambda row: f"{name}: row {row}: not a finite number")
     origin, spacing, counts = np.empty(3), np.empty(3), [0, 0, 0]

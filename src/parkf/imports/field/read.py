@@ -44,7 +44,7 @@ class Declared:
 def read_field(
     source: str, declared: Declared, *, interpolation: Interpolation = "linear", outside: Outside = "error"
 ) -> FieldMap:
-    """Read a map in a format of LHCb's, ACTS's, or as CSV, and convert it to MagDown.
+    """Read a map in a format of LHCb or ACTS, or as CSV, and convert it to MagDown.
 
     The source is a file, or a pattern for the four files of a ``.cdf`` map. A ParkfError is raised when a
     unit is not declared, or is declared although the format has it.

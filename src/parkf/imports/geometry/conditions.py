@@ -107,7 +107,7 @@ def _number(node: yaml.Node, name: str, where: str) -> float:
 
 
 def element_of(name: str) -> Element | None:
-    """Return the element that a path names; None where it is unknown here."""
+    """Return the element that a path names; None if the element is unknown."""
     path = _ABOVE.sub("", name)
     if match := _FT_PATH.fullmatch(path):
         station, layer, *below = match.groups()

@@ -25,7 +25,7 @@ _ELEMENTS = {"VELO": "sensors, corners", "UT": "sectors, ends of strips", "SciFi
 def import_dumps(
     dumps: Sequence[Path], *, base: Path, geometry: Path, alignment: Path, tag: str | None = None
 ) -> str:
-    """Write the files `geometry` and `alignment` of Allen's dumps, and return a report.
+    """Write the files `geometry` and `alignment` from Allen's dumps, and return a report.
 
     Dumps are files with the names `FILES`, or their folder. The geometry file `base` is the source of
     everything that dumps do not have. The name of both files is `tag`, or the name of the dumps' folder. The

@@ -81,7 +81,7 @@ def converted(hits: Path, tracks: Path) -> tuple[pa.Table, pa.Table]:
 
 
 def read_hits(path: Path) -> pd.DataFrame:
-    """Read the file of hits, with LHCb's number `sensor` of a hit's piece where it has such a column."""
+    """Read the file of hits, with LHCb's number `sensor` of a hit's piece if the file has this column."""
     hits = _read(path, _OF_HITS, ("sensor",))
     _hits(hits, path)
     return hits

@@ -12,7 +12,7 @@ from parkf.imports.steps.rows import Carried, Carrier, ends_of
 from parkf.training.datasets.carry import COMPONENTS, Rows
 from parkf.training.datasets.sets import SETS
 
-# Sign of z1 - z0 of each set; 0 where it may be either.
+# Sign of z1 - z0 of each set; 0 if both signs are possible.
 _DIRECTIONS = {
     **{"V": (1, -1), "VUT": (1,), "UT": (1, 1, 1, -1, -1, -1)},
     **{"UTTF": (1,), "TFT": (0,), "T": (1,) * 22, "BEAM": (-1, -1)},

@@ -16,7 +16,7 @@ _SCORES = {
     "score": "score, without p and η",
     "score_kinematic": "score, with them",
 }
-# In errors: figures that are further from the first's stand out.
+# Number of errors; a figure that differs by more from the first subject's figure is emphasised.
 MOVED = 3.0
 _PLUS_MINUS = re.compile(r"± *([0-9.eE+-]+)")
 _BIN = re.compile(r"\(([^()]*)\)[^()]*$")

@@ -42,7 +42,7 @@ class Subject:
     borrowed: str | None = None  # the run on whose tracks a published set's `validation` was measured
 
     def document(self, kind: str) -> Path | None:
-        """Return the file of an input with the set's fingerprint, where one is at hand."""
+        """Return an input file with the fingerprint of the set's input, or None if there is none."""
         return find_document(kind, self.manifest, self.run)
 
 

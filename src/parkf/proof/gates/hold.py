@@ -140,7 +140,7 @@ def _shown(threshold: Threshold, bounded: _Bounded, *, with_place: bool) -> str:
     scale, unit = _unit(threshold)
     found = bounded.found
     if found.error is not None and math.isfinite(found.error) and found.error > 0:
-        # Two digits of the error, and as many of the figure.
+        # The error has two digits, and the figure ends at the same decimal place.
         digits = max(0, 1 - math.floor(math.log10(scale * found.error)))
         text = f"{scale * found.value:.{digits}f} ± {scale * found.error:.{digits}f}"
     else:

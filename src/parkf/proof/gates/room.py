@@ -57,7 +57,7 @@ def nearest(gates: Iterable[Gate]) -> list[Gate]:
 
 @dataclass(frozen=True)
 class Light:
-    """Colour of a step, and the gate that decides it; ``none`` where no gate looks at the step."""
+    """Colour of a step, and the gate that decides it; ``none`` if no gate has figures of the step."""
 
     colour: Colour
     gate: Gate | None

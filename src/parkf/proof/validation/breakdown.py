@@ -22,7 +22,7 @@ LOSS_EDGES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 IMPACT_EDGES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # 1/pT in 1/GeV
 # Of cells.
 ETA_EDGES = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
-# Eighths of the turn, the first around φ = 0: the horizontal and the vertical plane are bins' centres.
+# Eighths of the full turn; the first has its centre at φ = 0, and others at the vertical plane.
 PHI_EDGES = tuple(float(phi) for phi in np.pi / 8 * np.arange(-1, 16, 2))
 MOMENTUM_EDGES = (3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 # The bend lies in the horizontal plane, so that φ, −φ, π − φ and π + φ are equivalent.
@@ -209,7 +209,7 @@ def _edges(name: str, edges: Sequence[float]) -> list[dict[str, Any]]:
 
 
 def _measured(rows: Rows, *others: _Axis) -> list[dict[str, Any]]:
-    """Measure the tracks of each cell that η, the other axes and momentum span."""
+    """Measure the tracks of each cell in η, the other axes and momentum."""
     with np.errstate(divide="ignore"):
         eta = _axis("eta", np.arcsinh(1 / np.hypot(*_slopes(rows))), ETA_EDGES)
     axes = (eta, *others, _axis("p", 1e-3 * np.asarray(rows["p_true"], np.float64), MOMENTUM_EDGES))

@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 _WINDOW = 2.0  # half-width of the fitted range in units of the width found
 _ROUNDS = 20
-# Of a fit in one range: largest number of iterations, and the change after which Newton's next one is of the
-# order of its square.
+# For a fit in one range: largest number of iterations, and a change that is small enough to stop, because
+# Newton's next change would be of the order of its square.
 _STEPS, _CLOSE = 50, 1e-5
 _NARROWEST, _WIDEST = 0.2, 5.0  # limits of a fitted width, in units of the previous one
 # Central fraction of the entries, and its half width for a Gaussian of width one.

@@ -26,7 +26,7 @@ _GROUPS = 20  # of events in a jackknife; each group is left out once
 def binned(
     values: npt.NDArray[Any], edges: Sequence[float], fewest: int = 0
 ) -> Iterator[tuple[float, float, npt.NDArray[np.bool_]]]:
-    """Yield the edges of bins with `fewest` of the values (n,), and which they hold: low ≤ value < high."""
+    """Yield edges of bins with at least `fewest` of the values (n,), and a mask (n,): low ≤ value < high."""
     number = np.digitize(values, edges).astype(np.int8)
     for i, (low, high) in enumerate(pairwise(edges), start=1):
         inside = number == i

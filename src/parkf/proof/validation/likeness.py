@@ -128,7 +128,7 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
 
 
 def named(figures: dict[str, Figure]) -> dict[str, dict[str, float]]:
-    """Return value and error of each figure by name, as files have them."""
+    """Return value and error of each figure by name, in the form of the files."""
     return {name: {"value": value, "error": error} for name, (value, error) in figures.items()}
 
 

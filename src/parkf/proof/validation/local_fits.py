@@ -40,7 +40,7 @@ class LocalFits:
     scifi: Residuals
     # |Change of tx/√(1 + tx² + ty²)| from the VELO to the middle of the SciFi, times true p: MeV.
     kick: F64
-    # Change of tx between the same points over the field map's for the true momentum.
+    # Change of tx between the same points, over the change from the field map for the true momentum.
     bending: F64
     # Scattering between VELO and UT: offset of the UT hits from the path over the distance from the last VELO
     # hit, and the difference of their slope in x from the path's; both times true p, in MeV.
@@ -109,7 +109,7 @@ def _carry(line: F64, qop: F64, z: F64, *, geometry: Geometry, field: FieldMap, 
 
 
 def _terms(hits: dict[str, F64], layers: slice, *, bent: bool) -> F64:
-    """Columns (n, layers, k) of what may change: x, tx, y and, `bent`, curvature and ty."""
+    """Derivatives (n, layers, k) by the parameters of a fit: x, tx, y and, if `bent`, curvature and ty."""
     z, dxdy = hits["z"][:, layers], hits["dxdy"][:, layers]
     z = (z - np.nanmean(z, axis=1, keepdims=True)) / 1000.0
     columns = [np.ones_like(z), z, -dxdy] + ([z**2, -dxdy * z] if bent else [])

@@ -53,7 +53,7 @@ def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
         "p_max": high,
         "n": len(rows),
         "half_width": half_width,
-        # The error for a Gaussian: both quantiles by the binomial law, with their correlation.
+        # The error is for a Gaussian, from the binomial errors of both quantiles and their correlation.
         "half_width_error": 0.96 * half_width / len(rows) ** 0.5,
         **momentum_figures(rows),
         **pull_figures(rows, "qop", "pull_"),

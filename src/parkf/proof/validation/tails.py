@@ -19,10 +19,10 @@ _PURE = 0.999
 def tails(sample: Sample) -> list[dict[str, float | None]]:
     """Divide the tail of the q/p pull among its causes.
 
-    A track with a wrong hit, or with a hard scattering, may be in the tail for another reason. Such a cause
-    therefore counts only the excess of its tracks in the tail over the expectation from tracks with neither.
-    Among tracks with neither, losses of energy count the excess of tracks with p too low over tracks with
-    p too high, because no other cause is one-sided. The rest is the 0.27 % of a Gaussian, scatterings below
+    A track with a wrong hit, or with a hard scattering, may be in the tail for another reason. For these
+    causes only the excess of their tracks in the tail is counted, relative to tracks with neither. Among
+    tracks with neither, the excess of tracks with p too low over tracks with p too high is assigned to
+    losses of energy, because no other cause is one-sided. The rest is the 0.27 % of a Gaussian, scatterings below
     the limit, and all symmetric causes.
 
     Bins ``{p_min, p_max, n, beyond, beyond_error}`` of true p (GeV) have the number of genuine tracks with a

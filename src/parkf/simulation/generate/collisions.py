@@ -116,8 +116,8 @@ def _crossings(pythia: Any, beam: Beam, seed: int, pile_up: float, events: range
     born = np.repeat([0, 1, 2], [prompt, len(later["z"]), len(products["z"])])
     particles = concatenate([particles, products])
     event = np.repeat(events, counts)[particles["collision"]]
-    # Secondaries and then products of decays come last in an event, so that the numbers of the other
-    # particles, which key their random numbers, do not depend on them.
+    # Secondaries and then products of decays come last in an event. The numbers of the other particles, which
+    # are keys of their random numbers, therefore do not depend on them.
     order = np.lexsort((particles["collision"], born, event))
     particles, event = select(particles, order), event[order]
     first_collision = np.concatenate([[0], np.cumsum(counts)[:-1]])

@@ -15,7 +15,7 @@ from parkf.simulation.particles import ELECTRON, PHOTON, PION, PROTON, masses_of
 Z_END = 2700.0  # mm; particles interact with material up to here
 INTERACTION_LENGTH = 15_000.0  # mm; mean free path of hadrons, 16% of which interact before Z_END
 CONVERSION_LENGTH = 10_000.0  # mm; mean free path of photons; 24% convert, as in 0.3 radiation lengths
-# Mean numbers of products of an interaction, beside one charged product.
+# Mean numbers of products of an interaction, in addition to one charged product.
 MEAN_CHARGED, MEAN_NEUTRAL = 2.5, 1.5
 TRANSVERSE = 250.0  # MeV; width of a product's momentum along each axis across its parent's
 PROTON_SHARE = 0.25

@@ -85,7 +85,7 @@ def placed(
     of, new = select(particles, mothers[rows]), select(particles, rows)
     known = particle_key(states)
     last = np.searchsorted(known, particle_key(of), side="right") - 1
-    # The start of the product is found by carrying its mother's last state on in vacuum, as only air follows.
+    # The mother's last state is carried in vacuum to the start of the product, because only air follows.
     reached = (last >= 0) & (known[last] == particle_key(of))
     of, new, state = select(of, reached), select(new, reached), select(states, last[reached])
     start = np.column_stack([state[name].astype(np.float64) for name in ("x", "y", "tx", "ty")])

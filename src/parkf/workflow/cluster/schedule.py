@@ -58,7 +58,7 @@ def listed(jobs: Mapping[Key, Job], after: Mapping[Key, Iterable[Key]]) -> list[
 
 
 def to_the_end(jobs: Sequence[Job], latency: float) -> list[float]:
-    """Return the time in s from each job's start to the end of all jobs behind it, with unlimited cores."""
+    """Return the time in s from each job's start to the end of all jobs after it, with unlimited cores."""
     longest = [0.0] * len(jobs)
     for number in reversed(range(len(jobs))):
         longest[number] += latency + jobs[number].seconds
@@ -72,7 +72,7 @@ def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
     urgency = to_the_end(jobs, latency)
     waiting = TopologicalSorter({number: job.after for number, job in enumerate(jobs)})
     waiting.prepare()
-    # Time, number of a job, and whether it ends then; otherwise it may start.
+    # Time, number of a job, and whether the job ends at this time; otherwise it may start.
     events = [(latency, number, False) for number in waiting.get_ready()]
     heapq.heapify(events)
     ready: list[tuple[float, int]] = []
