@@ -100,7 +100,7 @@ def write_report(
         _, template, content = contents[name]
         write_page(index.with_name(f"{name}.html"), f"{template}.html", pages=pages, **content())
 
-    # Pages that take long are written first: the detector, and steps of many sets.
+    # The slowest pages are written first: the detector, and steps of many sets.
     rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents} | {"detector": 12}
     for _ in parallel_map(write, sorted(contents, key=rows.__getitem__, reverse=True), threads):
         pass

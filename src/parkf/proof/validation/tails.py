@@ -22,8 +22,8 @@ def tails(sample: Sample) -> list[dict[str, float | None]]:
     A track with a wrong hit, or with a hard scattering, may be in the tail for another reason. For these
     causes only the excess of their tracks in the tail is counted, relative to tracks with neither. Among
     tracks with neither, the excess of tracks with p too low over tracks with p too high is assigned to
-    losses of energy, because no other cause is one-sided. The rest is the 0.27 % of a Gaussian, scatterings below
-    the limit, and all symmetric causes.
+    losses of energy, because no other cause is one-sided. The rest is the 0.27 % of a Gaussian, scatterings
+    below the limit, and all symmetric causes.
 
     Bins ``{p_min, p_max, n, beyond, beyond_error}`` of true p (GeV) have the number of genuine tracks with a
     good fit, and the fraction of them with |pull| > 3. The tail is divided into the fractions ``wrong_hits``,
