@@ -57,7 +57,7 @@ class Client:
 
 
 def read_back(parameters: ParameterSet, folder: Path) -> ParameterSet:
-    """Export a set to a folder, and read it as the trigger does; a number that changes is a ParkfError."""
+    """Export a set to a folder, and read it as the trigger does; a changed number raises a ParkfError."""
     export_trigger(parameters, folder)
     ours = import_trigger(folder)
     wrong = np.flatnonzero(ours.constant != parameters.constant)
@@ -125,7 +125,7 @@ def measured(sample: Sample) -> Client:
 
 
 def samples_of(run: Path) -> list[tuple[Path, Path]]:
-    """Find the particles and candidates with which a run validates, of each polarity."""
+    """Find the particles and candidates of a run's validation, for each polarity."""
     candidates = sorted((run / "candidates").glob("validation_*.parquet"))
     found = [(run / "particles" / path.name, path) for path in candidates]
     if not found:

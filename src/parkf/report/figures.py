@@ -1,4 +1,4 @@
-"""The figures of the pages: from the numbers of a run to what is drawn."""
+"""The figures of the pages, made from the numbers of a run."""
 
 import re
 from collections.abc import Mapping, Sequence

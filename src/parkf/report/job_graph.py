@@ -10,7 +10,7 @@ GRAPH_FILE = "graph.json"
 
 
 def write_graph(dag: Any, run: Path, prefix: str = "") -> None:
-    """Write ``rules.<rule> = {jobs, needs}``: how many jobs a rule has, and the rules whose files they read.
+    """Write ``rules.<rule> = {jobs, needs}``: the number of a rule's jobs, and rules whose files they read.
 
     Rules whose names begin with `prefix` are written without it; other rules are left out. Jobs that have
     already run count, too. A run that does not make the report, for example to publish a set, does not change

@@ -94,7 +94,7 @@ def _spots(one: Mapping[str, Any]) -> list[list[Spot | None]]:
     def spot(value: float | None) -> Spot | None:
         if value is None:
             return None
-        # Two digits, and no powers of ten.
+        # Numbers have two digits, and no powers of ten.
         return Spot(f"{float(f'{scale * value:.2g}'):g}", _excess(value / middle))
 
     return [[spot(value) for value in row] for row in one["q68"]]

@@ -54,7 +54,7 @@ def figures_part(
 ) -> dict[str, Any]:
     """Return the figures, maps and tables of ``index.html``, from files of the run and fits of its steps."""
     measured, table = validation["fits"], accuracy["table"]
-    # The published set on the same tracks, where its figures are available.
+    # Add the fit of the same tracks with the published set, if its figures are available.
     overlaid, names = dict(measured), dict(FIT_NAMES)
     if (beside := own.beside or {}).get("fit"):
         overlaid["beside"], names["beside"] = beside["fit"], beside["version"] or "the set beside"

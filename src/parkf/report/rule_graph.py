@@ -91,7 +91,7 @@ def _lay_out(
 
 
 def _room(node: str) -> float:
-    """Return the width of a rule's box, or of a line's bend, whose name has blanks."""
+    """Return the width of a rule's box, or of a line's bend; the name of a bend has blanks."""
     return _DUMMY if " " in node else _BOX + _GAP
 
 

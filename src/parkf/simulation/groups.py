@@ -8,7 +8,7 @@ _SPACING = 1e5  # mm between the groups on the sorted axis; far more than any |x
 def ragged(first: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Spread out ranges from `first` to `end`, (n,) each; a range is empty where they are equal.
 
-    Return, for each entry, the number of its range, in ascending order, and its value, which counts from
+    Return the number of the range of each entry, in ascending order, and the entry's value, which counts from
     `first`; (m,) each.
     """
     count = end - first

@@ -83,7 +83,7 @@ def check_name(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:
-    """Return the file and line of a value; for a missing value, those of the mapping that lacks it."""
+    """Return the file and line of a value, or, if it is missing, of the mapping that lacks it."""
     value = _value(config, place)
     for length in range(len(place), 0, -1):
         for document in reversed(documents):

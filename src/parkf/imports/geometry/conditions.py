@@ -43,7 +43,7 @@ _SCIFI = ("X1", "U", "V", "X2")
 _LAYERS = {"velo_modules": VELO_PLANES, "ut_layers": UT_PLANES, "scifi_layers": SCIFI_PLANES}
 _PIECES = {"velo_sensors": VELO_PLANES, "ut_sectors": UT_PLANES, "scifi_mats": SCIFI_PLANES}
 _ABOVE = re.compile(r"^(?:/?(?:world|LHCb|BeforeMagnetRegion|AfterMagnetRegion|T)/)+")
-"""Beginnings of paths that nobody aligns."""
+"""Beginnings of the paths of elements that are never aligned."""
 _VELO_PATH = re.compile(
     r"(?:VP(?:System)?/)?(?:VP(?:System)?|(?:VP(Left|Right)/?)?(?:Module(\d+)(?:WithSupport)?)?"
     r"(?:/Module\d+)?(?:/(?:Ladder|Sensor)_?(\d))?)"

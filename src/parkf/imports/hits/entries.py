@@ -24,11 +24,11 @@ class Entries:
     """Particles or tracks with their hits; hits without a particle belong to entries of p < 0."""
 
     # Columns (n,): event, key, pid (PDG number, 0: unknown), p, px, py, pz (momentum in MeV), x, y, z (origin
-    # in mm; of tracks, the position of the state in the file), matched (1 where a true particle made it, else
-    # 0, or -1 where that is not known).
+    # of particles, or position of the file's state of tracks, in mm), matched (1 for an entry from a true
+    # particle, 0 for others, -1 if this is not known).
     of: Columns
-    # `HIT_COLUMNS` (m,): row of the entry, plane, point in mm (UT and SciFi: x and z of the strip at y = 0, y
-    # in its middle), dx/dy, dz/dy, σ in mm, and the ends of the strip in mm, NaN where they are not known.
+    # `HIT_COLUMNS` (m,): row of the entry, plane, point in mm (for UT and SciFi, x and z of the strip at
+    # y = 0, and y in its middle), dx/dy, dz/dy, σ in mm, and the ends of the strip in mm, NaN if not known.
     hits: Columns
     # Whether the file has measured hits and errors; else hits are true crossings, with the geometry's errors.
     measured: bool = True
@@ -107,7 +107,7 @@ def write_particles(entries: Entries, hits_to: Path, particles_to: Path) -> None
         "charge": charges(kept["pid"]),
         "mass": masses(kept["pid"]),
         **{name: kept[name] for name in ("x", "y", "z", "px", "py", "pz")},
-        # The file does not contain where a particle ends.
+        # The file does not contain the end points of particles.
         "z_end": np.full(count, np.inf),
     }
     write(PARTICLES, sorted_rows(PARTICLES, particles, "event", "particle"), particles_to)

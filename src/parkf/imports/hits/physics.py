@@ -142,7 +142,7 @@ def _of_planes(sample: _Sample) -> list[Finding]:
 
 
 def _of_layers(ut: Fits, scifi: Fits) -> Iterator[Finding]:
-    """Find layers that are shifted against the others."""
+    """Find layers that are shifted relative to the others."""
     for first, fits in ((UT_PLANES.start, ut), (SCIFI_PLANES.start, scifi)):
         if np.isfinite(fits.pulls).sum() < _FEWEST:
             continue

@@ -149,7 +149,7 @@ def mapped_rows(columns: ColumnMap, step: str, folder: Path) -> Iterator[Rows]:
 
 
 def _complete(rows: Rows) -> Rows:
-    """Add the columns that follow from others."""
+    """Add the columns that can be computed from others."""
     here = rows.pop("qop_here", None)
     if here is not None and "p_true" not in rows:
         if (here == 0.0).any():

@@ -1,4 +1,4 @@
-"""Rows of a step: a sample of a stream, Runge-Kutta through the run's field, and distances from the end."""
+"""Rows of a step: a sample of a stream, Runge-Kutta through the run's field, and distances at the end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

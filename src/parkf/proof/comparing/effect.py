@@ -30,7 +30,7 @@ MAP_MOMENTUM = 5000.0  # MeV
 
 @dataclass(frozen=True)
 class Change:
-    """RMS and maximum of a component's change over σ_MS, in a bin of momentum (GeV)."""
+    """RMS and maximum of a component's change, divided by σ_MS, in a bin of momentum (GeV)."""
 
     step: str
     component: str

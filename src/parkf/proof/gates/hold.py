@@ -122,7 +122,7 @@ class _Bounded:
 
 
 def _bounded(threshold: Threshold, figures: list[Found]) -> list[_Bounded]:
-    """Add bounds, widened by the threshold's number of errors; return none where they do not pair."""
+    """Add bounds, widened by the threshold's number of errors; return an empty list if they do not pair."""
     each = threshold.at_most_each
     if each is not None and len(figures) != len(each):
         return []

@@ -57,10 +57,10 @@ VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]]
 def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
     """Slice a fit's candidates by each of :data:`VARIABLES`.
 
-    A slice is ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine, ghost, purity}``:
-    the figures of :func:`parkf.proof.validation.figures.momentum_figures` with errors, core widths of pulls,
-    fractions of genuine tracks and of ghosts (None without ghosts) below the cut on χ²/ndof, and the fraction
-    of genuine tracks among those below it. Slices of fewer than 50 genuine tracks are left out.
+    A slice is ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine, ghost, purity}``. It
+    has the figures of :func:`parkf.proof.validation.figures.momentum_figures` with errors, and core widths of
+    pulls. Fractions of genuine tracks and of ghosts (None without ghosts) are below the cut on χ²/ndof;
+    ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks are left out.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     slices: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIABLES}
@@ -175,10 +175,10 @@ def cells(rows: Rows) -> list[dict[str, Any]]:
 
 
 def directions(rows: Rows) -> list[dict[str, Any]]:
-    """Measure a fit with equivalent tracks combined: both charges, and all φ of one plane.
+    """Measure a fit in cells that combine equivalent tracks: both charges, and all φ of one plane.
 
-    In a field that is symmetric left to right and up to down, tracks differ only by η, the angle to the plane
-    of the bend, and momentum. Cells ``{eta_min, eta_max, plane, p_min, p_max, n, …}`` have the figures of
+    If the field is symmetric left to right and up to down, tracks differ only in η, in the angle to the plane
+    of the bend, and in momentum. Cells ``{eta_min, eta_max, plane, p_min, p_max, n, …}`` have the figures of
     :func:`cells` and four to eight times as many tracks; ``plane`` is ``horizontal``, ``diagonal`` or
     ``vertical``.
     """

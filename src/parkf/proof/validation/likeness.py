@@ -1,4 +1,4 @@
-"""Figures of a simulated sample, and of a search for tracks in it, to compare with those of another one."""
+"""Figures of a simulated sample, and of a search for tracks in it, for comparison with another sample."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -171,7 +171,7 @@ def fraction_of(which: npt.ArrayLike) -> Figure:
 
 
 def _width(values: npt.NDArray[np.float64], independent: float) -> Figure:
-    """Half width of the central 68%, and its error for a Gaussian with that many independent values."""
+    """Half width of the central 68%, and its error for a Gaussian with `independent` independent values."""
     low, high = np.quantile(values, (0.1587, 0.8413))
     return float(high - low) / 2, float(0.96 * (high - low) / 2 / independent**0.5)
 
@@ -263,13 +263,13 @@ def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) 
 def characterise_search(files: Files, sample: Sample) -> dict[str, Any]:
     """Describe the candidates of a search; `sample` has their fits.
 
-    The result has ``figures.<name>.{value, error}``: ``ghosts`` (fraction of candidates), ``clones``
-    (fraction of the others whose particle has one already), ``efficiency_p_<low>_<high>`` (GeV) and
-    ``efficiency_eta_<low>_<high>`` (of particles that left enough hits, above 2 GeV, 2 < η < 5, no
-    electrons), ``wrong_<detector>`` (fraction of hits that are not their particle's, of such tracks),
-    ``hits_<detector>`` (per track), ``cut`` (χ²/ndof that 91 % of genuine tracks stay below) and ``kept``
-    (fraction of ghosts below it). A file that is no such table, or a sample without genuine candidates or
-    ghosts, raises a ParkfError.
+    The result has ``figures.<name>.{value, error}``: ``ghosts`` (fraction of candidates) and ``clones``
+    (fraction of the other candidates whose particle already has one); ``efficiency_p_<low>_<high>`` (GeV) and
+    ``efficiency_eta_<low>_<high>`` for particles with enough hits, above 2 GeV, 2 < η < 5, no electrons; for
+    such tracks ``wrong_<detector>`` (fraction of hits that are not the particle's) and ``hits_<detector>``
+    (per track); ``cut`` (the χ²/ndof below which 91 % of genuine tracks are) and ``kept`` (fraction of ghosts
+    below it). A file that is no such table, or a sample without genuine candidates or ghosts, raises a
+    ParkfError.
     """
     particles = with_momenta(PARTICLES.open(files.particles).read().to_pandas())
     hits = HITS.open(files.hits).read(["event", "plane", "particle", "x"]).to_pandas()

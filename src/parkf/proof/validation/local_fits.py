@@ -109,7 +109,7 @@ def _carry(line: F64, qop: F64, z: F64, *, geometry: Geometry, field: FieldMap, 
 
 
 def _terms(hits: dict[str, F64], layers: slice, *, bent: bool) -> F64:
-    """Return derivatives (n, layers, k) by the fit's parameters: x, tx, y and, if `bent`, curvature and ty."""
+    """Return derivatives (n, layers, k) by a fit's parameters: x, tx, y and, if `bent`, curvature and ty."""
     z, dxdy = hits["z"][:, layers], hits["dxdy"][:, layers]
     z = (z - np.nanmean(z, axis=1, keepdims=True)) / 1000.0
     columns = [np.ones_like(z), z, -dxdy] + ([z**2, -dxdy * z] if bent else [])

@@ -46,10 +46,10 @@ def _sliced(rows: Rows) -> dict[str, F64]:
 def measure_scores(sample: Sample) -> dict[str, Any]:
     """Measure the ghosts kept by a cut on each discriminant, and which genuine tracks the cut loses.
 
-    For ``chi2`` (χ²/ndof), ``pieces`` (:func:`discriminant`) and, if tracks have them, the ghost scores, the
-    result has ``working_point.{genuine, cut, ghost, ghost_error}``, where 91 % of all genuine tracks are
-    kept, and ``efficiency.<p, eta, pt, displacement>[] = {low, high, n, genuine, genuine_error}`` of genuine
-    tracks at that cut, in slices with 50 of them. Larger values mean more genuine; failed fits are not kept.
+    Discriminants are ``chi2`` (χ²/ndof), ``pieces`` (:func:`discriminant`) and, if tracks have them, ghost
+    scores. Each has ``working_point.{genuine, cut, ghost, ghost_error}``, where 91 % of genuine tracks are
+    kept. ``efficiency.<p, eta, pt, displacement>[] = {low, high, n, genuine, genuine_error}`` are those of
+    genuine tracks at this cut, in slices with at least 50. Larger values are kept, failed fits are not.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     # The discriminants are measured one after the other, because each array is as long as the sample.
@@ -140,7 +140,7 @@ class _Terms:
 
 
 def _learn(terms: _Terms, genuine: npt.NDArray[np.bool_], of: npt.NDArray[np.bool_]) -> F64:
-    """Logistic regression by Newton's method on some of the tracks; both classes have the same weight."""
+    """Logistic regression by Newton's method on a part of the tracks; both classes have the same weight."""
     fraction = genuine[of].mean()
     weights = 0.5 / max(1 - fraction, 1e-9), 0.5 / max(fraction, 1e-9)
     coefficients = np.zeros(_COUNT)

@@ -47,15 +47,14 @@ def validate(
     whose detector is not where the reconstruction assumes it, and `signals` are fits of signal samples
     (``jpsi``, ``d0``). At most `workers` fits are measured at a time, each in a separate process.
 
-    The result has ``counts.{genuine, ghost, decayed}`` and ``fits.<name>`` with
-    ``pulls.<component>.{mean, width, width68, width95}``,
-    ``momentum[] = {p_min, p_max, core, width68, width95, bias, n, pulls.<component>}`` (GeV; fractions
-    of p; the two widths are those of :func:`parkf.proof.validation.core.spread`; for ``parkf_robust``
-    ``core_over_plain``, its core over that of ``parkf``, with its error), ``lost[]``,
-    ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
-    ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
-    χ²/ndof, normalised to one including entries outside. A fit of all detectors also has
-    ``separation.{roc, working_point}`` and ``scores`` (:mod:`parkf.proof.validation.separation`). With
+    The result has ``counts.{genuine, ghost, decayed}`` and ``fits.<name>``. Each fit has
+    ``pulls.<component>.{mean, width, width68, width95}`` and ``momentum[] = {p_min, p_max, core, width68,
+    width95, bias, n, pulls.<component>}`` (GeV; fractions of p), with the widths of
+    :func:`parkf.proof.validation.core.spread`. For ``parkf_robust``, ``core_over_plain`` is its core over
+    that of ``parkf``, with its error. Each fit also has ``lost[]``, ``roc[] = {cut, genuine, ghost}``
+    (efficiencies of χ²/ndof < cut), ``working_point``, and ``failed``, the number of candidates without a
+    good fit. ``histograms`` of pulls and χ²/ndof are normalised to one, including entries outside. A fit of
+    all detectors also has ``separation.{roc, working_point}`` and ``scores`` (:mod:`parkf.proof.validation.separation`). With
     `misaligned`, ``misaligned.{counts, fits.<name>}`` has the same for those candidates. The aligned fits
     have ``impact``, ``breakdown``, ``fates``, ``cells`` and ``directions``
     (:mod:`parkf.proof.validation.breakdown`) and ``tails`` (:mod:`parkf.proof.validation.tails`); with

@@ -33,7 +33,7 @@ def match_segments(velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel
     bend = scifi.states[j, 2] - velo.lines[i, 2]
     chi2 = (scifi.states[j, 1] - y) ** 2 / (SIGMA_Y**2 + (SIGMA_Y_PER_BEND * bend) ** 2)
     chi2 += (scifi.states[j, 3] - ty) ** 2 / (SIGMA_TY**2 + (SIGMA_TY_PER_BEND * bend) ** 2)
-    # Few pairs agree in y and ty; the rest is computed only for these.
+    # Few pairs agree in y and ty; all other quantities are computed only for these pairs.
     good = np.flatnonzero(chi2 < CHI2)
     i, j, bend, chi2 = i[good], j[good], bend[good], chi2[good]
     x = magnet.x_at_scifi(velo.lines[i], scifi.states[j, 2])

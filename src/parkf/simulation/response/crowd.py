@@ -43,7 +43,7 @@ class Crowd:
 VELO = Crowd(0.10, 1.6, 2, 0.2, 0.05, 0.02, 0.06, ((1.0, 0.003, 0.08),))
 UT = Crowd(0.75, 2.2, 4, 3.0, 0.15, 0.08, 0.12, ())
 SCIFI = Crowd(0.32, 4.0, 8, 3.0, 0.4, 0.2, 0.30, ((0.10, 0.016, 0.30), (0.20, 0.25, 0.50)))
-# Planes, the step from one to the next on the same side of the beam, and the model of the crowd there.
+# Planes of a detector, the step to the next plane on the same side of the beam, and the model of its crowd.
 DETECTORS = ((VELO_PLANES, 2, VELO), (UT_PLANES, 1, UT), (SCIFI_PLANES, 1, SCIFI))
 
 

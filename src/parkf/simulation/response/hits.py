@@ -137,7 +137,7 @@ def _pixels(of: Columns, plane: int, geometry: Geometry) -> Columns:
 
 
 def _on_element(of: Columns, plane: int, geometry: Geometry) -> tuple[Frame, np.ndarray, np.ndarray]:
-    """Return the frame of the plane, or of the piece at each crossing where it has pieces; and (u, v)."""
+    """Return the frame of each crossing's plane or, if the plane has pieces, of its piece; and (u, v)."""
     if plane not in geometry.pieces:
         frame = geometry.frames[plane]
         return frame, *frame.local(of["x"], of["y"])

@@ -108,8 +108,8 @@ def _judging(
             after = "" if last else f"; attempt {job.attempt + 1} gets twice of both"
             self.logger.error(f"Job {_named(job)}: {end.reason}: {end.advice}{after}.")
             if last:
-                # Use up the job's attempts before the error is reported: otherwise Snakemake repeats it, in
-                # another thread.
+                # Use up the job's attempts before the error is reported: otherwise Snakemake repeats the job
+                # in another thread.
                 job.attempt = job.restart_times + 1
             super().report_job_error(job_info, msg=f"{end.reason}: {end.advice}.", **kwargs)
 

@@ -49,7 +49,7 @@ def seconds_of(costs: Costs, job: Any) -> float:
 
 
 def listed(jobs: Mapping[Key, Job], after: Mapping[Key, Iterable[Key]]) -> list[Job]:
-    """List jobs, with the positions of those among them that each one waits for."""
+    """List jobs, each with the positions in the list of the jobs that it waits for."""
     positions = {key: position for position, key in enumerate(jobs)}
     return [
         replace(job, after=tuple(positions[before] for before in after[key] if before in positions))

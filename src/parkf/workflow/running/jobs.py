@@ -105,7 +105,7 @@ class Job:
             raise ParkfError(f"share: {self.command}: no outputs; nothing can be shared")
         known = {Path(path) for path in (*self.inputs, *self.outputs)}
         for word in words:
-            # Other arguments may be longer than the name of a file can be.
+            # Other arguments may be too long for the name of a file.
             if len(word) < _LONGEST_NAME and Path(word) not in known and Path(word).is_file():
                 raise ParkfError(
                     f"share: {self.command}: reads {word}, which is no input of the rule; other runs would"

@@ -22,7 +22,7 @@ from parkf.workflow.running.lock import VARIABLE, end_orphans, held, remove_unfi
 
 # Number of attempts to make damaged files again; if files are damaged even then, the disk is faulty.
 _ATTEMPTS = 3
-# Free bytes of a disk; a log never needs more.
+# Free space of a disk in bytes; a log never needs more.
 _NO_ROOM = 1 << 20
 # File for Snakemake's output; pattern of errors in it; and how many characters of them are shown.
 _OUTPUT = Path("logs/snakemake.txt")
