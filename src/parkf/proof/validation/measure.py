@@ -17,13 +17,13 @@ LARGE = 3.0  # χ²/ndof above which a track looks wrong (the paper's cut)
 def measure(sample: Sample) -> dict[str, Any]:
     """Measure resolution, pulls and χ² of genuine tracks with 2 < η < 5 and a good fit.
 
-    The result has ``counts.{tracks, failed}`` and ``momentum[] = {p_min, p_max, n, half_width, core, width68,
-    width95, bias, pull_width, pull_width68, pull_width95, pull_mean, seed_half_width, seed_bias,
-    chi2_median}`` (GeV; fractions of p), with ``<name>_error`` of all but the last three. `half_width` is for
-    the central 68%; ``width68`` and ``width95`` are from :func:`parkf.proof.validation.core.spread`. There are
-    also ``pulls.<component>.{mean, width, width68, width95}`` with errors, and ``chi2.{velo, ut, scifi,
-    all} = {median, median_error, large}`` of χ²/ndof, where `large` is the fraction above three. Fewer than
-    50 such tracks raise a ParkfError.
+    The result has ``counts.{tracks, failed}`` and ``momentum[] = {p_min, p_max, n, half_width, core,
+    width68, width95, bias, pull_width, pull_width68, pull_width95, pull_mean, seed_half_width, seed_bias,
+    chi2_median}`` (GeV; fractions of p), with ``<name>_error`` of all but the last three. `half_width` is
+    for the central 68%; ``width68`` and ``width95`` are from :func:`parkf.proof.validation.core.spread`.
+    There are also ``pulls.<component>.{mean, width, width68, width95}`` with errors, and ``chi2.{velo, ut,
+    scifi, all} = {median, median_error, large}`` of χ²/ndof, where `large` is the fraction above three.
+    Fewer than 50 such tracks raise a ParkfError.
     """
     rows = sample.genuine
     eta = np.arcsinh(1.0 / np.hypot(rows["true_tx"], rows["true_ty"]))

@@ -54,13 +54,13 @@ def validate(
     that of ``parkf``, with its error. Each fit also has ``lost[]``, ``roc[] = {cut, genuine, ghost}``
     (efficiencies of χ²/ndof < cut), ``working_point``, and ``failed``, the number of candidates without a
     good fit. ``histograms`` of pulls and χ²/ndof are normalised to one, including entries outside. A fit of
-    all detectors also has ``separation.{roc, working_point}`` and ``scores`` (:mod:`parkf.proof.validation.separation`). With
-    `misaligned`, ``misaligned.{counts, fits.<name>}`` has the same for those candidates. The aligned fits
-    have ``impact``, ``breakdown``, ``fates``, ``cells`` and ``directions``
-    (:mod:`parkf.proof.validation.breakdown`) and ``tails`` (:mod:`parkf.proof.validation.tails`); with
-    `signals` ``masses.<signal>``, a peak's ``{mean, width, narrow, wide, share, n}`` with errors of the
-    first two (MeV). ``precision`` compares ``parkf`` with `float64`
-    (:func:`parkf.proof.validation.figures.compare_precision`).
+    all detectors also has ``separation.{roc, working_point}`` and ``scores``
+    (:mod:`parkf.proof.validation.separation`). With `misaligned`, ``misaligned.{counts, fits.<name>}`` has
+    the same for those candidates. The aligned fits have ``impact``, ``breakdown``, ``fates``, ``cells`` and
+    ``directions`` (:mod:`parkf.proof.validation.breakdown`) and ``tails``
+    (:mod:`parkf.proof.validation.tails`); with `signals` ``masses.<signal>``, a peak's ``{mean, width,
+    narrow, wide, share, n}`` with errors of the first two (MeV). ``precision`` compares ``parkf`` with
+    `float64` (:func:`parkf.proof.validation.figures.compare_precision`).
     """
     for several in filter(None, (fits, misaligned)):
         counts = _counts(several)
