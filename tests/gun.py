@@ -18,7 +18,7 @@ def shoot(
 ) -> Columns:
     """Pions of both charges from the origin, as columns of `parkf.io.tables.PARTICLES`.
 
-    log p is uniform in `p_range` (MeV), slopes tx, ty up to `slope_max` (rad). A seed makes the same ones.
+    log p is uniform in `p_range` (MeV), tx and ty up to `slope_max` (rad). A seed determines all particles.
     """
     drawn = [keyed_generator(seed, event, Stream.GUN).random((per_event, 4)) for event in range(events)]
     u = np.concatenate(drawn)

@@ -68,7 +68,7 @@ for member in FAMILY.members:
                     workflow.ruleorder(link, other)
 
 
-# This rule must follow those of the members, each of which has such a rule.
+# This rule must follow the rules of the members, each of which has a rule of this name.
 rule all:
     default_target: True
     input: f"{OVERVIEW}/index.html"

@@ -22,7 +22,7 @@ if NEIGHBOUR:
 elif CLOSURE:
 
     rule closure_tracks:
-        """Tracks all over the magnet table with their full fits; training and validation have other tracks."""
+        """Tracks in all parts of the magnet table with their full fits; they are used only for the closure."""
         input:
             **PASSAGE,
         output: f"{RESULTS}/closure-tracks/{{sample}}.parquet"

@@ -2,7 +2,7 @@
 
 
 def document(path):
-    """Return a file as an input; the meaning of a document, not its time, decides whether jobs run again."""
+    """Return a file as an input; whether jobs run again depends on a document's meaning, not on its time."""
     is_made = path.startswith(f"{RESULTS}/") or not path.endswith((".yaml", ".json"))
     return path if is_made else ancient(path)
 
@@ -32,7 +32,7 @@ TRAINS_SCORE = NEIGHBOUR is None
 RICH = f"{RESULTS}/rich.json"
 BLOBS = ("constant.f32", "global.f32", "rich.f32", "manifest.json")
 SET = [f"{RESULTS}/set/{file}" for file in (*BLOBS, *(["ghosts.f32"] if SCORE else []))]
-# Inputs of a set beside the table.
+# Inputs of a set in addition to the table.
 PARTS_OF_SET = [*FITS, *FIELD_SOURCE, *(CLOSED.values() if CLOSURE else ())]
 SIGNALS = RUN.samples("jpsi", "d0")
 # Crowded hits and the search for segments cost several times as much.

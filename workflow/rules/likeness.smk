@@ -8,7 +8,7 @@ LIKENESS = RUN.likeness(Path.cwd())
 if LIKENESS is None and "likeness" in RUN:
     logger.warning(f"{RUN['likeness']['hits']} or tracks: no such file; report/likeness.html is left out")
 LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
-# Where a run has figures of LHCb's own hits, the gates apply to them, too.
+# If a run has figures of LHCb's own hits, the gates apply to them, too.
 LHCB_FIGURES = [f"{RESULTS}/lhcb.json"] if LIKENESS else []
 SEARCHES = ["found", "truth"] if "parkf" in RUN["fits"]["of"] else []
 LIKENESS_FITS = [name for name in ("parkf", "parkf_robust", "full") if name in RUN["fits"]["of"]]

@@ -17,7 +17,7 @@ rule report:
         SET,
         FITS,
         [f"{RESULTS}/{name}.json" for name in ("validation", "accuracy", "stages", "throughput")],
-        # Needed to measure the newest published set on the run's own tracks.
+        # These inputs serve to measure the newest published set on the run's own tracks.
         [f"{RESULTS}/{kind}/{s}.parquet" for kind in ("candidates", "particles") for s in RUN.samples("validation")],
         CLOSED["summary"] if CLOSURE else [],
         **DETECTOR,

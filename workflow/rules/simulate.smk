@@ -74,7 +74,7 @@ rule simulate_training:
 
 
 use rule simulate_training as simulate_validation with:
-    # Hits are needed for the candidates of the validation, and fates for how hard each track scattered.
+    # The validation needs hits for its candidates, and fates for the hardest scattering of each track.
     output: hits=f"{RESULTS}/hits/{{chunk}}.parquet", fates=f"{RESULTS}/fates/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("validation")
     params:

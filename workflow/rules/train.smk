@@ -95,7 +95,7 @@ rule assemble:
         closure=fixed(f"{RESULTS}/closure" if CLOSURE else None),
         seed=RUN["seed"],
         seeds={sample: RUN.seed(sample) for sample in RUN.samples("closure")},
-        # For the manifest, so that the training can be repeated.
+        # The manifest has these values, so that the training can be repeated.
         configuration=RUN.training,
         validity=RUN.get("validity", {}),
         inputs=lambda w, input: {"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY},

@@ -5,7 +5,7 @@ VALIDATED = RUN.samples("validation", "misaligned", "jpsi", "d0")
 for purpose in ("validation", "misaligned", "jpsi", "d0", "likeness"):
 
     rule:
-        """All fits of a chunk's candidates with the set: one job, because a start takes longer than a fit."""
+        """All fits of a chunk's candidates with the set, in one job, because a start takes longer than a fit."""
         name: f"{purpose}_fit"
         input:
             SET,

@@ -75,7 +75,7 @@ def _converted(name: str, values: Any, kind: pa.DataType, count: int) -> pa.Arra
 
 
 def _padded(name: str, values: Any, slots: int, count: int) -> np.ndarray[Any, Any]:
-    """Return lists of hits as an array (count, slots), filled up with NaN."""
+    """Return lists of hits as an array (count, slots), with NaN in empty slots."""
     if isinstance(values, np.ndarray) and values.ndim == 2:
         rows: Any = values
     else:
@@ -90,7 +90,7 @@ def _padded(name: str, values: Any, slots: int, count: int) -> np.ndarray[Any, A
 
 
 def _exact(name: str, values: np.ndarray[Any, Any], kind: pa.DataType) -> np.ndarray[Any, Any]:
-    """Cast numbers; positions may be rounded to float32, whole numbers and signs must stay as they are."""
+    """Cast numbers; positions may be rounded to float32, but whole numbers and signs must not change."""
     target = np.dtype(kind.to_pandas_dtype())
     if values.dtype.kind not in "iufb":
         raise ParkfError(f"hits: {name!r} has type {values.dtype}, expected {target}")

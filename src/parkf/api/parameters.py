@@ -1,4 +1,4 @@
-"""Parameter sets: load a published one, a folder or that of a run, look at its steps, and fit with it."""
+"""Parameter sets: load a published set or the set of a run, look at its steps, and fit with it."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -25,7 +25,7 @@ from parkf.params.registry import readable_registry
 
 
 def published() -> list[str]:
-    """Return the names of the published sets: those below ``params/``, else those that were installed."""
+    """Return the names of the published sets: those in ``params/`` if it exists, else the installed ones."""
     return readable_registry().versions()
 
 
@@ -67,7 +67,7 @@ class Parameters:
 
     @property
     def manifest(self) -> Manifest:
-        """What the set was made of, how it was trained, and the gates that it met."""
+        """The origin of the set, its training, and the gates that it met."""
         return self._numbers.manifest
 
     @cached_property
@@ -105,12 +105,12 @@ class Parameters:
         `hits` are a path, an Arrow or pandas table, a mapping from names to arrays, or an Awkward array.
         Their columns are those that ``parkf schema candidates`` lists, with positions in mm and q/p in 1/MeV;
         ``event``, ``candidate``, ``particle`` and ``purity`` may be missing. The back end ``gpu`` is the
-        current GPU, through CuPy; `threads` of the CPU are as many as cores by default. Raises a ParkfError
-        that names the column or the option which is wrong.
+        current GPU, through CuPy; on the CPU, the default of `threads` is the number of cores. Raises a
+        ParkfError that names the wrong column or option.
 
         `robust` treats tracks whose χ² shows a wrong UT hit or a hard scattering. Do not cut on the χ² of
-        this fit: ghosts fit well after the treatment, too. `score` adds ghost scores: log odds that a track
-        is genuine.
+        this fit, because ghosts also have a small χ² after the treatment. `score` adds ghost scores: log odds
+        that a track is genuine.
         """
         if threads is not None and threads < 1:
             raise ParkfError(f"threads: got {threads}, expected at least 1")
@@ -124,7 +124,7 @@ class Parameters:
             robust=robust,
             score=score,
         )
-        # The table `fitted` has float32; here the numbers keep the precision of the fit.
+        # The table `fitted` in a file has float32; here numbers keep the precision of the fit.
         names = [name for name, _ in FITTED.columns if name not in ("event", "candidate")]
         columns = {name: candidates.column(name) for name in ("event", "candidate")}
         computed: dict[str, Any] = {name: getattr(fitted, name) for name in names}

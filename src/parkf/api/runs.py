@@ -52,14 +52,14 @@ class Run:
 
     @property
     def gates(self) -> pd.DataFrame:
-        """The gates of today, held against the run: what, value, measured, bar, met, reason."""
+        """Today's gates, applied to the run: what, value, measured, bar, met, reason."""
         return gates_table(self._subject.gates)
 
     def event(self, number: int | None = None, *, sample: str | None = None) -> Event:
         """Read one event with its hits, its tracks and the truth, for :func:`parkf.draw`.
 
-        By default, it is the first event with a track, of the first validation sample; a sample is named as
-        in ``validation_up``. An event that the run does not have raises a ParkfError.
+        The default is the first event with a track in the first validation sample; ``validation_up`` is the
+        name of a sample. An event that the run does not have raises a ParkfError.
         """
         return load_event(self.folder, sample=sample, number=number)
 

@@ -63,7 +63,7 @@ class StepFunction:
         return self._parameters.block(self.name)[number].astype(np.float64)
 
     def formulas(self) -> dict[str, str]:
-        """Return the formulas as LaTeX, by the quantity that they give."""
+        """Return the formulas as LaTeX, by the quantity that they define."""
         return dict(self._step.latex())
 
     def _repr_markdown_(self) -> str:
@@ -75,10 +75,10 @@ class StepFunction:
     ) -> F64:
         """Return the state at z1 without scattering, ``(n, 5)`` or ``(5,)``; q/p is the same as before.
 
-        `state`, ``(n, 5)`` or ``(5,)``, is that at z0; for the hop through the magnet, ``UTTF``, it is that
-        at the table's z_in. `z0` and `z1` are numbers or ``(n,)``, in mm. The polarity is +1 for MagUp, -1
-        for MagDown. `which` is the set of parameters, by its label or number. Raises a ParkfError when a
-        shape or the polarity is wrong, or a number is not finite.
+        `state`, ``(n, 5)`` or ``(5,)``, is the state at z0; for the hop through the magnet, ``UTTF``, z0 is
+        the table's z_in. `z0` and `z1` are numbers or ``(n,)``, in mm. The polarity is +1 for MagUp, -1 for
+        MagDown. `which` is the set of parameters, by its label or number. Raises a ParkfError when a shape
+        or the polarity is wrong, or a number is not finite.
         """
         rows, single = self._rows(state, z0, z1, polarity)
         ends = np.column_stack([*self._function.predict(self.parameters(which), rows), rows["qop"]])
@@ -90,8 +90,8 @@ class StepFunction:
         """Return the derivatives of the state at z1 by the state at z0, ``(n, 4, 5)`` or ``(4, 5)``.
 
         Arguments and errors are those of a call. Rows are x, y, tx, ty at z1; columns are x, y, tx, ty, q/p
-        at z0. For the hop through the magnet, these are the derivatives behind the table; the kernel has
-        those of the table.
+        at z0. For the hop through the magnet, only the derivatives behind the table are included; the kernel
+        has the derivatives of the table.
         """
         rows, single = self._rows(state, z0, z1, polarity)
         derivatives = self._function.jacobian(self.parameters(which), rows)
@@ -102,8 +102,8 @@ class StepFunction:
     ) -> F64:
         """Return the process noise Q that is added to the covariance at z1, ``(n, 4, 4)`` or ``(4, 4)``.
 
-        Arguments and errors are those of a call; a step without noise raises a ParkfError, too. Units are
-        those of x, y in mm and of slopes.
+        Arguments and errors are those of a call; a step without noise raises a ParkfError, too. Elements have
+        the units of the products of x, y (mm) and slopes.
         """
         if not self._step.noise:
             what = "it has no noise; that of the hop through the magnet includes it"

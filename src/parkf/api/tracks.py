@@ -1,4 +1,4 @@
-"""Fitted tracks as a table with units, for Arrow, pandas, NumPy and whatever reads their protocols."""
+"""Fitted tracks as a table with units, for Arrow, pandas, NumPy and all readers of their protocols."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ class Tracks:
 
     Columns are those of the table ``fitted``: z, x, y in mm, tx, ty, qop in 1/MeV, the elements of the
     covariance, χ² and ndof of each detector, and a status, which is 0 for a good fit. Unit and meaning of
-    each column are in :attr:`units` and in ``parkf schema fitted``. A `Tracks` is accepted by whatever reads
-    Arrow's PyCapsule interface or the dataframe protocol, such as Polars, DuckDB or pandas.
+    each column are in :attr:`units` and in ``parkf schema fitted``. Programs with Arrow's PyCapsule interface
+    or the dataframe protocol, such as Polars, DuckDB or pandas, accept a `Tracks`.
     """
 
     def __init__(self, table: pa.Table) -> None:

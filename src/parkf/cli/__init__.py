@@ -1,5 +1,5 @@
 """The command line: one command for each stage, on files.
 
-Commands read options, call the rooms below and print. They contain no physics. A mistake of a user ends
-with one line and exit code 1, a wrong call with exit code 2.
+Commands read options, call the rooms below and print. They contain no physics. After a user's mistake, a
+command ends with one line and exit code 1; after a wrong call, with exit code 2.
 """

@@ -20,8 +20,8 @@ from parkf.io.terminal import be_quiet
 from parkf.io.usage import Meter
 
 STAGES = "Stages, which the workflow runs"
-# Commands that users type are in the order of a first day. Stages, which rules of the workflow and `make`
-# call, are in the order of a run.
+# Commands for users are in the order in which a beginner needs them. Stages, which rules of the workflow and
+# `make` call, are in the order of a run.
 PANELS: Mapping[str, Sequence[str]] = {
     "Run": ("init", "run"),
     "Find your way": ("doctor", "schema", "check", "why"),
@@ -59,8 +59,8 @@ class GroupedCommands(TyperGroup):
 
 
 def _prepare(command: Any) -> None:
-    """Let help show the brackets in texts of a command and those below it: Rich reads [mm] as a style."""
-    # Not every version of Typer passes this on to the commands of another module.
+    """Protect brackets in the help of a command and its subcommands, because Rich reads [mm] as a style."""
+    # Not every version of Typer passes this mode on to commands of another module.
     command.rich_markup_mode = "rich"
     command.epilog = _plain(command.epilog)
     for thing in (command, *command.params):

@@ -1,4 +1,4 @@
-"""Answers of commands, as text or JSON, and messages when a command cannot go on."""
+"""Results of commands, as text or JSON, and messages when a command cannot continue."""
 
 import json
 import shutil
@@ -34,7 +34,7 @@ def usage(error: Any) -> str:
 
 
 def explained(error: Exception) -> str | None:
-    """Return what is wrong, where, and what to do; None for an error in the code.
+    """Return a text with the mistake, its position and the remedy; None for an error in the code.
 
     A damaged file is also marked, so that its run makes it again.
     """
@@ -55,26 +55,26 @@ def explained(error: Exception) -> str | None:
 
 
 def answer(as_json: bool, content: Any, text: str, *, yes: bool = True) -> None:
-    """Print the content as JSON or the text, and exit with 1 where the answer is no."""
+    """Print the content as JSON, or the text; exit with 1 if the answer is no."""
     print(json.dumps(content, indent=1, ensure_ascii=False) if as_json else text)
     if not yes:
         raise Exit(NO)
 
 
 def short(value: float | None, digits: int = 4) -> str | None:
-    """Write a number with so many digits; None stays None, which is an empty cell."""
+    """Write a number with `digits` digits; None, an empty cell, stays None."""
     return None if value is None else f"{value:.{digits}g}"
 
 
 def gate_table(gates: "Sequence[Gate]") -> str:
-    """Lay out gates: whether met, what, figure, bound."""
+    """Lay out gates as a table: whether met, name, figure, bound."""
     rows = [("met" if one.met else "MISSED", one.what, one.measured, one.bar) for one in gates]
     return aligned(("", "gate", "measured", "bar"), rows)
 
 
 @contextmanager
 def exit_on_error(code: int) -> Iterator[None]:
-    """Exit with this code and one message where there is a problem that users can solve."""
+    """Exit with this code and one message if a problem occurs that users can solve."""
     try:
         yield
     except ParkfError as error:

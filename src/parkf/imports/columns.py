@@ -1,4 +1,4 @@
-"""Columns of ROOT trees, Parquet and CSV files of others: reading, checks of their numbers, and units.
+"""Columns of foreign ROOT trees, Parquet and CSV files: reading, checks of their numbers, and units.
 
 Messages name the file, the column, and the first number that is wrong. This project's units are mm, MeV,
 1/MeV, T and slopes; a polarity is +1 or -1.
@@ -31,7 +31,7 @@ _SIGNS = {"up": 1, "down": -1}
 
 @contextmanager
 def open_root(path: Path) -> Iterator[Any]:
-    """Open a file; a ParkfError reports damage, also damage that is found later, inside the `with` block."""
+    """Open a file; damage raises a ParkfError, even if it is found later, inside the `with` block."""
     import uproot
 
     try:
@@ -40,7 +40,7 @@ def open_root(path: Path) -> Iterator[Any]:
     except (ParkfError, MemoryError):
         raise
     except Exception as error:
-        # For damaged bytes uproot raises a dozen types of errors, assertions among them.
+        # For damaged bytes uproot raises a dozen types of errors, including assertions.
         reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise ParkfError(f"{path}: not a ROOT file as it was written: {reason}") from error
 
@@ -72,7 +72,7 @@ def require_branches(tree: Any, names: Iterable[str], path: Path) -> None:
 
 
 def read_branches(tree: Any, names: Iterable[str], path: Path) -> Columns:
-    """Read whole branches; a ParkfError is raised when one is missing, or has not one number an entry."""
+    """Read whole branches; a missing branch, or other than one number per entry, raises a ParkfError."""
     names = list(names)
     require_branches(tree, names, path)
     return _flat(tree.arrays(names, library="np"), tree, path)
@@ -86,7 +86,7 @@ def _flat(arrays: Columns, tree: Any, path: Path) -> Columns:
 
 
 def read_tuple(path: Path, columns: Sequence[str], tree: str | None = None) -> Iterator[Columns]:
-    """Read columns of one number a row of a ``.root``, ``.parquet`` or ``.csv`` file, some rows at a time.
+    """Read columns of a ``.root``, ``.parquet`` or ``.csv`` file, one number per row, some rows at a time.
 
     A ROOT file with a single tree needs no `tree`.
     """
@@ -142,13 +142,13 @@ def _numbers(rows: pa.Table, path: Path) -> Columns:
 
 
 def require_all(right: NDArray[np.bool_] | Any, message: Callable[[int], str]) -> None:
-    """Raise a ParkfError unless all of `right` is true; `message` gets the number of the first false one."""
+    """Raise a ParkfError unless all of `right` are true; `message` gets the index of the first false one."""
     if not right.all():
         raise ParkfError(message(int(np.argmin(right))))
 
 
 def require_finite(columns: Mapping[str, NDArray[Any]], where: Callable[[str, int], str]) -> None:
-    """Raise a ParkfError if a number is not finite; `where` gets its column and row, and names them."""
+    """Raise a ParkfError if a number is not finite; `where` turns its column and row into text."""
     for name, values in columns.items():
         right = np.isfinite(values.astype(np.float64))
         if not right.all():
@@ -165,7 +165,7 @@ def finite(values: NDArray[Any], path: Path, name: str, begin: int) -> NDArray[n
 
 
 def factor(unit: str | None, units: Mapping[str, float], what: str) -> float:
-    """Return the value of `units` that converts the quantity `what` to this project's unit, never a guess."""
+    """Return the factor from `units` that converts `what` to this project's unit; a unit is never guessed."""
     if unit is None:
         raise ParkfError(f"{what}: its unit is said nowhere; say one of {', '.join(units)}")
     if unit not in units:

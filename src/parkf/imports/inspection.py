@@ -26,7 +26,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Finding:
-    """A deviation from what is expected: a doubtful one is reported, a wrong one is refused."""
+    """A deviation from the expectation: a doubtful one is reported, a wrong one is refused."""
 
     verdict: Verdict
     what: str  # the fault, such as "polarity turned"
@@ -61,7 +61,7 @@ class Inspection:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of the findings'; ok without any."""
+        """The worst verdict of the findings; ok without findings."""
         return max((finding.verdict for finding in self.findings), key=get_args(Verdict).index, default="ok")
 
     def table(self) -> str:
@@ -79,7 +79,7 @@ class Inspection:
 
 
 def require_sound(inspections: Iterable[Inspection], *, trust: bool) -> None:
-    """Raise a ParkfError with every wrong finding, unless the user vouches for the data with `trust`."""
+    """Raise a ParkfError that lists all wrong findings, unless the user trusts the data (`trust`)."""
     wrong = [
         f"{inspection.subject}: {finding.what} ({finding.evidence})"
         for inspection in inspections
@@ -91,14 +91,14 @@ def require_sound(inspections: Iterable[Inspection], *, trust: bool) -> None:
 
 
 def width68(values: NDArray[np.float64]) -> float:
-    """68 % distance from zero, which is σ of a Gaussian about zero."""
+    """Distance from zero that 68 % of the values do not exceed: σ for a Gaussian about zero."""
     return float(np.quantile(np.abs(values), 0.6827)) if len(values) else float("nan")
 
 
 def power_of_ten(ratio: float) -> int:
-    """Power of ten that a ratio is within a third of; 0 if none is: 9.8 gives 1, 0.97 and 4 give 0.
+    """Exponent of the power of ten within a third of a ratio, else 0: 1 for 9.8, and 0 for 0.97 and 4.
 
-    A power other than 0 reveals a wrong unit, in spite of smaller deviations.
+    An exponent other than 0 reveals a wrong unit, in spite of smaller deviations.
     """
     if not ratio > 0.0:
         return 0
@@ -107,6 +107,6 @@ def power_of_ten(ratio: float) -> int:
 
 
 def times(ratio: float) -> str:
-    """Text of a ratio: "1000 times" of "1000 times too strong"."""
+    """Text of a ratio, such as "1000 times" in "1000 times too strong"."""
     power = power_of_ten(ratio)
     return f"{10 ** abs(power)} times" if power else f"{max(ratio, 1 / ratio):.3g} times"

@@ -1,5 +1,5 @@
 """Proof of a parameter set: validation against the truth, gates, and comparison with other sets.
 
-Every figure has an error and belongs to a named sample. Gates hold figures against thresholds from one
+Every figure has an error and belongs to a named sample. Gates compare figures with thresholds from one
 file.
 """

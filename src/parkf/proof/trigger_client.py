@@ -1,7 +1,7 @@
-"""What LHCb's trigger makes of a set: exported, read as the trigger reads it, and used in its arithmetic.
+"""Figures of a set as LHCb's trigger uses it: exported, read back, and fitted in the trigger's arithmetic.
 
-The gates of a run are for the fit of this project. A set for the trigger goes through files and is used by
-another program: here both are part of what is measured, in the trigger's single precision.
+The gates of a run measure the fit of this project. The trigger reads a set from files and fits with another
+program. This module measures a set after its export, with the trigger's formulas in single precision.
 """
 
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ from parkf.proof.validation.figures import ENOUGH, WORKING_POINT, binned, moment
 from parkf.proof.validation.validate import MOMENTUM_EDGES
 
 BIAS = 2e-4
-"""Largest mean of δp/p in a bin of momentum, beside errors: what trigger selections would not notice."""
+"""Largest allowed mean of δp/p in a bin of momentum, beyond its errors; no trigger selection notices it."""
 ERRORS = 3.0
-"""How many standard errors bounds give way by."""
+"""Number of standard errors by which bounds are widened."""
 _AROUND = WORKING_POINT + np.linspace(-0.05, 0.05, 11)
 SHIFT = 0.3
-"""Largest shift with the sign of the charge at the beam, in units of the error: a straight line costs 0.2."""
+"""Largest allowed charge-odd shift at the beam, in units of the error; a straight line there costs 0.2."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class Client:
     kept_average: float  # as `kept`, averaged over cuts that keep 86 to 96 %: steadier with few candidates
     cut: float  # the χ²/ndof below which 91 % of genuine candidates are
     not_finite: dict[str, float]  # fractions of `genuine` and of `all` candidates whose fit became NaN
-    # Of tx and x: half of the difference between the median pulls of tracks that bend one way and the other.
+    # For tx and x: half of the difference between the median pulls of tracks with opposite bends.
     charge_odd: dict[str, float]
 
 
 def read_back(parameters: ParameterSet, folder: Path) -> ParameterSet:
-    """Export a set to a folder, and read it as the trigger does; a number that changes is a ParkfError."""
+    """Export a set to a folder, and read it as the trigger does; a changed number raises a ParkfError."""
     export_trigger(parameters, folder)
     ours = import_trigger(folder)
     wrong = np.flatnonzero(ours.constant != parameters.constant)
@@ -125,7 +125,7 @@ def measured(sample: Sample) -> Client:
 
 
 def samples_of(run: Path) -> list[tuple[Path, Path]]:
-    """Find the particles and candidates with which a run validates, of each polarity."""
+    """Find the particles and candidates of a run's validation, for each polarity."""
     candidates = sorted((run / "candidates").glob("validation_*.parquet"))
     found = [(run / "particles" / path.name, path) for path in candidates]
     if not found:
@@ -138,14 +138,14 @@ def samples_of(run: Path) -> list[tuple[Path, Path]]:
 def client_gates(
     parameters: ParameterSet, run: Path, before: ParameterSet | None
 ) -> tuple[Client, list[Gate]]:
-    """Examine a set, and the one before it, with the candidates of a run, and hold it against the bars."""
+    """Measure a set and the set `before` it with a run's candidates; return the figures and the gates."""
     samples = samples_of(run)
     now = examine(parameters, samples)
     return now, held(now, None if before is None else examine(before, samples))
 
 
 def held(now: Client, before: Client | None) -> list[Gate]:
-    """Hold a set against the bars of the trigger, and against the set `before` it on the same sample."""
+    """Compare a set's figures with the trigger's bars, and with the set `before` it on the same sample."""
     worst = max(now.momentum, key=lambda one: abs(one["bias"]) - ERRORS * one["bias_error"])
     shift = max(map(abs, now.charge_odd.values()))
     bars: list[tuple[str, str, str, object]] = [

@@ -44,7 +44,7 @@ def _by_momentum(stages: Mapping[str, Sequence[Row]]) -> Cells:
 
 
 def _worst(cells: Sequence[Row]) -> Cells:
-    """List the cells whose bias exceeds three errors by most."""
+    """List the cells with the largest excess of the bias over three errors."""
     columns: Columns = {
         "p [GeV]": interval,
         "η": lambda cell: interval(cell, "eta"),

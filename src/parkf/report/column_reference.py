@@ -1,7 +1,7 @@
-"""What the columns of the tables mean, and in which units: for ``parkf schema`` and the documentation.
+"""Meanings and units of the columns of the tables, for ``parkf schema`` and the documentation.
 
-:mod:`parkf.io.tables` defines what a file must hold, and ``words/columns.yaml`` has unit and meaning of every
-column there.
+:mod:`parkf.io.tables` defines the columns of each file, and ``words/columns.yaml`` has the unit and the
+meaning of every column.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ TABLES = (
     *(tables.PARTICLES, tables.STATES, tables.FATES, tables.HITS, tables.CANDIDATES),
     *(tables.CLOSURE_TRACKS, tables.STEP_DATA, tables.FITTED, NUMBERS),
 )
-# What `parkf fit` adds to `fitted` when it is asked to, by option.
+# Columns that `parkf fit` adds to the table `fitted`, by option.
 OPTIONAL: Mapping[str, tuple[tuple[str, pa.DataType], ...]] = {
     "--outliers": tables.REMOVED_HITS,
     "--robust": tables.ROBUST,
@@ -47,7 +47,7 @@ def table_named(name: str) -> tables.Table:
 
 
 def described(table: tables.Table) -> list[Described]:
-    """Describe the columns of a table in their order, those that options add at the end."""
+    """Describe the columns of a table in their order; columns that options add come last."""
     words = texts("columns")
     own = words["every table"] | words.get(table.name, {})
     options = {"": table.columns, **(OPTIONAL if table is tables.FITTED else {})}
@@ -59,7 +59,7 @@ def described(table: tables.Table) -> list[Described]:
 
 
 def _type(kind: pa.DataType) -> str:
-    """Name a type as NumPy does: float32, and float32[26] for lists of so many."""
+    """Name a type as NumPy does: float32, or float32[26] for lists of 26 numbers."""
     if pa.types.is_fixed_size_list(kind):
         return f"{_type(kind.value_type)}[{kind.list_size}]"
     return {"float": "float32", "double": "float64"}.get(str(kind), str(kind))

@@ -25,17 +25,17 @@ _TITLES = {
     "cost": "Cost",
     "gates": "Gates",
 }
-# With more sets than this, a figure shows the trend.
+# If more sets than this are compared, a figure shows the trend.
 _MANY = 2
 
 
 def write_comparison(comparison: Comparison, path: Path) -> None:
-    """Write the page by itself."""
+    """Write the page alone, without the other pages of a report."""
     write_page(path, "compare.html", folder=f"{path.stem}-figures", **comparison_page(comparison))
 
 
 def published_trend(own: Subject, thresholds: Thresholds, registry: Registry) -> Drawn | None:
-    """Draw figures of all published sets of a run's detector, and its own; None without such sets."""
+    """Draw the figures of a run and of all published sets for its detector; None without published sets."""
     valid = (version for version in registry.versions() if registry.withdrawal(version) is None)
     published = (load_subject(version, thresholds, registry) for version in valid)
     alike = [one for one in published if one.manifest.detector == own.manifest.detector]
@@ -45,7 +45,7 @@ def published_trend(own: Subject, thresholds: Thresholds, registry: Registry) ->
 def comparison_page(comparison: Comparison | None, trend: Drawn | None = None) -> dict[str, Any]:
     """Return the content of ``compare.html``; without a comparison, the page says that there is none.
 
-    A trend that is passed replaces that of the comparison's own subjects.
+    If `trend` is given, it replaces the trend of the comparison's subjects.
     """
     if comparison is None:
         return {"comparison": None}

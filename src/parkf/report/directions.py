@@ -16,7 +16,7 @@ _SPAN = 0.4  # % of bias at which the colour of a map is full
 
 
 def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of ``directions.html``: each fit that knows its momentum from all detectors."""
+    """Return the content of ``directions.html``: the fits that measure momentum with all detectors."""
     return {
         "fits": [
             {
@@ -33,7 +33,7 @@ def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def worst(cells: Sequence[Mapping[str, Any]]) -> Cells:
-    """List the cells whose bias exceeds three errors by most."""
+    """List the cells with the largest excess of the bias over three errors."""
     columns: Columns = {
         "η": lambda cell: interval(cell, "eta"),
         "φ [°]": lambda cell: f"{np.degrees(cell['phi_min']):.1f} to {np.degrees(cell['phi_max']):.1f}",

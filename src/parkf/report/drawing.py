@@ -1,8 +1,8 @@
 """Figures as data, and the same data as inline SVG, CSV and JSON.
 
 A figure is a row of panels; a panel has series over two axes. Colours are classes of the page's style sheet,
-so that a figure follows the page into dark mode; text stays text. Each series has a marker of its own besides
-its colour, for print and for readers who cannot distinguish the colours.
+so that a figure changes with the page to dark mode. Text is drawn as text. Each series has its own marker as
+well as its colour, for print and for readers who cannot distinguish the colours.
 """
 
 import math
@@ -14,13 +14,13 @@ from typing import Any, Literal, TypeGuard
 
 from parkf.report.picture import Picture, label
 
-# Points, points that are joined, a line (broken where there is no number), steps of a histogram, small dots.
+# Points, joined points, a line (interrupted where a number is missing), steps of a histogram, small dots.
 Shape = Literal["points", "joined", "line", "steps", "dots"]
 Number = float | None
 Limits = tuple[Number, Number]
 
 _WIDTH, _HEIGHT = 320.0, 230.0
-# Where the axes end; the rest is for labels.
+# Pixels at which the axes end; the rest of a panel is for labels.
 _LEFT, _RIGHT, _TOP, _FOOT = 46.0, 310.0, 24.0, 192.0
 # Room that a marker needs beyond the axes.
 _EDGE = 4.0
@@ -57,7 +57,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """Series over two axes. Where a limit is None, the axis ends where the numbers do."""
+    """Series over two axes. If a limit is None, the axis ends at the last number."""
 
     x_label: str  # with its unit
     y_label: str
@@ -73,7 +73,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure. Name, title and texts are those of its :class:`parkf.report.picture.Picture`."""
+    """A figure. Name, title and texts are the same as in its :class:`parkf.report.picture.Picture`."""
 
     name: str
     title: str
@@ -85,7 +85,7 @@ class Drawn:
 
     @property
     def legend(self) -> list[tuple[str, int, bool]]:
-        """Name and colour of each series, and whether it is dashed; each name once."""
+        """Name and colour of each series, and whether it is dashed; each name occurs once."""
         found = {one.name: (one.name, one.colour, one.dashed) for p in self.panels for one in p.series}
         return list(found.values())
 
@@ -135,7 +135,7 @@ class Drawn:
 
     @property
     def numbers(self) -> list[dict[str, Any]]:
-        """Content of each panel as JSON, for the script that draws it again: enlarged, or on other axes."""
+        """Content of each panel as JSON, for the script that draws it enlarged or on other axes."""
         return [
             {
                 "x": panel.x_label,
@@ -152,7 +152,7 @@ class Drawn:
 
 
 def _numbers(one: Series, before: Series | None) -> dict[str, Any]:
-    """Return a series as JSON; one without ``x`` has that of the series before it."""
+    """Return a series as JSON; ``x`` is left out if it is the same as in the series before."""
     found: dict[str, Any] = {"name": one.name, "shape": one.shape, "colour": one.colour % COLOURS}
     if before is None or one.x != before.x:
         found["x"] = [*map(_short, one.x)]
@@ -169,7 +169,7 @@ def _is_number(value: Number) -> TypeGuard[float]:
 
 
 def _short(value: Number) -> Number:
-    """Round to what can be seen; JSON has no NaN."""
+    """Round to the visible digits, and replace NaN, which JSON does not have, by None."""
     return float(f"{value:.4g}") if _is_number(value) else None
 
 
@@ -275,7 +275,7 @@ def _content(panel: Panel) -> str:
     parts.append(label("t", _RIGHT, _HEIGHT - 6, panel.x_label, ' text-anchor="end"'))
     parts.append(f'<path class="axis" d="M{_LEFT} {_TOP}V{_FOOT}H{_RIGHT}"/>')
     parts += [f'<path class="level" d="M{_LEFT} {y.at(v):.1f}H{_RIGHT}"/>' for v in panel.levels]
-    # A picture within the picture cuts off what lies beyond the axes.
+    # A nested SVG element cuts off everything beyond the axes.
     left, top, width, height = (
         _LEFT - _EDGE,
         _TOP - _EDGE,
@@ -324,7 +324,7 @@ def _series(panel: Panel, one: Series, x: _Axis, y: _Axis) -> str:
         if one.shape == "dots":
             inside = f'<path class="d" d="{"".join(f"M{a:.1f} {b:.1f}h0" for a, b, _ in points)}"/>'
         elif one.shape != "points" and points:
-            # A number that was left out breaks the line.
+            # The line is interrupted where a number was left out.
             known = {number for _, _, number in points}
             path = "".join(f"{'L' if n - 1 in known else 'M'}{a:.1f} {b:.1f}" for a, b, n in points)
             inside = f'<path d="{path}"/>'
@@ -349,7 +349,7 @@ def _steps(one: Series, x: _Axis, y: _Axis) -> str:
 
 
 def _point(panel: Panel, one: Series, x: _Axis, y: _Axis, a: float, b: float, number: int) -> str:
-    """Draw a marker at `a` and `b`, with its bars and the numbers that a reader sees on pointing at it."""
+    """Draw a marker at `a` and `b`, with its bars, and with numbers that appear under the pointer."""
     value = one.y[number]
     assert value is not None
     bars, text = "", f"{value:.4g}"

@@ -63,10 +63,10 @@ class Event:
 
 
 def hit_places(track: Track) -> tuple[F64, F64, F64]:
-    """Return z and x of a track's hits, at the height of the fit, and the x of the fit there, (n,), in mm."""
+    """Return z and x of a track's hits, at the y of the fit, and the x of the fit at this z, (n,), in mm."""
     z = np.concatenate([track.velo[:, 2], track.strips[:, 1]])
     x, y = (np.interp(z, PLANES, track.fit[:, axis], left=np.nan) for axis in (0, 1))
-    # A strip's x is that at y = 0; its slope gives the x at the height of the track.
+    # The x of a strip is given at y = 0; with its slope follows the x at the track's y.
     slopes = np.concatenate([np.zeros(len(track.velo)), track.strips[:, 2]])
     measured = np.concatenate([track.velo[:, 0], track.strips[:, 0]])
     return z, measured + slopes * y, x
@@ -75,8 +75,8 @@ def hit_places(track: Track) -> tuple[F64, F64, F64]:
 def load_event(run: Path, *, sample: str | None = None, number: int | None = None) -> Event:
     """Read an event of a finished run, with the fits of its tracks by the smoother.
 
-    By default, it is the first event that has a track, of the first validation sample; a sample is named as
-    in ``validation_up``. An event that the run does not have raises a ParkfError.
+    The default is the first event with a track in the first validation sample; ``validation_up`` is the name
+    of a sample. An event that the run does not have raises a ParkfError.
     """
     if sample is None:
         found = sorted((run / "candidates").glob("validation_*.parquet"))
@@ -126,7 +126,7 @@ def load_event(run: Path, *, sample: str | None = None, number: int | None = Non
 
 
 def _rows(table: Table, path: Path, number: int | None) -> tuple[pa.Table, int]:
-    """Return the rows and the number of an event; of the first in the file if `number` is None."""
+    """Return the rows and the number of an event; the first event of the file if `number` is None."""
     for rows in tables_by_event(table, path, events=1):
         event = int(rows["event"][0].as_py())
         if number is None or event == number:

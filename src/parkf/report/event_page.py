@@ -1,4 +1,4 @@
-"""Figures and page of an event: from above, the side and the front, and hits about the fit."""
+"""Figures and page of an event: views from above, the side and the front, and hits about the fit."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,14 +25,14 @@ _KINDS = ("genuine", "ghost")
 def write_event(
     run: Path, page: Path, *, sample: str | None, number: int | None, tracks: Sequence[int]
 ) -> Event:
-    """Write the page of one event by itself; ParkfError if a file is broken, or no such event or track."""
+    """Write the page of one event; a broken file, or no such event or track, raises a ParkfError."""
     event = load_event(run, sample=sample, number=number)
     write_page(page, "event.html", folder=f"{page.stem}-figures", **event_page(event, tracks or None))
     return event
 
 
 def event_page(event: Event, tracks: Sequence[int] | None = None) -> dict[str, Any]:
-    """Return the content of ``event.html``: the tracks of these numbers, or a typical, a bad one and a ghost.
+    """Return the content of ``event.html``: the `tracks` by number, or a typical and a bad one and a ghost.
 
     A ParkfError is raised when the event has no such track.
     """
@@ -52,7 +52,7 @@ def event_page(event: Event, tracks: Sequence[int] | None = None) -> dict[str, A
 
 
 def _examples(event: Event) -> list[tuple[str, Track]]:
-    """Choose tracks: the genuine one of median χ², the worst, and the ghost of smallest χ²."""
+    """Choose the genuine tracks with the median and the largest χ², and the ghost with the smallest χ²."""
     good = sorted((track for track in event.tracks if track.good), key=lambda track: track.chi2)
     genuine = [track for track in good if not track.ghost]
     ghosts = [track for track in good if track.ghost]

@@ -26,7 +26,7 @@ MOVED = 3.0
 def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> None:
     """Write the page of finished runs, and beside it ``family.json`` with the same numbers.
 
-    Numbers of each set are compared with those of the first run's.
+    The numbers of each run's set are compared with those of the first run's set.
     """
     family = index.parent.name
     names = [run.name.removeprefix(f"{family}.") for run in runs]

@@ -1,4 +1,4 @@
-"""The figures of the pages: from the numbers of a run to what is drawn."""
+"""The figures of the pages, made from the numbers of a run."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ Names = Mapping[str, str]
 
 
 def momentum(fits: Fits, names: Names = FIT_NAMES, *, name: str = "momentum") -> Drawn:
-    """Draw momentum resolution and bias against momentum; `names` are those of the fits in the legend."""
+    """Draw momentum resolution and bias against momentum; `names` are the fits' names in the legend."""
     series: dict[str, list[Series]] = {"core": [], "bias": []}
     for quantity, own in series.items():
         for number, (of, fit) in enumerate(fits.items()):
@@ -57,7 +57,7 @@ def error_bars(
 
 
 def _centres(bins: Sequence[Mapping[str, Any]], number: int = 0, of: int = 1) -> list[float]:
-    """Return the positions in bins of momentum of one of several series, which do not hide each other."""
+    """Return the positions of one of several series in momentum bins, shifted so that no series is hidden."""
     return [sqrt(b["p_min"] * b["p_max"]) * _ASIDE ** (number - (of - 1) / 2) for b in bins]
 
 
@@ -141,7 +141,7 @@ def ghosts(fits: Fits) -> Drawn:
 def _roc(
     name: str, measured: Mapping[str, Any], colour: int, *, dashed: bool = False, factor: float = 1.0
 ) -> Series:
-    """Draw efficiencies of genuine tracks and of ghosts, each pair once."""
+    """Draw the efficiency of genuine tracks against that of ghosts, each pair of values once."""
     pairs = dict.fromkeys((round(p["genuine"], 5), round(p["ghost"], 5)) for p in measured["roc"])
     x, y = ([factor * pair[which] for pair in pairs] for which in (0, 1))
     return Series(name, x, y, shape="line", colour=colour, dashed=dashed)
@@ -225,7 +225,7 @@ def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
 
 
 def trend(names: Sequence[str], forms: Sequence[str], figures: Mapping[str, Sequence[float | None]]) -> Drawn:
-    """Draw the figures of one set after the other; sets of the same forms are joined."""
+    """Draw the figures of sets one after the other; points of sets with the same forms are joined."""
     # Versions are <year>-<detector>-r<number>: the last part distinguishes them.
     short = [re.sub(r"^.*-(r\d+)$", r"\1", name) for name in names]
     alike = {

@@ -1,4 +1,4 @@
-"""Formulas as MathML, in pieces, because browsers break lines between formulas and not inside them."""
+"""Formulas as MathML, in pieces, because browsers break lines only between formulas."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from latex2mathml.converter import convert
 from markupsafe import Markup
 
-# Characters of LaTeX from which on a piece is complete, and from which on it is too long for a printed page.
+# Number of LaTeX characters at which a piece is complete, and at which it is too long for a printed page.
 _PIECE, _LONG = 60, 220
 _TOKEN = re.compile(r"\\left\\?.|\\right\\?.|[{}]|\\[A-Za-z]+|\\.|\s+|.")
 _BINARY = frozenset("=+-")
@@ -29,10 +29,10 @@ def typeset(latex: str) -> Formula:
 
 
 def pieces(latex: str) -> Iterator[str]:
-    """Break a formula between terms and factors outside all brackets; the pieces hold all of it."""
+    """Break a formula between terms and factors outside all brackets; no part of it is lost."""
     piece = ""
     for part in _parts(latex):
-        # A sign goes with what follows it.
+        # A sign stays with the term that follows it.
         if len(piece) > _PIECE and piece.strip()[-1] not in _BINARY:
             yield piece.strip()
             piece = ""

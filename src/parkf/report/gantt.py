@@ -1,4 +1,4 @@
-"""A chart of when each job of a run ran: a bar for each job, a row for each stage."""
+"""A chart of the times of a run's jobs: a bar for each job, a row for each stage."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -92,7 +92,7 @@ def _row(name: str, stage: Mapping[str, Any], clock: _Clock, top: float) -> Iter
     first, last = clock.at(spans[0][0]), clock.at(max(end for _, end in spans))
     style, x = "t soft", last + 4
     if last > _WIDTH - _NOTE:
-        # Before the first bar or, where there is no room either, on the last.
+        # The note is before the first bar or, without room there, on the last bar.
         style, x = ("row soft", first - 4) if first > _LEFT + _NOTE else ("row pale", last - 4)
     busy = stage["cpu_s"] / stage["wall_s"] if stage["wall_s"] else 0.0
     jobs = f"{stage['jobs']} jobs, " if stage["jobs"] > 1 else ""

@@ -29,7 +29,7 @@ _ALONG, _ACROSS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1
 
 
 def draw(geometry: Geometry, path: Path) -> None:
-    """Draw a geometry on one page, as SVG or PNG by the ending of the path; another one is a ParkfError."""
+    """Draw a geometry on one page, as SVG or PNG by the path's ending; other endings raise a ParkfError."""
     if path.suffix not in (".svg", ".png"):
         raise ParkfError(f"{path}: expected a name that ends with .svg or .png")
     _save(geometry_figure(geometry), path)
@@ -65,7 +65,7 @@ def draw_parts(geometry: Geometry, path: Path) -> list[str]:
     by_eta, by_z = material.subplots(1, 2)
     _material_by_eta(by_eta, geometry)
     _material_by_z(by_z, geometry)
-    # A constrained layout would draw the many panels twice.
+    # A constrained layout would draw all panels twice.
     planes = Figure(figsize=(11.0, 14.5))
     margins = {"left": 0.06, "right": 0.985, "bottom": 0.02, "top": 0.97, "wspace": 0.2, "hspace": 0.36}
     _planes(planes.subplots(_COLUMNS, 3, gridspec_kw=margins).ravel(), geometry)
@@ -77,7 +77,7 @@ def draw_parts(geometry: Geometry, path: Path) -> list[str]:
 
 def _save(page: Figure, path: Path) -> None:
     kind = path.suffix[1:]
-    # Names inside an SVG would be random without the salt.
+    # Without the salt, the names inside an SVG file would be random.
     with replacing(path) as temporary, rc_context({"svg.hashsalt": "parkf"}):
         page.savefig(temporary, format=kind, metadata={"Date": None} if kind == "svg" else None)
 

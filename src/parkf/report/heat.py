@@ -1,4 +1,4 @@
-"""Maps as tables: each number has a coloured cell, and stays text."""
+"""Maps as tables: each number is text in a coloured cell."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,13 +6,13 @@ from itertools import accumulate, groupby, pairwise
 
 from parkf.report.picture import Picture, label
 
-# Shades from white to the darkest: red is too much, and blue is too little.
+# Shades from white to the darkest; red marks values that are too large, blue values that are too small.
 _RED = ("#fff", "#fde0d0", "#f7b799", "#e58a6b", "#c0433c", "#9a1228", "#5c001c")
 _BLUE = ("#fff", "#dbeaf2", "#a8d0e4", "#74b2d4", "#2a72a8", "#1b5a98", "#053061")
 # The first shade that is too dark for black text.
 _DARK = 4
 _BLACK = "#1b1f24"
-# Colours of the field and of its text, for each class of the style sheet.
+# Colours of a cell and of its text, for each class of the style sheet.
 PALETTE = {
     f"{kind}{level}": (colour, "#fff" if level >= _DARK else _BLACK)
     for kind, colours in (("p", _RED), ("n", _BLUE))

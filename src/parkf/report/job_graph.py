@@ -1,4 +1,4 @@
-"""The graph of a run's rules as data, as Snakemake knows it when it starts."""
+"""The graph of a run's rules as data, from Snakemake at the start of the run."""
 
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,16 @@ GRAPH_FILE = "graph.json"
 
 
 def write_graph(dag: Any, run: Path, prefix: str = "") -> None:
-    """Write ``rules.<rule> = {jobs, needs}``: how many jobs a rule has, and the rules whose files they read.
+    """Write ``rules.<rule> = {jobs, needs}``: the number of a rule's jobs, and rules whose files they read.
 
-    Rules whose names begin with `prefix` are written without it, and others are left out. Jobs that have
-    already run count, too. A run for less than the report, such as one that publishes, leaves the graph of
-    the whole run as it is. `dag` is Snakemake's, `run` the folder of the run.
+    Rules whose names begin with `prefix` are written without it; other rules are left out. Jobs that have
+    already run count, too. A run that does not make the report, for example to publish a set, does not change
+    the file. `dag` is Snakemake's graph, `run` the folder of the run.
     """
     rules: dict[str, dict[str, Any]] = {}
     for job in dag.jobs:
         name = job.rule.name
-        # The rule `all` has no work of its own, and only requests the files of the others.
+        # The rule `all` only requests the files of other rules.
         if name.startswith(prefix) and name != f"{prefix}all":
             rule = rules.setdefault(name.removeprefix(prefix), {"jobs": 0, "needs": set()})
             rule["jobs"] += 1

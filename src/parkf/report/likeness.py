@@ -17,7 +17,7 @@ from parkf.report.tables import Cells, interval, with_error
 from parkf.report.words import texts
 
 EMBEDDED, OTHER = "embedded", "LHCb"
-# GeV; quantiles of momentum of LHCb's long tracks above 2 GeV, electrons and all η with them.
+# GeV; quantiles of momentum of LHCb's long tracks above 2 GeV, including electrons, at all η.
 LARGER_SAMPLE_P = (2.4, 4.1, 7.4, 14.3, 39.0)
 _ALIKE = 3.0  # a difference of fewer combined errors does not count
 _SAME = 0.02  # a smaller relative difference does not count, however significant it is
@@ -56,9 +56,9 @@ def write_likeness(
 ) -> None:
     """Write the page from JSON files: two results of `parkf.proof.validation.likeness.characterise`.
 
-    `measured` are, for each fit, results of `parkf.proof.validation.measure.measure`, embedded and other.
-    `searches` are, for segments that are "found", or by "truth", results of
-    `parkf.proof.validation.likeness.characterise_search`, embedded and other.
+    `measured` has two results of `parkf.proof.validation.measure.measure` for each fit: of the embedded and
+    of the other simulation. `searches` has two results of
+    `parkf.proof.validation.likeness.characterise_search`, for segments that are "found", and by "truth".
     """
     pair = (read_json(embedded), read_json(other))
     fits = {name: [*map(read_json, files)] for name, files in measured.items()}
@@ -104,7 +104,7 @@ def _quantiles(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
 
 
 def _fit(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
-    """Resolution, bias and pull of the momentum by its bins, then χ² by detectors."""
+    """Tabulate resolution, bias and pull in bins of momentum, then χ² by detector."""
     bins = {(entry["p_min"], entry["p_max"]): entry for entry in theirs["momentum"]}
     rows = [
         [f"{label}, {interval(one)} GeV", *(with_error(m, name, ".3f", factor) for m in (one, two))]

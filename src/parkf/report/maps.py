@@ -13,13 +13,13 @@ from parkf.report.heat import HeatMap, Spot
 # Numbers by row, component, and p_min and p_max in GeV.
 Bins = Mapping[tuple[str, str, float, float], float]
 _COMPONENTS = ("x", "y", "tx", "ty")
-# Misfits over the scattering that are white, and darkest; shades between them follow the logarithm.
+# Misfit over scattering of the white cells, and of the darkest ones; between them shades are logarithmic.
 _CLEAN, _BAD = 0.1, 3.0
-# A width has the darkest colour from this factor on, above and below one.
+# A width that deviates from one by this factor, up or down, has the darkest colour.
 _WIDE = 1.3
 # Unit of the table's misfits on the page, and its ratio to mm or rad.
 _UNITS = {"x": ("µm", 1e3), "y": ("µm", 1e3), "tx": ("µrad", 1e6), "ty": ("µrad", 1e6)}
-# A cell has the darkest colour from this multiple of its map's median on.
+# A cell has the darkest colour if it exceeds its map's median by this factor.
 _DARKEST = 8.0
 
 
@@ -75,7 +75,7 @@ def table_maps(maps: Mapping[str, Any]) -> dict[str, HeatMap]:
                 for one in several
                 for column in columns
             ],
-            # The largest y comes first, so that up in the table is up in the detector.
+            # The largest y comes first, so that the top of the table is the top of the detector.
             {rows[j]: [spot for one in spots for spot in one[j]] for j in reversed(range(len(rows)))},
             "misfit over the map's median",
             [(_excess(ratio), f"{ratio:g}") for ratio in (1.0, 2.0, 4.0, _DARKEST)],
@@ -91,7 +91,7 @@ def _spots(one: Mapping[str, Any]) -> list[list[Spot | None]]:
     def spot(value: float | None) -> Spot | None:
         if value is None:
             return None
-        # Two digits, and no powers of ten.
+        # Numbers have two digits, and no powers of ten.
         return Spot(f"{float(f'{scale * value:.2g}'):g}", _excess(value / middle))
 
     return [[spot(value) for value in row] for row in one["q68"]]
@@ -107,7 +107,7 @@ def bias_map(
 ) -> HeatMap:
     """Draw a bias by η and, for each momentum, φ or plane.
 
-    Colours are darkest from the bias `span` on, in %. A bias of more standard errors than `errors` is
+    Colours are darkest for biases of `span` (%) or more. A bias that exceeds `errors` standard errors is
     emphasised.
     """
     columns = sorted({(cell["p_min"], cell["p_max"], *_direction(cell)) for cell in cells})

@@ -17,12 +17,12 @@ from parkf.report.tables import Cells
 from parkf.training.assembly import CLOSED_TABLE
 from parkf.training.result import FitResult
 
-# Number of gates that the first screen shows besides the missed ones.
+# Number of gates that the first screen shows in addition to the missed ones.
 _NEAREST = 10
 
 
 def verdict_part(own: Subject, comparison: Comparison | None, lights: Mapping[str, Light]) -> dict[str, Any]:
-    """Return the first screen of ``index.html``: verdict, what changed, what the run is, decisive gates."""
+    """Return the first screen of ``index.html``: verdict, changes, identity of the run, decisive gates."""
     ordered = nearest(own.gates)
     missed = [gate for gate in ordered if not gate.met]
     close = [gate for gate in ordered if gate.met][:_NEAREST]
@@ -54,7 +54,7 @@ def figures_part(
 ) -> dict[str, Any]:
     """Return the figures, maps and tables of ``index.html``, from files of the run and fits of its steps."""
     measured, table = validation["fits"], accuracy["table"]
-    # The published set on the same tracks, where its figures are available.
+    # Add the fit of the same tracks with the published set, if its figures are available.
     overlaid, names = dict(measured), dict(FIT_NAMES)
     if (beside := own.beside or {}).get("fit"):
         overlaid["beside"], names["beside"] = beside["fit"], beside["version"] or "the set beside"
@@ -113,7 +113,7 @@ def _steps(fits: Mapping[str, FitResult], lights: Mapping[str, Light]) -> Cells:
 
 
 def _ratios(steps: Mapping[str, Any]) -> Bins:
-    """Arrange the ratios of ``accuracy.json``: steps as a track meets them, and gaps by number."""
+    """Arrange the ratios of ``accuracy.json``: steps in the order of a track's path, and gaps by number."""
 
     def order(label: str) -> tuple[int, int, str]:
         step, _, rest = label.partition(".")

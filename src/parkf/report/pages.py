@@ -49,9 +49,9 @@ def write_report(
 ) -> None:
     """Write the report of a run, and ``run.json``, ``beside.json`` and copies of inputs into its folder.
 
-    `index` is the overview; the other pages lie beside it. `inputs` are files that the set was made from,
-    ``geometry`` and ``alignment``; they are searched for by default. As many pages as `threads` are drawn at
-    the same time; their bytes do not depend on it.
+    `index` is the path of the overview; the other pages lie beside it. `inputs` are the ``geometry`` and the
+    ``alignment`` that the set was made from; they are searched for by default. `threads` pages are drawn at
+    the same time; the bytes of the pages do not depend on this number.
     """
     validation, accuracy, stages, throughput = (
         read_json(results / f"{name}.json") for name in ("validation", "accuracy", "stages", "throughput")
@@ -100,7 +100,7 @@ def write_report(
         _, template, content = contents[name]
         write_page(index.with_name(f"{name}.html"), f"{template}.html", pages=pages, **content())
 
-    # Pages that take long are written first: the detector, and steps of many sets.
+    # The slowest pages are written first: the detector, and steps of many sets.
     rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents} | {"detector": 12}
     for _ in parallel_map(write, sorted(contents, key=rows.__getitem__, reverse=True), threads):
         pass
@@ -126,7 +126,7 @@ def _event(results: Path) -> dict[str, Any]:
 def _detector(run: Path, figures: Path) -> dict[str, Any]:
     """Draw a run's detector into the folder `figures`, and return the content of ``detector.html``.
 
-    Geometry and alignment are the copies in the folder of the run; a ParkfError where either is broken.
+    Geometry and alignment are the copies in the folder of the run; a broken copy raises a ParkfError.
     """
     geometry, alignment = (run / INPUTS / f"{kind}.yaml" for kind in KEPT)
     if not (geometry.is_file() and alignment.is_file()):

@@ -1,4 +1,4 @@
-"""A drawing with its numbers, as SVG for a page and as files of its own, and the captions in these."""
+"""A drawing with its numbers, as SVG for a page or as separate files, and the captions in these files."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ class Picture:
 
     @property
     def svg(self) -> str:
-        """The drawing for a page, which is never too narrow to read it."""
+        """The drawing for a page, wide enough to be read."""
         return (
             f'<svg class="picture" role="img" aria-label="{escape(self.title)}"'
             f' style="min-width:{0.75 * self.width:.0f}px;max-width:{self.width:.0f}px"'
@@ -49,7 +49,7 @@ class Picture:
         return stream.getvalue()
 
     def standalone(self, style: str) -> str:
-        """Return the drawing as an SVG file with a style sheet of its own."""
+        """Return the drawing as an SVG file that contains the style sheet."""
         words = " ".join((self.see, self.good, self.otherwise)).strip()
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}"'
@@ -71,7 +71,7 @@ class Captions:
         self._folder = folder
 
     def __getitem__(self, name: str) -> str:
-        """Return the captions as reStructuredText; a drawing of another program has none."""
+        """Return the captions as reStructuredText; a drawing from another program has no captions."""
         found = _WORDS.search((self._folder / f"{name}.svg").read_text())
         if found is None:
             return ""

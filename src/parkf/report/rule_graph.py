@@ -1,4 +1,4 @@
-"""The graph of a run's rules: each rule is below those that it needs."""
+"""The graph of a run's rules: each rule is drawn below the rules that it needs."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,10 @@ _SET = "assemble"
 
 
 def draw_rules(rules: Mapping[str, Mapping[str, Any]]) -> Picture:
-    """Draw the graph of ``graph.json``: for each rule how many ``jobs`` it has, and what these ``need``."""
+    """Draw the graph of ``graph.json``: each rule, its number of ``jobs``, and the rules it ``needs``."""
     needs = {name: frozenset(rule["needs"]) & rules.keys() for name, rule in rules.items()}
     before, levels = _order(needs)
-    # Lines that follow from others are left out.
+    # A line is left out if a longer path joins the same two rules.
     direct = [
         (one, name)
         for name in sorted(needs)
@@ -43,9 +43,9 @@ def draw_rules(rules: Mapping[str, Mapping[str, Any]]) -> Picture:
 
 
 def _order(needs: Needs) -> tuple[dict[str, frozenset[str]], dict[str, int]]:
-    """Return all that each rule waits for, at any distance, and its row.
+    """Return all rules that each rule waits for, directly or indirectly, and its row.
 
-    A rule is below all that it needs; one that needs nothing is right above where it is used.
+    A rule is below all rules that it needs; a rule that needs none is just above the rules that use it.
     """
     before: dict[str, frozenset[str]] = {}
     levels: dict[str, int] = {}
@@ -91,12 +91,12 @@ def _lay_out(
 
 
 def _room(node: str) -> float:
-    """Return the width of a rule's box, or of a line's bend, whose name has blanks."""
+    """Return the width of a rule's box, or of a line's bend; the name of a bend has blanks."""
     return _DUMMY if " " in node else _BOX + _GAP
 
 
 def _spread(row: Sequence[str], wanted: Mapping[str, float]) -> dict[str, float]:
-    """Place nodes in their order, near their wanted positions, and so that none overlap."""
+    """Place nodes in their order, near their wanted positions and without overlaps."""
     places: dict[str, float] = {}
     end = float("-inf")
     for node in row:

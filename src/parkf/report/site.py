@@ -20,8 +20,8 @@ _TEMPLATES = Environment(
 _TEMPLATES.globals["palette"] = PALETTE
 # JSON within HTML, without blanks.
 _TEMPLATES.filters["compact"] = lambda value: json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
-# Draws figures again, enlarged, where a reader asks for it. It is a file beside the pages, because it is half
-# as large as all of them together.
+# The library that draws enlarged figures on request. It is a separate file, because it is half as large as
+# all pages together.
 _LIBRARY = Path(__file__).parent / "vendor" / "plotly-basic.min.js"
 _HEADING = re.compile(r'<h2 id="(?P<anchor>[^"]+)">(?P<title>.*?)</h2>', re.DOTALL)
 _TAG = re.compile(r"<[^>]+>")
@@ -40,7 +40,7 @@ def write_page(
     """Write a page from one of the templates, and its figures as SVG and CSV into the folder beside it.
 
     The HTML file holds CSS and JavaScript, except the library that draws enlarged figures. `pages` are all
-    pages of the site in their order, with this one among them; none where it stands alone.
+    pages of the site in their order, including this one; empty for a page that stands alone.
     """
     kept: dict[str, Drawn | Picture] = {}
 

@@ -1,4 +1,4 @@
-"""The page of a fit in slices: its figures by momentum, direction, charge and hits."""
+"""The page of a fit in slices: the figures by momentum, direction, charge and hits."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ _KEPT = {"genuine": "genuine kept", "ghost": "ghosts kept", "purity": "purity"}
 
 
 def slices_page(fit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of ``slices.html``: what a cut keeps by fate, and each variable's figures."""
+    """Return the content of ``slices.html``: fractions that a cut keeps, by fate, and figures by variable."""
     fates: Columns = {
         "candidates": lambda row: row["fate"],
         "number": lambda row: str(row["n"]),
@@ -71,7 +71,7 @@ def _draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
         variable,
         f"{TITLES[variable]}: resolution, pulls and what a cut keeps",
         [
-            # The axis starts at zero, because one that ends at the points would exaggerate differences.
+            # The axis starts at zero; an axis that ends at the points would exaggerate differences.
             Panel("", "core width of δp/p [%]", core, names=names, y_limits=(0.0, None)),
             Panel("", "pull width", pulls, names=names, band=(0.95, 1.05), y_limits=(0.8, None)),
             Panel("", "share", kept, names=names, y_limits=(0.0, 1.05)),

@@ -9,19 +9,19 @@ from typing import Any
 from parkf.io.errors import ParkfError
 from parkf.io.usage import Usage, read_usage, was_taken
 
-# Snakemake's name of one of several similar jobs, such as 3-of-8.
+# Name of one of several similar jobs, such as Snakemake's 3-of-8.
 _PART = re.compile(r"\d+-of-(\d+)")
 
 
 def collect_stages(logs: Path) -> dict[str, Any]:
-    """Add up what the jobs of each stage took.
+    """Add up time and memory of the jobs of each stage.
 
-    The folder holds ``<stage>.log`` of a stage that is one job, and ``<stage>/<part>.log`` of one that is
-    several. The result is ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs, spans, taken}``, seconds summed
-    over the stage's jobs and the peak (MiB, :class:`parkf.io.usage.Usage`) of the largest, and
-    ``total_cpu_s`` and ``peak_mb`` over all stages. ``spans`` are pairs of begin and end of each job, in
-    seconds since the first job began; they are left out where the logs do not have them. ``taken`` counts
-    jobs that another run had done, and which took almost no time here; it is left out where there are none.
+    The folder holds ``<stage>.log`` for a stage of one job, and ``<stage>/<part>.log`` for a stage of several
+    jobs. The result is ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs, spans, taken}``, and ``total_cpu_s``
+    and ``peak_mb`` of all stages. Seconds are summed over the jobs of a stage; ``peak_mb`` is the peak of its
+    largest job (MiB, :class:`parkf.io.usage.Usage`). ``spans`` are begin and end of each job, in seconds
+    since the first job began, left out if the logs lack them. ``taken`` counts jobs whose products came from
+    another run and which took almost no time; it is left out if there are none.
     """
     found: dict[str, list[Usage]] = {}
     taken: Counter[str] = Counter()
@@ -58,7 +58,7 @@ def collect_stages(logs: Path) -> dict[str, Any]:
 
 
 def _of_this_run(logs: Path) -> Iterator[Path]:
-    """Find the logs of each stage's newest division into jobs; logs of older ones may lie beside them."""
+    """Find the logs of each stage's newest division into jobs; older divisions may have left other logs."""
     newest: dict[Path, tuple[float, str]] = {}
     files = [(path, path.stat().st_mtime, _PART.search(path.stem)) for path in sorted(logs.rglob("*.log"))]
     for path, written, part in files:

@@ -13,14 +13,14 @@ from parkf.report.formula import typeset
 from parkf.report.maps import Bins, ratio_map, width_map
 from parkf.training.result import FitResult, SetResult
 
-# How many errors a number has moved, by block, set and index; None where it has no error.
+# Change of each number in units of its error, by block, set and index; None for a number without an error.
 Pulls = Mapping[tuple[str, str, int], float | None]
 
 
 def moves(published: ParameterSet, parameters: ParameterSet) -> Pulls:
-    """Compare with a published set, number by number; those that are equal are left out.
+    """Compare with a published set, number by number; equal numbers are left out.
 
-    Numbers of blocks whose formulas differ have no pull, since there is nothing to compare them with.
+    Numbers of a block have no pull if its formulas differ, because such numbers cannot be compared.
     """
     found = compare(published, parameters)
     none: dict[tuple[str, str, int], float | None] = {
@@ -33,7 +33,7 @@ def moves(published: ParameterSet, parameters: ParameterSet) -> Pulls:
 
 
 def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -> dict[str, Any]:
-    """Return the content of ``step.html``; `pulls` are those against the published set of this name."""
+    """Return the content of ``step.html``; `pulls` are relative to the published set `against`."""
     step = FORMS[fit.forms].steps[fit.step]
 
     def one_set(one: SetResult) -> dict[str, Any]:
@@ -71,5 +71,5 @@ def _bins(fit: FitResult, quantity: str) -> Bins:
 
 
 def _anchor(label: str) -> str:
-    """Return the name of a set in links: of "forward 0→1" forward-0-1, of "gap 3, y ≥ 0" gap-3-y-ge-0."""
+    """Return a set's name for links: forward-0-1 for "forward 0→1", gap-3-y-ge-0 for "gap 3, y ≥ 0"."""
     return "-".join(re.findall(r"\w+", label.replace("≥", " ge ").replace("<", " lt ")))

@@ -1,4 +1,4 @@
-"""The text that a run ends with on the terminal."""
+"""The text that a run prints at its end."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from parkf.proof.gates import Thresholds, hold
 
 
 def summary(results: Path, thresholds: Thresholds) -> str:
-    """Return the paths of a run's results, and its figures with their bars; ParkfError if it is not done."""
+    """Return paths of a run's results and its figures with bars; an unfinished run raises a ParkfError."""
     counts = read_json(results / "validation.json")["counts"]
     lines = [
         f"  {'met   ' if gate.met else 'MISSED'}  {gate.what}: {gate.measured} (bar {gate.bar})"

@@ -16,7 +16,7 @@ from parkf.training.explanation import COLUMNS, explain
 from parkf.training.result import SetResult
 
 T = TypeVar("T")
-# Of each column its head, and the function that writes a cell from a row.
+# Head of each column, and the function that writes its cell for a row.
 Columns = Mapping[str, Callable[[Mapping[str, Any]], str]]
 
 _SCORES = {
@@ -38,7 +38,7 @@ class Cells:
 
 
 def table_of(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: Sequence[str] = ()) -> Cells:
-    """Return the table of some rows; for each head of a column there is a function that writes the cell."""
+    """Return a table of rows; `columns` has a function for each head, which writes the cell of a row."""
     return Cells(list(columns), [[write(row) for write in columns.values()] for row in rows], text)
 
 
@@ -53,7 +53,7 @@ def interval(entry: Mapping[str, Any], name: str = "p", spec: str = "g") -> str:
 
 
 def gates(held: Sequence[Gate]) -> Cells:
-    """Gates, with the room that is left to their bars."""
+    """Tabulate gates, with the room that is left to their bars."""
 
     def left(gate: Gate) -> str:
         fraction = room(gate)
@@ -87,7 +87,7 @@ def momentum(fits: Mapping[str, Any]) -> Cells:
 
 
 def pulls(fits: Mapping[str, Any]) -> Cells:
-    """Mean of the pulls, width of their core, and half widths of 68 % and 95 % over a Gaussian's."""
+    """Mean and core width of the pulls, and half widths of their central 68 % and 95 % over a Gaussian's."""
     heads = [head for name in fits for head in (f"{FIT_NAMES[name]}: mean", "width", "68 %", "95 %")]
     rows = []
     for component in STATE:
@@ -100,7 +100,7 @@ def pulls(fits: Mapping[str, Any]) -> Cells:
 
 
 def lost(fits: Mapping[str, Any]) -> Cells:
-    """Share of tracks without a good fit, by true momentum."""
+    """Fraction of tracks without a good fit, by true momentum."""
     return Cells(
         ["p [GeV]", "tracks", *(f"{FIT_NAMES[name]} [%]" for name in fits)],
         [
@@ -111,7 +111,7 @@ def lost(fits: Mapping[str, Any]) -> Cells:
 
 
 def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
-    """Share of ghosts that each discriminant keeps, where all keep the same share of genuine tracks."""
+    """Fraction of ghosts that each discriminant keeps, where all keep the same fraction of genuine tracks."""
     rows = []
     for name, score in fit["scores"].items():
         point = score["working_point"]
@@ -120,7 +120,7 @@ def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
 
 
 def genuine_kept(fit: Mapping[str, Any]) -> list[Cells]:
-    """Share of genuine tracks that the same cuts keep, in slices of p, η, pT and displacement."""
+    """Fraction of genuine tracks that the same cuts keep, in slices of p, η, pT and displacement."""
     scores = fit["scores"]
     found = []
     for variable, title in _SLICES.items():
@@ -156,7 +156,7 @@ def masses(fits: Mapping[str, Any]) -> Cells:
 
 
 def precision(content: Mapping[str, Any]) -> Cells:
-    """Differences of float32 and float64: in units of the error, and relative for χ²."""
+    """Differences between float32 and float64: in units of the error, and relative for χ²."""
     quantiles = ("q50", "q99", "q999")
     rows = [[name, *(f"{content[name][q]:.1e}" for q in quantiles)] for name in (*STATE, "chi2")]
     return Cells(["float32 − float64", "50 %", "99 %", "99.9 %"], rows)
@@ -198,7 +198,7 @@ def throughput(content: Mapping[str, Any]) -> Cells:
 
 
 def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | None]]) -> Cells:
-    """Value and error of each parameter of a set, and its pulls against other sets, by their names."""
+    """Value and error of each parameter of a set, and its pulls relative to other sets, by their names."""
     numbers = zip(step.parameters, one.values, one.errors, strict=True)
     return Cells(
         ["number", "meaning", "kind", "value", "error", "unit", *(f"pull against {name}" for name in moves)],
@@ -229,7 +229,7 @@ def constants(parameters: Path, fits: Path) -> Cells:
 
 
 def minima(one: SetResult) -> Cells:
-    """How each minimisation of a set ended."""
+    """Results of the minimisations of a set."""
     return Cells(
         ["fit of", "kind", "floating", "EDM", "−ln L", "evaluations"],
         [

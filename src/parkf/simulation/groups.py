@@ -8,7 +8,7 @@ _SPACING = 1e5  # mm between the groups on the sorted axis; far more than any |x
 def ragged(first: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Spread out ranges from `first` to `end`, (n,) each; a range is empty where they are equal.
 
-    Return, for each entry, the number of its range, in ascending order, and its value, which counts from
+    Return the number of the range of each entry, in ascending order, and the entry's value, which counts from
     `first`; (m,) each.
     """
     count = end - first
@@ -17,7 +17,7 @@ def ragged(first: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def best_of_each(default: np.ndarray, group: np.ndarray, value: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Return the value with the smallest score in each group, (n,); of equal scores, the first.
+    """Return the value with the smallest score in each group, (n,), and the first one of equal scores.
 
     `default` (n,) is the value of groups without an entry. `group` (m,) ascends, and is less than n.
     """
@@ -26,8 +26,8 @@ def best_of_each(default: np.ndarray, group: np.ndarray, value: np.ndarray, scor
         return default
     least = np.repeat(np.minimum.reduceat(score, start), np.diff(start, append=len(group)))
     best = np.flatnonzero(score == least)[::-1]
-    # Of equal indices NumPy keeps the value written last. Entries run backwards, so the first of the best
-    # stays.
+    # If an index occurs several times, NumPy keeps the value written last. Entries are written backwards, so
+    # the first of the best entries stays.
     result = default.copy()
     result[group[best]] = value[best]
     return result

@@ -1,4 +1,4 @@
-"""Particles of `parkf.io.tables.PARTICLES`: kinds, momenta, and which make long tracks to train steps on."""
+"""Particles of `parkf.io.tables.PARTICLES`: kinds, momenta, and the choice of tracks to train steps on."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Samples in chunks: ranges of events that are jobs of their own, and the names of their files.
+"""Samples in chunks: ranges of events, each of which is a separate job, and the names of their files.
 
 The stages process events in blocks. A chunk consists of whole blocks, so no result depends on the number of
 chunks. The file of a sample with one chunk is ``<sample>.parquet``; with several chunks, the files are
@@ -9,16 +9,16 @@ from itertools import pairwise
 from pathlib import Path
 
 BLOCK_EVENTS = 50
-"""Crossings: a multiple of the piece that generator, transport and pattern recognition process."""
+"""Number of crossings: a multiple of the pieces that generator, transport and pattern recognition process."""
 
 BLOCK_COLLISIONS = 500
-"""Collisions of a signal: the piece that its generator processes."""
+"""Number of collisions of a signal that its generator processes as one piece."""
 
 
 def chunk_ranges(total: int, block: int, wanted: int) -> list[range]:
-    """Cut 0 to `total` − 1 into at most `wanted` adjacent ranges of whole blocks, of even length.
+    """Cut 0 to `total` − 1 into at most `wanted` adjacent ranges of about the same number of whole blocks.
 
-    A rest of less than half a block belongs to the last block; a larger rest counts as a block.
+    A remainder of less than half a block is added to the last block; a larger remainder counts as a block.
     """
     blocks = max(1, (total + block // 2) // block)
     count = min(wanted, blocks)
@@ -27,7 +27,7 @@ def chunk_ranges(total: int, block: int, wanted: int) -> list[range]:
 
 
 def chunk_names(sample: str, count: int) -> list[str]:
-    """Return the names of a sample's chunks in the order of their events; the sample itself for one chunk."""
+    """Return the names of a sample's chunks in the order of their events; one chunk has the sample's name."""
     return [sample] if count == 1 else [f"{sample}/{number}-of-{count}" for number in range(1, count + 1)]
 
 

@@ -33,8 +33,8 @@ def load_config(
 ) -> dict[str, Any]:
     """Check a configuration against its closed schema; return it with its keys sorted.
 
-    `config` is complete, as :func:`parkf.workflow.config_files.extended` returns it with its `documents`, the
-    topmost last, which mistakes are located in. Its input paths are relative to `folder`, where the run takes
+    `config` and its `documents`, the topmost last, are from :func:`parkf.workflow.config_files.extended`;
+    messages name the document with the mistake. Input paths are relative to `folder`, where the run takes
     place. Inputs only have to exist, unless `look_into_inputs` is set. A ParkfError has one line for each key
     that is unknown, missing or out of range, for each missing input, and for a GPU fit without CuPy.
     """
@@ -74,7 +74,7 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
 
 
 def check_name(path: Path, config: Mapping[str, Any]) -> None:
-    """Raise a ParkfError if a run is not named as its file: another file owns the folder of its results."""
+    """Raise a ParkfError if a run's name differs from its file's: another file owns that results folder."""
     if (name := config["run"]) != path.stem:
         raise ParkfError(
             f"{path}: run: got {name}, expected {path.stem}, the name of the file: results/{name} belongs to"
@@ -83,7 +83,7 @@ def check_name(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def _where(documents: Sequence[Document], config: Mapping[str, Any], place: Place) -> str:
-    """Return the file and line of a value; for a missing value, those of the mapping that lacks it."""
+    """Return the file and line of a value, or, if it is missing, of the mapping that lacks it."""
     value = _value(config, place)
     for length in range(len(place), 0, -1):
         for document in reversed(documents):
@@ -125,7 +125,7 @@ def _contradictions(config: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
         if config["training"]["client"] == "trigger":
             what = "trigger: it has the forms of production alone; set forms: production, or client: parkf"
             yield ("training", "client"), what
-        # Check this now: the assembly of the set would refuse it after hours of training.
+        # Check this now: otherwise the assembly of the set would refuse it after hours of training.
         if config["training"]["noise_scale"].get("BEND", 1) != 1:
             what = "is for forms: production alone; extends: improved has the factors of improved forms"
             yield ("training", "noise_scale", "BEND"), what

@@ -11,7 +11,7 @@ from parkf.io.documents.messages import got, nearest
 from parkf.io.errors import ParkfError
 
 EXTENDS = "extends"
-# Keys that are not inherited: each run has a name of its own, that of its folder.
+# Keys that are not inherited: each run has its own name, which is the name of its folder.
 _OWN = (EXTENDS, "run")
 
 
@@ -27,7 +27,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def laid(layers: Iterable[Document]) -> dict[str, Any]:
-    """Merge the contents of documents, of which later ones take precedence, without the key ``extends``."""
+    """Merge the contents of documents without the key ``extends``; later documents take precedence."""
     content = reduce(merged, (layer.content for layer in layers), dict[str, Any]())
     return {key: value for key, value in content.items() if key != EXTENDS}
 
@@ -35,8 +35,8 @@ def laid(layers: Iterable[Document]) -> dict[str, Any]:
 def read_layers(path: Path) -> list[Document]:
     """Read a configuration and those that it extends: the lowest document first, the file itself last.
 
-    ``extends: default`` puts ``default.yaml`` of the same folder below a file, without the name of its run. A
-    file that is missing, cannot be read, is no mapping or extends itself is a ParkfError.
+    With ``extends: default``, a file inherits from ``default.yaml`` in the same folder, except the name of
+    the run. A file that is missing, cannot be read, is no mapping or extends itself raises a ParkfError.
     """
     layers = [_mapping(path)]
     while (name := layers[0].content.get(EXTENDS)) is not None:
@@ -54,7 +54,7 @@ def read_layers(path: Path) -> list[Document]:
 
 
 def extended(config: Mapping[str, Any], files: Iterable[Path]) -> tuple[dict[str, Any], list[Document]]:
-    """Merge a configuration with all that its files extend; return it with its documents, lowest first.
+    """Merge a configuration with all that its `files` extend; return it and its documents, lowest first.
 
     `config` has the merged content of the files and the keys of the command line.
     """

@@ -1,8 +1,8 @@
 """Families of runs: many alignments, fields and geometries, trained together with common products.
 
-A member is a base configuration with settings of its own. Members share the products for which all that
-decides them has the same fingerprint: the first member with a fingerprint makes the product, and others link
-to it. All members use the same code.
+A member is a base configuration with some other settings. Members share a product if everything that decides
+it has the same fingerprint: the first member with this fingerprint makes the product, and the others link to
+it. All members use the same code.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Family:
-    """Runs that are trained together; the first one makes the products that others share with it."""
+    """Runs that are trained together; the first run makes the products that other runs share with it."""
 
     name: str
     members: tuple[Member, ...]
@@ -60,7 +60,7 @@ def load_family(
 
     The folder `schemas` has the JSON schemas of families and runs. Input paths are relative to `folder`,
     where the runs take place. Inputs only have to exist, unless `look_into_inputs` is set. A ParkfError has a
-    line for each mistake, in the family's configuration or in a member's, with its position in `document`.
+    line for each mistake in the configuration of the family or of a member, with its position in `document`.
     """
     schema = json.loads((schemas / "family.schema.json").read_text())
     problems = sorted(
@@ -116,7 +116,7 @@ def read_family(path: Path, schemas: Path, folder: Path) -> Family:
 def expand(family: str, base: Mapping[str, Any], axes: Sequence[Axis]) -> list[Member]:
     """Return a member for every combination of one entry of each axis; the last axis changes fastest.
 
-    Two axes that set the same key, or two combinations with the same name, are a ParkfError.
+    Two axes that set the same key, or two combinations with the same name, raise a ParkfError.
     """
     keys = [{key for own in axis.values() for key, _ in leaves(own)} for axis in axes]
     for one, other in combinations(keys, 2):
@@ -158,11 +158,11 @@ def sources(members: Iterable[Member], folder: Path) -> dict[str, dict[str, tupl
 
 
 def shared_products(config: Mapping[str, Any], folder: Path) -> dict[str, tuple[str, str]]:
-    """Return the products of a run that another may use as its own, in the order in which they are made.
+    """Return the products of a run that other runs may use, in the order in which they are made.
 
-    Each has the path of its files in the run's folder, with the wildcard ``{file}`` where there are several
-    files, and the fingerprint of all that decides them. `config` is a checked configuration, whose paths are
-    relative to `folder`. A missing or broken input is a ParkfError.
+    Each has the path of its files in the run's folder, with the wildcard ``{file}`` if it has several files,
+    and the fingerprint of everything that decides them. `config` is a checked configuration, whose paths are
+    relative to `folder`. A missing or broken input raises a ParkfError.
     """
     training, seed, events = config["training"], config["seed"], config["events"]
     forms, polarities, closure = config["forms"], sorted(config["polarities"]), config["training"]["closure"]
@@ -170,7 +170,7 @@ def shared_products(config: Mapping[str, Any], folder: Path) -> dict[str, tuple[
     beam, planes = _beam_and_planes(geometry, meaning_of(geometry))
     field = config["field"] | {"source": field_fingerprint(config["field"], folder)}
     detector = [field, {name: meaning_of(folder / path) for name, path in config["detector"].items()}]
-    # Of the detector, only the position of the beams matters for collisions.
+    # Collisions depend on the detector only through the position of the beams.
     collisions = {kind: [beam, seed, events[kind], events["pile_up"]] for kind in ("training", "validation")}
     collisions |= {kind: [beam, seed, config["signals"]] for kind in ("jpsi", "d0")}
     # The transport makes true states; hits and candidates also depend on the pattern.
@@ -188,9 +188,9 @@ def shared_products(config: Mapping[str, Any], folder: Path) -> dict[str, tuple[
     if training["datasets"] == "simulate":
         datasets = [states["training"], training["max_rows"], polarities]
     fits = [datasets, table, training["start_from"]]
-    # Tracks of a particle gun with their full fits, for which no parameter matters.
+    # Tracks of a particle gun with their full fits do not depend on any parameter.
     tracks = [detector, seed, None if closure is None else closure["tracks"]]
-    # The table that is closed on the fit depends on all fits and their noise.
+    # The closed table depends on the fits of all steps and on their noise.
     closed = [fits, tracks, polarities, closure, training.get("neighbour"), training["noise_scale"]]
     products: dict[str, tuple[str, Any]] = {
         "field": ("field.npz", field),
@@ -211,7 +211,7 @@ def shared_products(config: Mapping[str, Any], folder: Path) -> dict[str, tuple[
         "fits": ("fits/{file}.json", fits),
         "closure tracks": ("closure-tracks/{file}.parquet", tracks),
         "closed table": ("closure/{file}", closed),
-        # The speed of the fit is a figure of the machine, and hardly depends on the tracks.
+        # The speed of the fit depends on the machine, and hardly on the tracks.
         "throughput": ("throughput.json", [forms, polarities, collisions["validation"]]),
     }
     return {

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return the mistakes in geometry, alignment and field, and between them.
+    """Return the mistakes in geometry, alignment and field, and contradictions between them.
 
     `detector` and `field` are sections of a configuration that has passed its schema; their files exist,
     relative to `folder`.
@@ -73,7 +73,7 @@ def _attempted(problems: list[str], read: Callable[..., T], *arguments: Any) -> 
 
 
 def _read_all(reader: Callable[[Path], object], paths: Sequence[Path]) -> None:
-    """Read files until one cannot be read; the others mostly have the same mistake."""
+    """Read files until one cannot be read; the remaining files mostly have the same mistake."""
     for path in paths:
         reader(path)
 

@@ -22,7 +22,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.project import IS_CHECKOUT, PROJECT
 from parkf.io.workers import default_workers
 
-# Tasks by the extra of the package that has the packages they need; "" is the package itself.
+# Tasks by the extra of parkf with the packages that they need; "" is parkf without extras.
 TASKS: Mapping[str, str] = {
     "": "train, validate, publish and fit",
     "gpu": "fit on a GPU",
@@ -98,7 +98,7 @@ def examine() -> Installation:
 def kernel_is_current() -> bool:
     """Whether the installed kernel was compiled from today's formulas and those of published layouts.
 
-    If formulas of a published layout have changed, there is no kernel for both, which is a ParkfError.
+    Changed formulas of a published layout raise a ParkfError, because no kernel can hold both versions.
     """
     from parkf.model.steps.frozen import kernel_forms
     from parkf.params.registry import SHIPPED, Registry
@@ -108,9 +108,9 @@ def kernel_is_current() -> bool:
 
 
 def compile_kernel() -> None:
-    """Compile the kernel of a checkout from today's formulas; other processes find it from then on.
+    """Compile the kernel of a checkout from today's formulas, for all processes that start afterwards.
 
-    Without a checkout or a compiler, and when the compiler fails, it raises a ParkfError.
+    A missing checkout or compiler, or a failure of the compiler, raises a ParkfError.
     """
     if not IS_CHECKOUT:
         raise ParkfError(
@@ -144,7 +144,7 @@ def _says(program: str) -> str:
 
 
 def _packages(extra: str) -> tuple[Package, ...]:
-    """Return the packages that an extra needs and the package itself does not; for "", of the package."""
+    """Return the packages that an extra needs in addition to those of parkf itself, which are those of ""."""
     packages = []
     for requirement in map(Requirement, requires("parkf") or ()):
         name, marker = requirement.name, requirement.marker

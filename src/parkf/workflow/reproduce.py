@@ -63,9 +63,9 @@ class Replay:
 def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> Replay:
     """Repeat the training of a set that a run of this project trained, and compare the results.
 
-    The checkout `project` has the Snakefile and the input files. The folder `work` is for the repeated run,
-    which continues an earlier attempt there. Results do not depend on the number of `cores`. A ParkfError has
-    one line for each reason why the training cannot be repeated here, or reports that it failed.
+    The checkout `project` has the Snakefile and the input files. The repeated run takes place in the folder
+    `work`, and continues an earlier attempt there. Results do not depend on the number of `cores`. A
+    ParkfError lists the reasons why the training cannot be repeated here, or reports that it failed.
     """
     manifest = parameters.manifest
     # The default configuration has the keys that a manifest lacks, which do not affect the training.
@@ -75,7 +75,7 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
     _run(config, project, work, cores)
     again = load(work / _SET)
     found = compare_bytes(parameters, again)
-    # Fingerprints in older manifests are those of the files' bytes, and in newer ones those of their meaning.
+    # Older manifests have fingerprints of the files' bytes, newer ones fingerprints of their meaning.
     files = {name: project / config[section][key] for (section, key), name in _FILES.items()}
     manifests = (manifest, again.manifest)
     same = {name for name, path in files.items() if all(_has_input(one, name, path) for one in manifests)}
@@ -166,7 +166,7 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
         if config[section].get(key) is not None:
             config[section][key] = _linked(config[section][key], project, work)
     if is_imported(training["datasets"]):
-        # A pattern of many files, or a map of columns with paths that are relative to it.
+        # This is a pattern of many files, or a column map whose paths are relative to the map.
         training["datasets"] = str((project / training["datasets"]).absolute())
     elif training["datasets"] != "simulate":
         training["datasets"] = _linked(training["datasets"], project, work)
@@ -187,7 +187,7 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
 
 
 def _linked(name: str, project: Path, work: Path) -> str:
-    """Link an input into the run's folder, so that the manifest has the same name of it; return the name."""
+    """Link an input into the run's folder, so that the manifest keeps its name; return the name."""
     source, target = (project / name).absolute(), work / name
     if Path(name).is_absolute() or ".." in Path(name).parts or not source.exists():
         return str(source)

@@ -12,8 +12,8 @@ from parkf.workflow.sources import OF_MAPS, is_foreign_field, is_imported
 if TYPE_CHECKING:
     from parkf.model.steps.step import Step
 
-# Fits that are compared, and the scheme of each; "full" needs no parameter set. The fit in
-# float64 shows what the precision of the others costs. The trigger's arithmetic is for production's forms.
+# Fits that are compared, and the scheme of each; "full" needs no parameter set. The fit in float64 shows how
+# much the other fits lose by single precision. The trigger's arithmetic exists only for production's forms.
 SCHEMES = {
     "parkf": "smoother",
     "parkf_float64": "smoother",
@@ -22,7 +22,7 @@ SCHEMES = {
     "velo_only": "velo_only",
 }
 _SIGNALS = ("jpsi", "d0")
-# Samples that are generated, and the first seed of each group of them, above the seeds of the others.
+# Samples that are generated, and the first seed of each group; the ranges of seeds do not overlap.
 _SEEDS = (
     (0, ("training_up", "training_down", "validation_up", "validation_down")),
     (1 << 40, ("jpsi_up", "jpsi_down", "d0_up", "d0_down")),
@@ -30,7 +30,7 @@ _SEEDS = (
 )
 _NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits")
 ROWS_A_CROSSING = {"V": 1150, "VUT": 70, "UT": 420, "UTTF": 72, "TFT": 70, "T": 770, "BEAM": 640}
-"""Rows of each step's dataset from a crossing, at the pile-up of Run 3."""
+"""Number of rows that a crossing adds to each step's dataset, at the pile-up of Run 3."""
 _FEW_ROWS = 1e6
 # Purposes of samples that are always one chunk: hits of another simulation, and candidates by truth.
 OTHERS = (
@@ -42,15 +42,15 @@ _NOTHING = r"(?!)"
 
 
 def cores_for(rows: float) -> int:
-    """Return the number of cores for a training: one for each 1e7 rows, as starting a process takes time."""
+    """Return the number of cores for a training: one for each 1e7 rows, because processes start slowly."""
     return min(8, max(1, round(rows / 1e7)))
 
 
 class Run(dict[str, Any]):
     """A configuration, from :func:`parkf.workflow.config.load_config`, with properties that rules use.
 
-    `widths` has the number of chunks of each sample for ``training``, ``validation`` and ``signals``, and the
-    number of parts of the ``sets`` of a step; one by default.
+    `widths` has the number of chunks of each ``training``, ``validation`` and ``signals`` sample, and the
+    number of parts into which the ``sets`` of a step are divided; the default is one.
     """
 
     def __init__(self, config: Mapping[str, Any], widths: Mapping[str, int] | None = None) -> None:
@@ -74,18 +74,18 @@ class Run(dict[str, Any]):
 
     @property
     def imports_field(self) -> bool:
-        """Whether the field is a map of others."""
+        """Whether the field is imported from a foreign map."""
         return is_foreign_field(self["field"]["source"])
 
     @property
     def field_arguments(self) -> dict[str, Any]:
-        """Arguments of `parkf import field` for a map of others, or else of `parkf field`."""
+        """Arguments of `parkf import field` for a foreign map, or else of `parkf field`."""
         keys = ("source", *(OF_MAPS if self.imports_field else ["spacing"]), "outside", "interpolation")
         return {key: value for key, value in self["field"].items() if key in keys}
 
     @cached_property
     def imported_steps(self) -> tuple[str, ...]:
-        """Steps whose datasets are imported from others' tuples."""
+        """Steps whose datasets are imported from foreign tuples."""
         datasets = self["training"]["datasets"]
         if not is_imported(datasets):
             return ()
@@ -95,7 +95,7 @@ class Run(dict[str, Any]):
 
     @property
     def simulated_steps(self) -> list[str]:
-        """Steps whose datasets are simulated: all, or those that others' tuples lack."""
+        """Steps whose datasets are simulated: all, or those that the foreign tuples do not contain."""
         if not (self.simulates_datasets or self.imported_steps):
             return []
         return [step for step in self.steps if step not in self.imported_steps]
@@ -107,7 +107,7 @@ class Run(dict[str, Any]):
         return [str(path) for path in files_of(self["training"]["datasets"], step)]
 
     def start(self, step: str) -> list[str]:
-        """Return a list of the file that a step's fit starts from; empty where fits start by themselves."""
+        """Return a list with the file that a step's fit starts from, or an empty list if there is none."""
         place = self["training"]["start_from"]
         if place is None:
             return []
@@ -116,7 +116,7 @@ class Run(dict[str, Any]):
         return [str(start_file(Path(place), step))]
 
     def likeness(self, folder: Path) -> str | None:
-        """Polarity of the other simulation, "up" or "down"; None without one or without its files."""
+        """Polarity of the other simulation, "up" or "down"; None if it or one of its files is missing."""
         other = self.get("likeness")
         if other is None or not all((folder / other[name]).is_file() for name in ("hits", "tracks")):
             return None
@@ -124,7 +124,7 @@ class Run(dict[str, Any]):
 
     @property
     def training(self) -> dict[str, Any]:
-        """Part of the configuration that decides a parameter set: all but its name and the validation."""
+        """Part of the configuration that decides a parameter set: everything but name and validation."""
         rest = {key: value for key, value in self.items() if key not in _NOT_TRAINING}
         return rest | {"events": {k: v for k, v in self["events"].items() if k != "validation"}}
 
@@ -149,7 +149,7 @@ class Run(dict[str, Any]):
     def chunks(self, sample: str) -> dict[str, range]:
         """Names of the chunks of a sample, in order, and their crossings; for a signal, their collisions.
 
-        A sample that others made is one chunk.
+        A sample from another simulation is one chunk.
         """
         if sample not in self._chunks:
             purpose = self.purpose(sample)
@@ -186,7 +186,7 @@ class Run(dict[str, Any]):
         return "|".join(f"{sample}{self._ending(sample)}" for sample in self.samples(*purposes)) or _NOTHING
 
     def _ending(self, sample: str) -> str:
-        """Return a regular expression for what follows a sample in its chunks' names."""
+        """Return a regular expression for the part of a chunk's name that follows its sample."""
         count = len(self.chunks(sample))
         return "" if count == 1 else rf"/\d+-of-{count}"
 
@@ -197,8 +197,8 @@ class Run(dict[str, Any]):
     def size(self, chunk: str) -> float:
         """Count the crossings of a chunk or sample, from which the costs of its stages follow.
 
-        One in ten collisions of a signal yields a pair of tracks. Another simulation counts as many crossings
-        as the validation, since their number is unknown before its hits are read.
+        One in ten collisions of a signal yields a pair of tracks. Another simulation is assumed to have as
+        many crossings as the validation, since their number is unknown before its hits are read.
         """
         purpose = self.purpose(chunk)
         if purpose in OTHERS:
@@ -236,7 +236,7 @@ class Run(dict[str, Any]):
             "chunk": self.pattern(*purposes, *OTHERS),
             "step": "|".join(self.steps),
             "fit": "|".join(SCHEMES),
-            # Samples that are compared with those of another simulation, and segments that candidates are of.
+            # Samples that are compared with another simulation, and kinds of segments of their candidates.
             "like": r"(validation|lhcb)_(up|down)",
             "segments": "found|truth",
             # Names of the chunks of generated samples: {purpose}_{polarity}{part}.
@@ -247,7 +247,7 @@ class Run(dict[str, Any]):
         }
 
     def fits(self, purpose: str) -> list[str]:
-        """Fits of a purpose's candidates with the set; ``likeness`` is the comparison with others' hits."""
+        """Fits of a purpose's candidates with the set; ``likeness`` is for hits of another simulation."""
         measured = [fit for fit in SCHEMES if fit in self["fits"]["of"]]
         if purpose == "likeness":
             return [fit for fit in measured if fit in ("parkf", "parkf_robust")]
@@ -259,7 +259,7 @@ class Run(dict[str, Any]):
 
     @property
     def report_files(self) -> list[str]:
-        """Files that `parkf report` writes beside its index and figures."""
+        """Files that `parkf report` writes in addition to its index and figures."""
         pages = ["compare", "event", *self.steps, "detector", "slices", "directions", "timing", "parameters"]
         if self["training"]["closure"] is not None:
             pages.append("closure")
@@ -272,11 +272,11 @@ class Run(dict[str, Any]):
         return [f"{number}-of-{count}" for number in range(1, count + 1)]
 
     def part_rows(self, step: str, part: str) -> float:
-        """Rows of one part of a step's sets, if all sets have as many."""
+        """Return the number of rows of one part of a step's sets, if all sets have equally many."""
         return self.rows(step) / int(part.rpartition("-")[2])
 
     def steps_by_job(self, steps: Iterable[str]) -> list[list[str]]:
-        """Divide steps among jobs: one job for all with few rows, because the start of a job takes 0.5 s."""
+        """Divide steps among jobs; steps with few rows share one job, because a job takes 0.5 s to start."""
         few = [step for step in steps if self.rows(step) <= _FEW_ROWS]
         return [*([few] if few else []), *([step] for step in steps if step not in few)]
 
@@ -287,7 +287,7 @@ class Run(dict[str, Any]):
             "precision": "float64" if fit == "parkf_float64" else self["fits"]["precision"],
             "backend": self["fits"]["backend"],
             "robust": fit == "parkf_robust",
-            # Without candidates to train one on, a set has no ghost score.
+            # Without candidates to train on, a set has no ghost score.
             "score": self.simulates_datasets and fit.startswith("parkf"),
         }
 

@@ -1,4 +1,4 @@
-"""Files that a configuration names: those of this project, and others' files that are imported first."""
+"""Files that a configuration names: files of this project, and foreign files, which are imported first."""
 
 import hashlib
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ def named_files(pattern: str, folder: Path) -> list[str]:
 
 
 def field_fingerprint(config: Mapping[str, Any], folder: Path) -> str:
-    """Return the SHA-256 of the file of a section ``field``; of several files, that of their checksums."""
+    """Return the SHA-256 of the file of a section ``field``, or, of several files, of their checksums."""
     prints = [sha256(path) for path in matching(config["source"], folder)]
     return prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
 

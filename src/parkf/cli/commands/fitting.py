@@ -135,7 +135,7 @@ def validate(
         {signal: load(" ".join(names)) for signal, names in peaks.items()},
         threads,
     )
-    # The set's fingerprints: gates accept figures only for the set from which they were made.
+    # Add the set's fingerprints, because gates accept figures only for the set from which they were made.
     measured["set"] = common_set(
         results / f"fitted/{fit}/{sample}.parquet"
         for fit in fits.split()
@@ -231,7 +231,7 @@ def likeness(
 
 
 def _pairs(entries: str) -> dict[str, tuple[Path, Path]]:
-    """Read two files for each name from `<name>=<file>,<file>`, separated by blanks."""
+    """Read pairs of files by name from `<name>=<file>,<file>`; several pairs are separated by blanks."""
     pairs = {}
     for entry in entries.split():
         name, _, files = entry.partition("=")

@@ -1,4 +1,4 @@
-"""Commands that import and export files of others, and that look at geometries."""
+"""Commands that import and export foreign files, and that show geometries."""
 
 import json
 import sys
@@ -45,7 +45,7 @@ class Verdict:
     as_json: Annotated[bool, Option("--json", help="Print the figures as JSON.")] = False
 
     def settle(self, inspections: "Sequence[Inspection]") -> None:
-        """Print the results, and refuse to import wrong data, unless the user asked to trust them."""
+        """Print the results, and refuse to import wrong data unless the user trusts them."""
         from parkf.imports.inspection import require_sound
 
         if self.as_json:

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have, groups of them, and the objects that they name."""
+"""Arguments and options of several commands, groups of options, and the objects that options name."""
 
 import inspect
 import math
@@ -39,7 +39,7 @@ def _polarity(value: int) -> int:
 
 
 def _published(incomplete: str) -> list[str]:
-    """Return the published versions that begin so, for the shell's completion."""
+    """Return the published versions that begin with the given text, for the shell's completion."""
     return [version for version in registry_in(None).versions() if version.startswith(incomplete)]
 
 
@@ -78,14 +78,14 @@ def field_map(path: Path) -> "FieldMap":
 
 
 def registry_in(folder: Path | None) -> "Registry":
-    """Return the registry of a folder; by default the one that sets are read from."""
+    """Return the registry in a folder; by default the registry that sets are read from."""
     from parkf.params.registry import Registry, readable_registry
 
     return readable_registry() if folder is None else Registry(folder)
 
 
 def mapping(option: str, text: str | None) -> dict[str, Any]:
-    """Read the JSON mapping of an option, which has no key twice; empty where the option is missing."""
+    """Read an option as a JSON mapping without repeated keys; it is empty if the option is missing."""
     if text is None:
         return {}
     try:
@@ -135,7 +135,7 @@ class Detector:
 
 @dataclass(frozen=True)
 class TrainedSteps(Detector):
-    """Options of a set before its magnet table is closed."""
+    """Options that describe a set before its magnet table is closed."""
 
     fits: Annotated[Path, Option(help="Folder of the fits of all steps.")]
     table: Annotated[Path, Option(help="Magnet table that they were fitted with.")]
@@ -152,7 +152,7 @@ class TrainedSteps(Detector):
 
 
 def check_outputs(command: Any, name: str = "parkf") -> None:
-    """Let a command, and those below it, refuse an output that is an input, or has no folder."""
+    """Let a command and its subcommands refuse an output that is an input, or has no folder."""
     for below, one in getattr(command, "commands", {}).items():
         check_outputs(one, f"{name} {below}")
     if any(one.name in OUTPUTS for one in command.params) and command.callback is not None:

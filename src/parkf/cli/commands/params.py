@@ -1,7 +1,7 @@
-"""``parkf params``: which published sets there are, what they are for, and how they differ.
+"""``parkf params``: the published sets, their purposes, and their differences.
 
-Exit codes: 0 for yes or done; 1 for no: sets differ, a set is not valid, a publication is refused; 2 where
-there is no answer: wrong usage, or files that cannot be read.
+Exit codes: 0 for yes or done; 1 for no (sets differ, a set is not valid, a publication is refused); 2 for no
+answer (wrong usage, or files that cannot be read).
 """
 
 import os
@@ -255,7 +255,7 @@ def _difference(found: "Comparison", effect: "list[Change]", shift: Any, most: i
 
 
 def _effect_table(effect: "list[Change]") -> str:
-    """Lay out a row a step: by momentum the component that changes most."""
+    """Lay out one row per step: in each bin of momentum, the component that changes most."""
     bins = dict.fromkeys((c.p_min, c.p_max) for c in effect)
     cells: dict[tuple[str, float], str] = {}
     for change in sorted(effect, key=lambda change: -change.rms):
@@ -266,7 +266,7 @@ def _effect_table(effect: "list[Change]") -> str:
 
 
 def _top(what: str, heads: Sequence[str], rows: Sequence[Any], most: int, those: str) -> list[str]:
-    """Return a line and a table of at most so many of the rows."""
+    """Return a line and a table with a limited number of rows."""
     return [f"{what}; {those}:" if len(rows) > most else f"{what}:", aligned(heads, rows[:most])]
 
 

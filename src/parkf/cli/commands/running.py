@@ -149,7 +149,7 @@ def together(
 def with_job(parkf: Any, arguments: list[str]) -> int:
     """Run ``<command> --job FILE`` with the arguments in the file and those after it; return the exit code.
 
-    A file that is missing, or that of another command, raises a ParkfError.
+    A file that is missing, or is for another command, raises a ParkfError.
     """
     from parkf.workflow.running.jobs import Job
 
@@ -183,7 +183,7 @@ def _run(parkf: Any, job: "Job", options: list[str]) -> int:
 
 
 def call(parkf: Any, words: list[str]) -> int:
-    """Run a command of parkf by its words, and return its exit code."""
+    """Run the words of a command line as a command of parkf, and return its exit code."""
     code = parkf.main(words, standalone_mode=False, prog_name="parkf")
     return code if isinstance(code, int) else 0
 

@@ -1,4 +1,4 @@
-"""A field on a uniform grid, from points in any order, and from a part of it by symmetry."""
+"""A field on a uniform grid: made from points in any order, or completed by symmetry from a part."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ from parkf.imports.columns import require_all
 from parkf.io.errors import ParkfError
 
 _SAME = (1.0, 1.0, 1.0)
-# Symmetries by which a part of a map determines the whole: the axes to mirror, and the signs of the field
-# there. none: the map is whole. octant: x, y, z >= 0, unfolded as in ACTS, with the same field at |x|, |y|,
-# |z|. quadrant: x, y >= 0 of a dipole.
+# Symmetries by which a part of a map determines the whole: the mirrored axes, and the signs of the field in
+# the mirrored part. none: the map is whole. octant: x, y, z >= 0, unfolded as in ACTS, with the same field at
+# |x|, |y|, |z|. quadrant: x, y >= 0 of a dipole.
 SYMMETRIES = {
     "none": (),
     "octant": ((0, _SAME), (1, _SAME), (2, _SAME)),
@@ -31,14 +31,14 @@ class Lattice:
 
 
 def lattice_of_points(points: NDArray[np.float64], field: NDArray[np.float64], name: str) -> Lattice:
-    """Find the uniform grid of points (n, 3), mm, in any order, with the field (n, 3), T, of a file."""
+    """Make a uniform grid from a file's points (n, 3), mm, in any order, and the field (n, 3), T, there."""
     finite = np.isfinite(np.column_stack([points, field])).all(axis=1)
     require_all(finite, lambda row: f"{name}: row {row}: not a finite number")
     origin, spacing, counts = np.empty(3), np.empty(3), [0, 0, 0]
     index = np.empty((3, len(points)), np.int64)
     for axis, letter in enumerate("xyz"):
         nodes = np.unique(points[:, axis])
-        # Numbers that differ by rounding are one node; they are far closer than nodes of a grid.
+        # Coordinates that differ only by rounding belong to one node; nodes of a grid are much further apart.
         nodes = nodes[np.diff(nodes, prepend=-np.inf) > 1e-6 * max(1.0, float(np.abs(nodes).max()))]
         if len(nodes) < 2:
             raise ParkfError(f"{name}: one {letter} alone, {nodes[0]:g} mm, expected a grid")

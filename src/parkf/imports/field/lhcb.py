@@ -1,10 +1,9 @@
 """LHCb's formats of the field: four files of text, and Allen's dump.
 
-Text: ``….c1.….cdf`` to ``….c4.….cdf``, one a quadrant of x and y. Lines up to one that begins with
-``GEOMETRY:`` are comments; after that word follow dx dy dz nx ny nz z_offset (cm), then nx·ny·nz rows Bx By
-Bz in Gauss, x fastest. Every file counts |x| and |y| from 0, as if it were the first quadrant (x, y > 0). The
-field of the second (x < 0) is read with -Bx, of the third (both below 0) with -Bz, of the fourth (y < 0) with
-both.
+Text: ``….c1.….cdf`` to ``….c4.….cdf``, one file for each quadrant of x and y. Lines before ``GEOMETRY:`` are
+comments; after this word follow dx dy dz nx ny nz z_offset (cm), then nx·ny·nz rows Bx By Bz in Gauss, x
+fastest. Every file counts |x| and |y| from 0, as if it were the first quadrant (x, y > 0). Bx is negated in
+the second quadrant (x < 0), Bz in the third (both below 0), and Bx and Bz in the fourth (y < 0).
 
 Dump: ``magfield.bin``, little-endian. Four float32 of 1/spacing, four int32 of node counts, four float32 of
 the first node, then for every node, x fastest, four float32 Bx, By, Bz and padding. Lengths are in mm, the
@@ -29,7 +28,7 @@ _DUMP_HEADER, _DUMP_NODE = 48, 16  # bytes
 
 
 def read_cdf(paths: Sequence[Path]) -> Lattice:
-    """Read the four quadrants, which must have one grid."""
+    """Read the four quadrants, which must have the same grid."""
     parts: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for path in paths:
         quadrant = re.search(r"(?:^|[._-])c([1-4])(?=[._-])", path.name)
@@ -85,7 +84,7 @@ def _quadrant(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def read_allen(path: Path) -> Lattice:
-    """Read the dump; a ParkfError is raised when its header is no grid's, or does not fit its length."""
+    """Read the dump; a header that describes no grid, or contradicts its length, raises a ParkfError."""
     content = existing(path).read_bytes()
     if len(content) < _DUMP_HEADER:
         raise ParkfError(f"{path}: {len(content)} bytes, expected a header of {_DUMP_HEADER}")

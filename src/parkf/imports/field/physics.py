@@ -1,4 +1,4 @@
-"""Physics of a field map: strength, shape, position and sign against a known dipole, Maxwell's equations."""
+"""Physics of a field map: strength, shape, position and sign against a known dipole; Maxwell's equations."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,7 +26,7 @@ _UNEQUAL = (0.06, 0.3)
 
 
 def inspect_field(field: FieldMap, dipole: DipoleSources, subject: str) -> Inspection:
-    """Inspect a map as it is used for MagDown, against a dipole that is equal within a few per cent."""
+    """Compare a map, as it is used for MagDown, with a dipole that agrees within a few per cent."""
     return Inspection.of(subject, _inspect(field, dipole))
 
 
@@ -89,8 +89,8 @@ def _in_acceptance(field: FieldMap) -> tuple[NDArray[np.bool_], Floats]:
 def _shape(field: FieldMap, dipole: DipoleSources) -> tuple[Floats, float] | None:
     """Compare a map with the dipole at points inside both.
 
-    Return the scale (3,) of each component over the dipole's, by least squares, and the RMS of the difference
-    from the dipole scaled as By is, over that of the scaled dipole.
+    Return the ratio (3,) of each component to the dipole's, by least squares. Return also the RMS difference
+    from the dipole scaled with the ratio of By, divided by the RMS of this scaled dipole.
     """
     points = _acceptance_points(300)
     ours = _look_up(field, points)
@@ -110,7 +110,7 @@ def _lengths(field: FieldMap, dipole: DipoleSources) -> Finding | None:
         try:
             scaled = replace(field, origin=ratio * field.origin, spacing=ratio * field.spacing)
         except ParkfError:
-            # No map is that large.
+            # Maps are never that large.
             continue
         if 1.0 - float(_inside(scaled, _acceptance_points(20_000)).mean()) > _OUTSIDE[1]:
             continue
@@ -140,7 +140,7 @@ def _of_coverage(field: FieldMap, outside: float) -> Iterator[Finding]:
 def _of_shape(
     field: FieldMap, dipole: DipoleSources, scales: Floats, misfit: float, axis: Floats
 ) -> list[Finding]:
-    """Judge strength, position and signs by the results of `_shape`, and by By along the beam, T."""
+    """Judge strength, position and signs from the results of `_shape`, and from By along the beam, T."""
     scale = float(scales[1])
     bx, centre, _ = _look_up(field, _CENTRE)[0]
     if abs(bx) > 3 * abs(centre):
@@ -151,7 +151,7 @@ def _of_shape(
     moved = _reversed(axis, dipole) or [one for number in range(3) for one in _shift(field, dipole, number)]
     findings = list(moved)
     size = abs(scale)
-    # At the same points, a shifted map has another strength, but the ratio is no power of ten.
+    # The strength of a shifted map differs at the same points, but its ratio is no power of ten.
     if moved and not power_of_ten(size):
         size = 1.0
     if abs(size - 1) > _SCALE[0]:
@@ -176,13 +176,13 @@ def _of_shape(
 
 
 def _misfit(profile: Floats, model: Floats) -> float:
-    """Fraction of a profile's square that the model, scaled by least squares, leaves over."""
+    """Fraction of a profile's sum of squares that remains after the fit of a scaled model."""
     scale = (model * profile).sum() / (model**2).sum()
     return float(((profile - scale * model) ** 2).sum() / (profile**2).sum())
 
 
 def _shift(field: FieldMap, dipole: DipoleSources, axis: int) -> list[Finding]:
-    """Search for the map elsewhere along an axis, by its profile through the middle of the magnet."""
+    """Search for a shift of the map along an axis, by its profile through the middle of the magnet."""
     # The dipole is valid within its aperture only, so profiles across the beam end there.
     first, last = ((-1000.0, 1000.0), (-800.0, 800.0), (1500.0, 8500.0))[axis]
     positions = np.arange(first, last + 1, 50.0)
@@ -225,7 +225,7 @@ def _along(axis: int, positions: Floats) -> Floats:
 
 
 def _reversed(axis: Floats, dipole: DipoleSources) -> list[Finding]:
-    """Test whether the profile along the beam runs the other way."""
+    """Test whether the profile along the beam fits the dipole better with reversed z."""
     by = dipole.field(_AXIS)[:, 1]
     known = np.isfinite(axis)
     if known.sum() < 0.8 * len(axis):
@@ -245,9 +245,9 @@ def _reversed(axis: Floats, dipole: DipoleSources) -> list[Finding]:
 def _of_maxwell(field: FieldMap) -> Iterator[Figure | Finding]:
     """Compare divergence and curl in the acceptance with 0, by central differences over one spacing.
 
-    Differences over twice the spacing have four times the error. So a third of the distance between the two
-    is the error of the first (Richardson). Only nodes with two neighbours in the acceptance on each side are
-    used. Nothing is measured if there are fewer than a hundred such nodes.
+    Differences over twice the spacing have four times the error. The error over one spacing is therefore a
+    third of the deviation between the two (Richardson). Only nodes with two neighbours in the acceptance on
+    each side are used. Nothing is measured if there are fewer than a hundred such nodes.
     """
     if min(field.values.shape[:3]) < 5:
         return
@@ -277,7 +277,7 @@ def _of_maxwell(field: FieldMap) -> Iterator[Figure | Finding]:
 
 
 def _shifted(axis: int, begin: int) -> tuple[slice, ...]:
-    """Cut two nodes off every side, moved along an axis: 2 is in the middle."""
+    """Cut four nodes off every axis: two at each end, but `begin` at the lower end of one axis."""
     ends = [slice(2, -2)] * 3
     ends[axis] = slice(begin, begin - 4 or None)
     return tuple(ends)

@@ -1,8 +1,8 @@
-"""Reading of field maps in all formats: those of LHCb, and lists of points, the nodes of a grid in any order.
+"""Reading of field maps: LHCb's formats, and lists of points, which are the nodes of a grid in any order.
 
-Lists of points are text as of ACTS (.txt, .xyz), CSV, and ROOT trees. Text has six numbers a row, x y z Bx By
-Bz; lines that begin with % or # are comments. A tree has branches of these names. CSV has columns of these
-names, possibly with their units: ``x [cm]``, ``By [G]``.
+Lists of points are ACTS's text (.txt, .xyz), CSV, and ROOT trees. Text has six numbers a row, x y z Bx By Bz;
+lines that begin with % or # are comments. The branches of a tree have these names, and so have the columns of
+CSV, possibly with units: ``x [cm]``, ``By [G]``.
 """
 
 import re
@@ -44,10 +44,10 @@ class Declared:
 def read_field(
     source: str, declared: Declared, *, interpolation: Interpolation = "linear", outside: Outside = "error"
 ) -> FieldMap:
-    """Read a map in a format of LHCb's, ACTS's, or as CSV, and convert it to MagDown.
+    """Read a map in a format of LHCb or ACTS, or as CSV, and convert it to MagDown.
 
-    The source is a file, or a pattern for the four of a ``.cdf`` map. A ParkfError is raised when a unit is
-    not declared, or one is declared that the format has itself.
+    The source is a file, or a pattern for the four files of a ``.cdf`` map. A ParkfError is raised when a
+    unit is not declared, or is declared although the format has it.
     """
     paths = matching(source)
     if paths[0].suffix not in FORMATS:
@@ -61,7 +61,7 @@ def read_field(
 
 
 def _require_tesla(lattice: Lattice, source: str) -> None:
-    """Refuse a field that no map can hold; the message has its ratio to LHCb's."""
+    """Refuse an impossible field strength; the message has its ratio to LHCb's."""
     if np.abs(lattice.values).max() <= STRONGEST:
         return
     middle = np.clip(np.rint(-lattice.origin / lattice.spacing), 0, np.array(lattice.values.shape[:3]) - 1)

@@ -1,9 +1,9 @@
 """Alignment as LHCb's conditions hold it: ``name: !alignment {position: [x, y, z], rotation: [a, b, c]}``.
 
 The name is the element's path. Numbers may have a unit, ``0.12*mm`` or ``-0.3*mrad``; without one they are in
-mm and rad. An element rotates about its own centre, moved by ``pivot`` where there is one, about LHCb's x, y
-and z in this order. The elements mounted on it move with it. This project's alignment has no entries for the
-SciFi, a station or a module: these move their parts. Elements that the geometry does not have are reported.
+mm and rad. An element rotates about LHCb's x, y and z, in this order, through its own centre, which ``pivot``
+may move. The elements mounted on it move with it. This project's alignment has no entries for the SciFi, a
+station or a module; their motion is added to their parts. Elements unknown to the geometry are reported.
 """
 
 import math
@@ -27,9 +27,9 @@ from parkf.io.files import replacing
 from parkf.io.planes import MATS_PER_LAYER, SENSORS_PER_MODULE, UT_FIRST_SECTOR
 
 Element = tuple[Any, ...]
-"""Detector, a part of it, a part of that, down to the named one; None for levels that are not named."""
+"""Names from the detector down through its parts to the element; None for levels without a name."""
 Condition = dict[str, Floats]
-"""Of an element, (3,) each: `position` in mm, and `rotation` in rad about its centre moved by `pivot`."""
+"""Motion of an element, (3,) each: `position` in mm, `rotation` in rad about its centre moved by `pivot`."""
 
 _LENGTHS = {"nm": 1e-6, "um": 1e-3, "micrometer": 1e-3, "mm": 1.0, "cm": 10.0, "m": 1000.0}
 _ANGLES = {"urad": 1e-6, "mrad": 1e-3, "rad": 1.0, "deg": math.pi / 180.0, "degree": math.pi / 180.0}
@@ -39,11 +39,11 @@ _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:\*\s*([A
 _TAG = "!alignment"
 _UT = ("UTaX", "UTaU", "UTbV", "UTbX")
 _SCIFI = ("X1", "U", "V", "X2")
-# Sections of an alignment file for modules and layers, and for their pieces, with the planes.
+# Sections of an alignment file for modules and layers and for their pieces, with their planes.
 _LAYERS = {"velo_modules": VELO_PLANES, "ut_layers": UT_PLANES, "scifi_layers": SCIFI_PLANES}
 _PIECES = {"velo_sensors": VELO_PLANES, "ut_sectors": UT_PLANES, "scifi_mats": SCIFI_PLANES}
 _ABOVE = re.compile(r"^(?:/?(?:world|LHCb|BeforeMagnetRegion|AfterMagnetRegion|T)/)+")
-"""Beginnings of paths that nobody aligns."""
+"""Beginnings of the paths of elements that are never aligned."""
 _VELO_PATH = re.compile(
     r"(?:VP(?:System)?/)?(?:VP(?:System)?|(?:VP(Left|Right)/?)?(?:Module(\d+)(?:WithSupport)?)?"
     r"(?:/Module\d+)?(?:/(?:Ladder|Sensor)_?(\d))?)"
@@ -107,7 +107,7 @@ def _number(node: yaml.Node, name: str, where: str) -> float:
 
 
 def element_of(name: str) -> Element | None:
-    """Return the element that a path names; None where it is unknown here."""
+    """Return the element that a path names; None if the element is unknown."""
     path = _ABOVE.sub("", name)
     if match := _FT_PATH.fullmatch(path):
         station, layer, *below = match.groups()
@@ -135,7 +135,7 @@ def import_alignment(
 ) -> tuple[dict[str, Any], list[str]]:
     """Convert conditions to the alignment file of that tag, for a geometry without an alignment.
 
-    Return its content, and the names of elements that the geometry does not have. It must have at least one.
+    Return its content, and the names of elements unknown to the geometry; at least one must be known.
     """
     entries = [(target, key, _chain(target, key), origin) for target, key, origin in _entries(geometry)]
     origins: dict[Element, list[Floats]] = {}
@@ -187,7 +187,7 @@ def _entries(geometry: Geometry) -> Iterator[tuple[str, int | str, Floats]]:
 
 
 def _chain(section: str, key: int | str) -> list[Element]:
-    """Elements whose motions an entry of an alignment file contains, the largest first, itself last."""
+    """Elements whose motions an entry of an alignment file contains, from the largest down to the entry's."""
     if section == "velo_halves":
         return [("VELO", None, None), ("VELO", key, None)]
     number = int(key)
@@ -229,7 +229,7 @@ def export_alignment(alignment: Alignment, path: Path) -> None:
 
 
 def _path(element: Element) -> str:
-    """Path of an element that an alignment file may have an entry for."""
+    """LHCb's path of an element that can have an entry in an alignment file."""
     detector, *parts = element
     if detector == "VELO":
         module, sensor = parts

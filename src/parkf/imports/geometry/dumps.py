@@ -1,7 +1,7 @@
 """The geometry dumps that Allen reads: packed little-endian numbers without names.
 
-A dump does not name its content. Therefore all possible checks of its numbers are made here: of counts and
-length, that numbers are finite, and that positions are possible for such a detector.
+A dump does not name its content. Therefore this module checks everything that can be checked: counts and
+length, that numbers are finite, and that positions are possible for the detector.
 """
 
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ _U32, _U64, _F32 = np.dtype("<u4"), np.dtype("<u8"), np.dtype("<f4")
 _COLUMNS = 768  # columns of pixels along a VELO sensor
 _QUARTERS = 4 * planes.SCIFI_LAYERS
 _ORTHOGONAL = 1e-4
-# Corners of an element: last strip or first one, end or begin of it.
+# Corners of an element: on the last or first strip, at its end or begin.
 _CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Elements:
-    """Elements of one detector, by four corners each: of strips, the ends of the first and the last one."""
+    """Elements of one detector, by four corners each: for strips, the ends of the first and last strip."""
 
     number: NDArray[np.int64]  # (n,), as LHCb counts them
     plane: NDArray[np.int64]  # (n,) number of the plane that they belong to
@@ -118,12 +118,12 @@ class _Reader:
             raise ParkfError(f"{self.path}: {self.left} bytes more than {self.detector}'s dump has")
 
     def require(self, fits: NDArray[np.bool_], what: str, values: Floats) -> None:
-        """Refuse numbers that no such detector has: those that do not fit."""
+        """Refuse numbers that do not satisfy `fits`, because no such detector has them."""
         require_all(fits, lambda i: f"{self.path}: {what}; number {i} is {values[i]:g}")
 
 
 def _recognised(content: bytes) -> str:
-    """Detector of a dump by its first numbers; "" where they do not show it."""
+    """Name the detector of a dump by its first numbers; "" if they do not identify it."""
     words = np.frombuffer(content[: 8 * (len(content) // 8)], _U32, min(len(content) // 8 * 2, 5))
     if len(words) >= 2 and tuple(words[:2]) == (planes.VELO_MODULES, 0):
         return "VELO"
@@ -144,7 +144,7 @@ def read_velo(path: Path) -> Sensors:
     if dump.left == _U32.itemsize:
         dump.take(_U32, 1, "the mask")
     dump.finish()
-    # From a sensor's coordinates, whose origin is a corner, to LHCb's.
+    # Transform from a sensor's coordinates, whose origin is a corner, to LHCb's.
     rotation, translation = rows[:, :9].reshape(-1, 3, 3), rows[:, 9:]
     dump.require(np.diff(z, prepend=-np.inf) > 0, "z of the modules must ascend", z)
     span = np.full(1, z[-1] - z[0])
@@ -166,7 +166,7 @@ def read_velo(path: Path) -> Sensors:
 
 
 def read_ut(path: Path) -> Elements:
-    """Read the sectors of ``ut_geometry.bin``, versions 0 and 1; it has no dz/dy of strips, here it is 0."""
+    """Read the sectors of ``ut_geometry.bin``, version 0 or 1; they lack dz/dy of strips: it is set to 0."""
     dump = _Reader(path, "UT")
     head = int(dump.take(_U32, 1, "the number of sectors")[0])
     version = head >> 16
@@ -176,12 +176,12 @@ def read_ut(path: Path) -> Elements:
     elif version > 1:
         raise ParkfError(f"{path}: version {version}, expected 0 or 1")
     dump.take(_U32, planes.UT_SECTORS, "the first strips")
-    # Pitch and length in y of the strips; the way from one strip to the next, at y = 0 in x; and the first
-    # strip: x at y = 0, y of the lower end, z.
+    # Pitch and length in y of the strips; the step from one strip to the next, whose x is at y = 0; and the
+    # first strip: x at y = 0, y of the lower end, z.
     names = ("pitch", "dy", "dxdi", "dydi", "dzdi", "x0", "y0", "z0", "cos")
     columns = [dump.floats(planes.UT_SECTORS, f"{name} of the sectors") for name in names]
     pitch, dy, dxdi, dydi, dzdi, x0, y0, z0, _ = columns
-    # The step from strip to strip is perpendicular to the strips, and so determines their slope.
+    # The step from strip to strip is perpendicular to the strips, and therefore determines their slope.
     straight = np.abs(dydi) < 1e-9 * np.abs(dxdi)
     safe = np.where(straight, 1.0, dydi)
     root = np.sqrt(np.maximum(dxdi**2 - 4.0 * safe**2, 0.0))
@@ -199,7 +199,7 @@ def read_ut(path: Path) -> Elements:
     dump.require(np.abs(apart - 1.0) < 0.1, "strips must be a pitch apart", apart)
     dump.require(np.abs(dxdy) < 0.5, "strips must be within 0.5 of the vertical", dxdy)
     number = np.arange(planes.UT_SECTORS)
-    # Sectors have 512 strips, and 1024 where these are half as wide.
+    # Sectors have 512 strips, or 1024 strips of half the width.
     last = np.where(pitch < 0.7 * pitch.max(), 1024, 512) - 1.0
     corners = np.empty((len(number), 4, 3))
     for index, (strip, end) in enumerate(_CORNERS):
@@ -213,7 +213,7 @@ def read_ut(path: Path) -> Elements:
 def read_scifi(path: Path) -> Elements:
     """Read the mats of ``scifi_geometry.bin``, between the centres of their outer channels.
 
-    The banks may be those of older and newer writers. The number of a mat is 128 · layer + 32 · quarter +
+    The banks may be from older and newer writers. The number of a mat is 128 · layer + 32 · quarter +
     4 · module + mat; numbers without a mat are left out.
     """
     dump = _Reader(path, "SciFi")
@@ -228,8 +228,8 @@ def read_scifi(path: Path) -> Elements:
     mats = dump.count(_U32, 4 * int(modules.sum()), "mats")
     _skip_banks(dump)
     most = dump.count(_U32, planes.SCIFI_MATS, "numbers for mats")
-    # A point on the mat's mirror, the direction from fibre to fibre, and numbers: distances in mm across the
-    # fibres, their slopes, and the length in y from the mirror, negative below the beam.
+    # For each mat: a point on its mirror, the direction from fibre to fibre, distances in mm across fibres,
+    # slopes of the fibres, and their length in y from the mirror, negative below the beam.
     names = (
         *("mirror x", "mirror y", "mirror z", "across x", "across y", "across z"),
         *("u_begin", "half_pitch", "die_gap", "sipm_pitch", "dxdy", "dzdy", "dy"),
@@ -281,11 +281,11 @@ def _from_left(corners: Floats) -> Floats:
 
 
 def _skip_banks(dump: _Reader) -> None:
-    """Skip the banks of the read-out: the next number after them must be that of the mats."""
+    """Skip the banks of the read-out: the next number after them must be the number of mats."""
     banks = int(dump.take(_U32, 1, "the number of banks")[0])
     ahead = np.frombuffer(dump.content, _U32, dump.left // _U32.itemsize, dump.position)
     version = int(ahead[0]) if len(ahead) else 0
-    # A number for each bank; in versions 1 and 3 its 24 links, too. The oldest dumps do not have a version.
+    # Each bank has a number, and in versions 1 and 3 also its 24 links. The oldest dumps have no version.
     with_links = 1 + banks * (1 + 24)
     lengths = {0: 1 + banks, 1: with_links, 2: 1 + banks, 3: with_links}
     for length in (banks, lengths.get(version, banks)):
@@ -299,7 +299,7 @@ def _skip_banks(dump: _Reader) -> None:
 def read_beam_line(path: Path) -> tuple[Floats, Floats | None]:
     """Read ``beamline.bin``: x and y, or version, position and spread.
 
-    Return the position (3,) in mm, and the covariance xx, xy, yy, xz, yz, zz in mm², where the dump has it.
+    Return the position (3,) in mm, and the covariance xx, xy, yy, xz, yz, zz in mm² if the dump has it.
     """
     dump = _Reader(path, "the beam line")
     spread = None

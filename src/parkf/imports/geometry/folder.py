@@ -1,4 +1,4 @@
-"""Import of geometries: reads dumps and conditions, writes files, and reports what these cannot hold."""
+"""Import of geometries: reads dumps and conditions, writes files, and reports what the files cannot hold."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,11 +25,11 @@ _ELEMENTS = {"VELO": "sensors, corners", "UT": "sectors, ends of strips", "SciFi
 def import_dumps(
     dumps: Sequence[Path], *, base: Path, geometry: Path, alignment: Path, tag: str | None = None
 ) -> str:
-    """Write the files `geometry` and `alignment` of Allen's dumps, and return a report.
+    """Write the files `geometry` and `alignment` from Allen's dumps, and return a report.
 
-    Dumps are files of the names `FILES`, or their folder. The geometry file `base` is the source of all that
-    dumps do not have. The name of both is `tag`, or that of the dumps' folder. The report has the files read,
-    distances of elements from the dumps', and what neither file holds.
+    Dumps are files with the names `FILES`, or their folder. The geometry file `base` is the source of
+    everything that dumps do not have. The name of both files is `tag`, or the name of the dumps' folder. The
+    report has the files read, the elements' distances from the dumps', and what neither file holds.
     """
     found = _found(dumps)
     where = next(iter(found.values())).parent
@@ -56,7 +56,7 @@ def read_dumps(dumps: Sequence[Path], *, base: Path, tag: str) -> Placed:
     try:
         return place(described, elements, beam, tag or "dumps")
     except ValidationError as error:
-        # The models refuse this detector; their messages are enough.
+        # The models refuse this detector, with messages that are clear enough.
         reasons = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         where = next(iter(found.values())).parent
         raise ParkfError(f"{where}: no detector that can be described: {'; '.join(reasons)}") from error
@@ -80,7 +80,7 @@ def _found(dumps: Sequence[Path]) -> dict[str, Path]:
 
 
 def _table(placed: Placed) -> str:
-    """Distances of elements from the dumps', with pieces and by planes alone."""
+    """Tabulate distances of elements from the dumps', with pieces and with planes only."""
     planes = Geometry(placed.geometry.description, placed.geometry.frames)
     rows = []
     for detector, elements in placed.elements.items():
@@ -110,7 +110,7 @@ def _unsaid(placed: Placed) -> list[str]:
 
 
 def _overlap(placed: Placed, planes: range) -> str:
-    """Active area of pieces over that of the layers' outline."""
+    """Active area of the pieces, divided by the area of the layers' outline."""
     ratios = []
     for plane in planes:
         pieces = placed.geometry.pieces[plane]
@@ -121,10 +121,10 @@ def _overlap(placed: Placed, planes: range) -> str:
 
 
 def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Path, tag: str | None) -> str:
-    """Write the alignment file `output` of LHCb's conditions, for a geometry file.
+    """Write the alignment file `output` from LHCb's conditions, for a geometry file.
 
-    Its name is `tag`, or that of the first file of `conditions` (YAML). Return a report: the number of
-    elements used, and those that the geometry does not have.
+    Its name is `tag`, or the name of the first file of `conditions` (YAML). Return a report: the number of
+    elements used, and the elements that the geometry does not have.
     """
     read: dict[str, Condition] = {}
     for path in conditions:

@@ -1,8 +1,8 @@
 """A geometry and an alignment that put every sensor, strip and fibre where Allen's dumps have them.
 
-The geometry file has the positions of modules, layers and their pieces. The alignment has properties that the
-file cannot hold: how modules of one half differ from each other, and how pieces are rotated. Deviations that
-neither of them can hold are measured.
+The geometry file has the positions of modules, layers and their pieces. The alignment has two properties that
+the geometry file cannot hold: differences between modules of one half, and rotations of pieces. Deviations
+that neither file can hold are measured.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def place(
     """Put the content of dumps into a geometry of that tag; everything else stays as in `base`.
 
     Material, errors, efficiencies, noise and holes are always those of `base`. Detectors are "VELO", "UT" and
-    "SciFi"; of the beam there are the position and the covariance of
+    "SciFi". Position and covariance of the beam are from
     :func:`parkf.imports.geometry.dumps.read_beam_line`.
     """
     content = base.model_dump(mode="json", exclude_unset=True) | {"tag": tag}
@@ -97,7 +97,7 @@ def _beam(position: Floats, spread: Floats | None) -> dict[str, float]:
 
 
 def _magnet(content: dict[str, Any]) -> dict[str, float]:
-    """Planes of the magnet in mm: production's, or others where those do not fit between UT and SciFi."""
+    """Planes of the magnet in mm: production's, or others if those do not fit between UT and SciFi."""
     z_in, z_out = content["magnet"]["z_in"], content["magnet"]["z_out"]
     last, first = content["ut"]["layers"][-1]["z"], content["scifi"]["layers"][0]["z"]
     moved = {} if 10.0 < z_in - last < 100.0 else {"z_in": last + 22.5}
@@ -105,7 +105,7 @@ def _magnet(content: dict[str, Any]) -> dict[str, float]:
 
 
 def _velo(sensors: Sensors) -> dict[str, Any]:
-    """Modules and sensors: what the modules of one side have in common."""
+    """Modules and sensors, with the properties that the modules of one side have in common."""
     shape, module_z = (-1, SENSORS_PER_MODULE, 3), sensors.module_z
     offset = sensors.centres.reshape(shape) - np.array([0, 0, 1]) * module_z[:, None, None]
     edge = sensors.across.reshape(shape)
@@ -126,7 +126,7 @@ def _velo(sensors: Sensors) -> dict[str, Any]:
 
 
 def _velo_moves(nominal: Geometry, elements: Elements) -> tuple[Moves, Moves]:
-    """Displacements of modules, and of sensors in them, from what their side has in common."""
+    """Displacements of modules, and of sensors in them, from the common properties of their side."""
     modules: Moves = {}
     sensors: Moves = {}
     for plane in VELO_PLANES:
@@ -142,7 +142,7 @@ def _velo_moves(nominal: Geometry, elements: Elements) -> tuple[Moves, Moves]:
 
 
 def _turns(pieces: Pieces, corners: Floats) -> Moves:
-    """Displacements of pieces to corners (n, 4, 3) without the motion of their module or layer."""
+    """Displacements that move pieces to corners (n, 4, 3), without the motion of their module or layer."""
     turned = {}
     for index, (number, before) in enumerate(zip(pieces.numbers.tolist(), pieces.corners(), strict=True)):
         own = Motion.between(before, corners[index])
@@ -152,21 +152,21 @@ def _turns(pieces: Pieces, corners: Floats) -> Moves:
 
 
 def _matched(before: Floats, after: Floats) -> Floats:
-    """Order the corners (n, 4, 3) of rectangles like those of others, each next to its nearest."""
+    """Order the corners (n, 4, 3) of rectangles as in other rectangles, by the nearest corners."""
     distance = np.linalg.norm(before[:, :, None] - after[:, None], axis=-1)
     return np.take_along_axis(after, distance.argmin(axis=2)[..., None], axis=1)
 
 
 def _moves(motion: Motion, points: Floats) -> bool:
-    # Smaller motions than a micrometre are not written; dumps have the SciFi's z to half of it.
+    # Motions below a micrometre are not written, because dumps round the SciFi's z to half a micrometre.
     return bool(np.linalg.norm(motion(points) - points, axis=-1).max() > 1e-3)
 
 
 def _layers(elements: Elements, planes: range) -> tuple[list[dict[str, Any]], Moves]:
     """Layers with their pieces, and the tilts of the layers.
 
-    A layer stands in the middle of its foremost and its hindmost piece. It has the median slope and tilt of
-    its pieces; their positions do not show the tilt, because they are staggered.
+    The z of a layer is midway between its first and its last piece. Slope and tilt are the medians of its
+    pieces'; positions of pieces do not show the tilt, because the pieces are staggered.
     """
     layers, tilts, lean = [], {}, elements.lean
     for plane in planes:
@@ -205,7 +205,7 @@ def _on_axis(points: Floats, lean: float) -> Floats:
 
 
 def _tilt(across: Floats, along: Floats, lean: float) -> Displacement:
-    """Tilt of most pieces, from the directions (n, 3) across their strips and along them."""
+    """Median tilt of the pieces, from the directions (n, 3) across and along their strips."""
     normal = np.cross(across, along)
     dzdx, dzdy = (-float(np.median(normal[:, i] / normal[:, 2])) for i in (0, 1))
     rx, ry = np.arctan(dzdy) - np.arctan(lean), -np.arctan(dzdx)
@@ -215,7 +215,7 @@ def _tilt(across: Floats, along: Floats, lean: float) -> Displacement:
 
 
 def residuals(elements: Elements, geometry: Geometry) -> Floats:
-    """Distances (n, 4) of elements' corners from a geometry's pieces, mm; else, in z, from its planes."""
+    """Distances (n, 4) in mm of elements' corners from a geometry's pieces or, without pieces, its planes."""
     away = np.empty(elements.corners.shape[:2])
     for plane in np.unique(elements.plane).tolist():
         pieces = geometry.pieces.get(plane)

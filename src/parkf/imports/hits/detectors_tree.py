@@ -1,9 +1,8 @@
 """Trees `Hits_detectors`: an entry is a particle or a track, with vectors of its hits.
 
-A file may lack some branches, or have them empty: z of UT hits, which is then the plane's; yMin and yMax of
-UT hits, which are replaced by yBegin and yEnd; every branch of a detector without hits. dz/dy of SciFi hits
-is the geometry's. An entry whose vectors of one detector have different lengths is an error. Weights are
-1/σ².
+Some branches may be missing or empty. A missing z of UT hits is replaced by the plane's, yMin and yMax of UT
+hits by yBegin and yEnd; a detector without hits needs no branches. dz/dy of SciFi hits is the geometry's. An
+entry whose vectors of one detector have different lengths is an error. Weights are 1/σ².
 """
 
 from pathlib import Path
@@ -30,7 +29,7 @@ _OPTIONAL = ("UT_zAtYEq0", "UT_yMin", "UT_yMax")
 
 
 def read_tree(path: Path, geometry: Geometry) -> Entries:
-    """Read a file; z of UT planes, dz/dy of SciFi planes and σ of VELO hits are the geometry's."""
+    """Read a file; z of UT planes, dz/dy of SciFi planes and σ of VELO hits are from the geometry."""
     with open_tree(path, _TREE) as tree:
         there = set(tree.keys())
         detectors = [name for name, branches in _DETECTORS.items() if there & set(branches)]
@@ -55,7 +54,7 @@ def _hits(tree: Any, detector: str, geometry: Geometry, path: Path) -> Columns:
     import awkward as ak
 
     needed = _DETECTORS[detector]
-    # Names that are not there are left out.
+    # Names of missing branches are left out.
     arrays = tree.arrays(filter_name=[*needed, *(_OPTIONAL if detector == "UT" else ())])
     expected = ak.to_numpy(ak.num(arrays[needed[0]]))
     for branch in needed:

@@ -2,7 +2,7 @@
 
 - hits.csv: evt, det (VELO or VP, UT, FT or SciFi), mc_key, pid, entry_x … exit_z in mm. The columns
   energy_MeV, time_ns, path_mm and sensDetID are not used. A hit lies midway between entry and exit, on the
-  plane of the geometry that is nearest in z; its σ is the geometry's.
+  plane of the geometry that is nearest in z; its σ is from the geometry.
 - particles.csv: evt, mc_key, pid, px, py, pz in MeV, vtx_key of the vertex that it comes from.
 - vertices.csv: evt, vtx_key, x, y, z in mm.
 """
@@ -113,7 +113,7 @@ def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> Columns:
 
 
 def _sigma(geometry: Geometry, plane: NDArray[Any], middle: Columns) -> NDArray[np.float64]:
-    """σ in mm: the VELO's resolution, pitch/√12 of the UT zone of a hit, the best SciFi cluster's."""
+    """σ in mm: the VELO's resolution, pitch/√12 in the hit's UT zone, and that of the best SciFi clusters."""
     x, y, zones = np.abs(middle["x"]), np.abs(middle["y"]), geometry.ut.zones
     inside = [(x < zone.half_width) & (y < zone.half_height) for zone in zones]
     sigma = np.select(inside, [zone.sigma for zone in zones], zones[-1].sigma)

@@ -1,4 +1,4 @@
-"""Particles or tracks with their hits, as all formats of hits are read, and as tables of this project."""
+"""Particles or tracks with their hits: the common form of all formats, and the tables of this project."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,17 +24,17 @@ class Entries:
     """Particles or tracks with their hits; hits without a particle belong to entries of p < 0."""
 
     # Columns (n,): event, key, pid (PDG number, 0: unknown), p, px, py, pz (momentum in MeV), x, y, z (origin
-    # in mm; of tracks, the position of the state in the file), matched (1 where a true particle made it, else
-    # 0, or -1 where that is not known).
+    # of particles, or position of the file's state of tracks, in mm), matched (1 for an entry from a true
+    # particle, 0 for others, -1 if this is not known).
     of: Columns
-    # `HIT_COLUMNS` (m,): row of the entry, plane, point in mm (UT and SciFi: x and z of the strip at y = 0, y
-    # in its middle), dx/dy, dz/dy, σ in mm, and the ends of the strip in mm, NaN where they are not known.
+    # `HIT_COLUMNS` (m,): row of the entry, plane, point in mm (for UT and SciFi, x and z of the strip at
+    # y = 0, and y in its middle), dx/dy, dz/dy, σ in mm, and the ends of the strip in mm, NaN if not known.
     hits: Columns
-    # Whether hits and errors are the file's; else hits are where particles went, and errors the geometry's.
+    # Whether the file has measured hits and errors; else hits are true crossings, with the geometry's errors.
     measured: bool = True
 
     def checked(self, name: str) -> "Entries":
-        """Return the entries if there are some, of finite numbers, on known planes, with positive errors."""
+        """Return the entries after a check: at least one, finite numbers, known planes, positive errors."""
         if not len(self.of["event"]):
             raise ParkfError(f"{name}: no particle or track in it")
         if not len(self.hits["x"]):
@@ -52,8 +52,8 @@ class Entries:
 def slots(entries: Entries) -> Columns:
     """Hits of each entry in the slots of a candidate.
 
-    Return `velo_n` (n,), and the hits' columns of CANDIDATES as (n, slots) float64 with NaN; also ``ut_rows``
-    and ``scifi_rows``, (n, layers) rows of the hits or -1.
+    Return `velo_n` (n,), and the hits' columns of CANDIDATES as (n, slots) float64, NaN in empty slots; also
+    ``ut_rows`` and ``scifi_rows``, (n, layers) rows of the hits or -1.
     """
     hits, count = entries.hits, len(entries.of["event"])
     found: Columns = {}
@@ -107,7 +107,7 @@ def write_particles(entries: Entries, hits_to: Path, particles_to: Path) -> None
         "charge": charges(kept["pid"]),
         "mass": masses(kept["pid"]),
         **{name: kept[name] for name in ("x", "y", "z", "px", "py", "pz")},
-        # The file does not contain where a particle ends.
+        # The file does not contain the end points of particles.
         "z_end": np.full(count, np.inf),
     }
     write(PARTICLES, sorted_rows(PARTICLES, particles, "event", "particle"), particles_to)
@@ -116,14 +116,14 @@ def write_particles(entries: Entries, hits_to: Path, particles_to: Path) -> None
 def write_candidates(entries: Entries, polarity: int, path: Path) -> None:
     """Write entries as candidates: reconstructed tracks with the momentum of the file, table CANDIDATES.
 
-    Tracks have no charge in the file, so it is inferred from the bend between UT and SciFi in this polarity
-    (+1 MagUp, -1 MagDown). Purity is 1 of tracks that a true particle made, 0 of others, NaN where that is
-    not known.
+    The file has no charge of tracks, so the charge is inferred from the bend between UT and SciFi in this
+    polarity (+1 MagUp, -1 MagDown). Purity is 1 for tracks of a true particle, 0 for others, and NaN if this
+    is not known.
     """
     found, of = slots(entries), entries.of
     ut = fit_ut(*strips(found, "ut")).values
     scifi = fit_scifi(np.zeros_like(found["scifi_x"]), *strips(found, "scifi")).values
-    # Where the slope in the UT is missing, that of the line from the origin to the SciFi's middle is used.
+    # If the slope in the UT is missing, the slope from the origin to the SciFi's middle is used.
     bend = scifi[:, 1] - np.where(np.isfinite(ut[:, 1]), ut[:, 1], scifi[:, 0] / Z_SCIFI)
     # In MagDown a positive charge bends to +x.
     charge = np.where(np.isfinite(bend) & (bend != 0), -polarity * np.sign(bend), 1.0)

@@ -50,8 +50,8 @@ def converted(hits: Path, tracks: Path) -> tuple[pa.Table, pa.Table]:
     """Convert hits and particles; a particle's key becomes its number.
 
     The results are sorted tables `parkf.io.tables.HITS` and `PARTICLES`. A hit of several particles has a row
-    for each of them, but one row for a mother and her product together. Every hit's particle must be among
-    the tracks.
+    for each of them, but a mother and her product share one row. Every hit's particle must be among the
+    tracks.
     """
     read_hits, read_tracks = _read(hits, _OF_HITS), _read(tracks, _OF_TRACKS, ("mother_key",))
     known = pd.MultiIndex.from_frame(read_tracks[["event", "key"]])
@@ -74,7 +74,7 @@ def converted(hits: Path, tracks: Path) -> tuple[pa.Table, pa.Table]:
 
 
 def read_hits(path: Path) -> pd.DataFrame:
-    """Read the file of hits, with LHCb's number `sensor` of a hit's piece where it has such a column."""
+    """Read the file of hits, with LHCb's number `sensor` of a hit's piece if the file has this column."""
     hits = _read(path, _OF_HITS, ("sensor",))
     _hits(hits, path)
     return hits
@@ -146,18 +146,18 @@ def _particles(tracks: pd.DataFrame, path: Path) -> Columns:
     }
     require_finite(columns, lambda name, row: f"{path}: row {row}: '{name}'")
     middle = float(np.median(p)) if len(p) else np.inf
-    # Most particles have ten times as much, those that reach the tracker a hundred times.
+    # Most particles have ten times this momentum, and particles that reach the tracker a hundred times.
     if middle < 50.0:
         raise ParkfError(f"{path}: half of the momenta are below {middle:g}, expected MeV; are they in GeV?")
-    # The file does not say where a particle ends; see `converted` for mothers.
+    # The file has no end points of particles; `converted` sets those of mothers.
     return columns | {"z_end": np.full(len(tracks), np.inf)}
 
 
 def _decays_behind_ut(tracks: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the products of pions and kaons that decayed behind the UT, (m,), and of their mothers, (m,).
 
-    A muon of either counts. A charged pion of a kaon counts if electrons are the only other particles of its
-    vertex: where there are more, the kaon struck matter.
+    A muon from a pion or kaon counts. A charged pion from a kaon counts if electrons are the only other
+    charged particles from its vertex; otherwise the kaon struck matter.
     """
     own, theirs = (
         pd.MultiIndex.from_frame(tracks[["event", name]].astype(np.float64)) for name in ("key", "mother_key")
@@ -194,7 +194,7 @@ def charges(pdg_id: np.ndarray) -> np.ndarray:
 
 
 def masses(pdg_id: np.ndarray) -> np.ndarray:
-    """Masses (n,) in MeV: Pythia's; of nuclei by their number of nucleons."""
+    """Masses (n,) in MeV from Pythia; masses of nuclei from their number of nucleons."""
 
     def mass(kind: int, data: Any) -> float:
         # PDG ids of nuclei are 10LZZZAAAI, with A nucleons; Pythia's masses are in GeV.
@@ -204,14 +204,14 @@ def masses(pdg_id: np.ndarray) -> np.ndarray:
 
 
 def _of_kinds(pdg_id: np.ndarray, property_of: Callable[[int, Any], float]) -> np.ndarray:
-    """Property (n,) of particles, asked of Pythia's data once for each kind."""
+    """Property (n,) of particles, looked up in Pythia's data once for each kind."""
     data = pythia8mc.Pythia("", False).particleData
     kinds, kind = np.unique(pdg_id, return_inverse=True)
     return np.array([property_of(number, data) for number in kinds.astype(int).tolist()])[kind]
 
 
 def sorted_rows(table: Table, columns: Columns, *order: str) -> pa.Table:
-    """Rows of a table from its columns (n,), sorted by the columns of `order`, the first one slowest."""
+    """Rows of a table from its columns (n,), sorted by the columns of `order`, by the first one first."""
     rows = np.lexsort([columns[name] for name in reversed(order)])
     return arrow_table({name: columns[name][rows] for name, _ in table.columns}, table.schema)
 

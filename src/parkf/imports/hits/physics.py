@@ -1,4 +1,4 @@
-"""Physics of hits: residuals of lines against their errors, and the bend against that of the field."""
+"""Physics of hits: residuals compared with their errors, and the bend compared with the field's."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class _Sample:
 
 
 def inspect_hits(entries: Entries, subject: str, run: Run) -> list[Inspection]:
-    """Inspect particles or tracks with their hits; matched and unmatched ones apart, where that is known."""
+    """Inspect particles or tracks with their hits, separately for matched and unmatched ones if known."""
     matched = entries.of["matched"]
     groups = {"": matched < 0, " matched": matched == 1, " unmatched": matched == 0}
     found = []
@@ -109,7 +109,7 @@ def _residuals(name: str, residuals: Floats, pulls: Floats, measured: bool) -> I
 
 
 def _sagitta(sample: _Sample) -> Floats:
-    """Distance (n, 4) by which tracks bend off their line in the UT, mm; 0 where that is not known."""
+    """Distance (n, 4) in mm by which tracks bend away from their line in the UT; 0 if it is not known."""
     run, ut, hits_z = sample.run, sample.ut.values, sample.slots["ut_z"]
     bend = sample.scifi.values[:, 1] - ut[:, 1]
     qop = -run.polarity * np.sign(bend) / sample.entries.of["p"]
@@ -125,7 +125,7 @@ def _sagitta(sample: _Sample) -> Floats:
 
 
 def _of_planes(sample: _Sample) -> list[Finding]:
-    """Compare z of the hits with the planes'."""
+    """Compare z of the hits with z of their planes."""
     planes, hits = sample.run.geometry.planes(), sample.entries.hits
     z0, dzdx, dzdy = planes[hits["plane"]].T
     point = hits["plane"] < UT_PLANES.start
@@ -142,7 +142,7 @@ def _of_planes(sample: _Sample) -> list[Finding]:
 
 
 def _of_layers(ut: Fits, scifi: Fits) -> Iterator[Finding]:
-    """Find layers that are shifted against the others."""
+    """Find layers that are shifted relative to the others."""
     for first, fits in ((UT_PLANES.start, ut), (SCIFI_PLANES.start, scifi)):
         if np.isfinite(fits.pulls).sum() < _FEWEST:
             continue
@@ -177,7 +177,7 @@ def _of_sides(sample: _Sample) -> Iterator[Finding]:
 
 
 def _bend(sample: _Sample) -> Iterator[Figure | Finding]:
-    """Compare the change of slope with that of the field, with the momentum of the file."""
+    """Compare the change of slope with the field's bend of a track with the file's momentum."""
     run, velo, ut = sample.run, [line.values for line in sample.velo], sample.ut.values
     long = sample.slots["velo_n"] >= 3
     in_velo = [line[:, 0] + line[:, 1] * _Z_VELO for line in velo] + [line[:, 1] for line in velo]

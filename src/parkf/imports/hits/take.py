@@ -16,7 +16,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.events import particle_key
 from parkf.io.tables import HITS, PARTICLES
 
-# Function that receives the inspections before anything is written, and raises if nothing must be written.
+# Function that receives the inspections before anything is written, and raises to prevent the writing.
 Settle = Callable[[list[Inspection]], None]
 
 
@@ -32,7 +32,7 @@ def take_entries(
     """Import a `Hits_detectors` tree (.root), or a folder of CSV.
 
     Particles are written to `hits_to` and `particles_to`, tables HITS and PARTICLES; reconstructed tracks to
-    `candidates_to`, table CANDIDATES. Either the first two files or the third must be asked for.
+    `candidates_to`, table CANDIDATES. Either the first two paths or the third must be given.
     """
     as_particles = hits_to is not None and particles_to is not None
     if as_particles == (candidates_to is not None) or (hits_to is None) != (particles_to is None):

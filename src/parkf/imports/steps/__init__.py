@@ -1,1 +1,1 @@
-"""Step datasets from others' tuples: the tuning trees of the parameterised fit, or any columns by a map."""
+"""Step datasets from foreign tuples: tuning trees of the parameterised fit, or any columns with a map."""

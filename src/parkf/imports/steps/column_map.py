@@ -16,8 +16,8 @@
             …                             # x0 y0 tx0 ty0 z1 x1 y1 tx1 ty1; xe ye txe tye, or none of these
 
 A length, a momentum, a q/p and a slope need their units; they are never guessed. The momentum at the origin
-is `p_true` or from `qop_here`. Without `charge` it is q/p's sign; without `pdg_id` it is 0. Without `xe`,
-`ye`, `txe` and `tye` Runge-Kutta carries the origin to the target, through the field of `parkf import steps`.
+is `p_true` or from `qop_here`. A missing `charge` is the sign of q/p; a missing `pdg_id` is 0. Without `xe`,
+`ye`, `txe` and `tye`, Runge-Kutta carries the origin to the target, in the field of `parkf import steps`.
 """
 
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ class Source(Strict):
         return self
 
     def scales(self, name: str) -> dict[str, tuple[Column, float]]:
-        """Return the column of every target, and the factor to this project's unit."""
+        """Return the column for every target, and the factor to this project's unit."""
         found = {}
         for target, said in self.columns.items():
             column = Column(column=said) if isinstance(said, str) else said
@@ -149,7 +149,7 @@ def mapped_rows(columns: ColumnMap, step: str, folder: Path) -> Iterator[Rows]:
 
 
 def _complete(rows: Rows) -> Rows:
-    """Add the columns that follow from others."""
+    """Add the columns that can be computed from others."""
     here = rows.pop("qop_here", None)
     if here is not None and "p_true" not in rows:
         if (here == 0.0).any():

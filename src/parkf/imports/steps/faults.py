@@ -1,4 +1,4 @@
-"""Faults of a step dataset as a whole: units, signs, exchanged columns, other planes than the geometry's."""
+"""Faults of a whole step dataset: wrong units or signs, exchanged columns, planes unlike the geometry's."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -20,12 +20,12 @@ _Change = Callable[[Rows], Rows]  # removes a fault from rows
 
 
 def _scaled(names: tuple[str, ...], ratio: float) -> _Change:
-    """Columns that are too small by a ratio."""
+    """Return the change that repairs columns which are too small by a ratio."""
     return lambda rows: rows | {name: ratio * rows[name] for name in names if name in rows}
 
 
 def _exchanged(*pairs: tuple[str, str]) -> _Change:
-    """Columns that hold each other's numbers."""
+    """Return the change that repairs exchanged columns."""
     both = pairs + tuple((b, a) for a, b in pairs)
     return lambda rows: rows | {a: rows[b] for a, b in both if a in rows and b in rows}
 
@@ -52,9 +52,9 @@ _CHANGES = {
     "the target's y has the wrong sign": _scaled(("y1", "ty1", "ye", "tye"), -1.0),
     "the target's x has the wrong sign": _scaled(("x1", "tx1", "xe", "txe"), -1.0),
 }
-# Pure scattering gives a median pull of 1.4; no material gives three and a half.
+# Scattering alone causes a median pull of 1.4; no amount of material causes 3.5.
 _FITS = 3.5
-# mm; the furthest z of each step's rows in LHCb, and the fraction by which another detector may deviate.
+# mm; largest z of each step's rows in LHCb, and the fraction by which another detector may deviate.
 _FURTHEST = {
     **{"V": 730.0, "VUT": 2330.0, "UT": 2643.0, "BEAM": 730.0},
     **{"UTTF": 7826.0, "TFT": 7830.0, "T": 9403.0},
@@ -119,7 +119,7 @@ def _lengths(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
     if power is None:
         what = "planes of another detector, or z in an unknown unit"
         return rows, [] if step in ("V", "BEAM") else [Finding("wrong", what, evidence)]
-    # All lengths where both misfits are equal: most often they share a unit.
+    # If both misfits are equal, all lengths are assumed wrong, because they mostly have the same unit.
     whats = (("all lengths", (*_XY, *_Z)), ("z0 and z1", _Z))
     tried = [(what, _scaled(names, 10.0**power)(rows)) for what, names in whats]
     what, rows = min(tried, key=lambda one: carrier.misfit(one[1]))
@@ -144,9 +144,9 @@ def _others(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
 
 
 def _named(what: str, rows: Rows) -> str:
-    """Name the fault: where the kind of particles is known, their charge decides between polarity and q/p."""
+    """Name the fault: if the kind of particles is known, their charge decides between polarity and q/p."""
     kind = np.abs(rows["pdg_id"]).astype(np.int64)
-    # Sign of the charge of e, mu, pi, K, p; 0 of others.
+    # Sign of the charge of e, mu, pi, K, p; 0 for other particles.
     sign = np.isin(kind, (211, 321, 2212)).astype(float) - np.isin(kind, (11, 13))
     known = np.sign(rows["pdg_id"]) * sign
     if what != TURNED or not known.any():
@@ -169,7 +169,7 @@ def _sigmas(value: float) -> str:
 
 
 def plane_faults(rows: Rows, step: str, geometry: Geometry) -> list[Finding]:
-    """Compare rows of each set with the planes that it leads from and to; report the first deviation."""
+    """Compare begin and end of each set's rows with the set's planes; report the first deviation."""
     planes = geometry.planes()
     for number, ends in enumerate(_PLANES.get(step, ())):
         own = rows["set"] == number

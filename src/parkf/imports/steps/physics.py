@@ -12,7 +12,7 @@ from parkf.imports.steps.rows import Carried, Carrier, ends_of
 from parkf.training.datasets.carry import COMPONENTS, Rows
 from parkf.training.datasets.sets import SETS
 
-# Sign of z1 - z0 of each set; 0 where it may be either.
+# Sign of z1 - z0 of each set; 0 if both signs are possible.
 _DIRECTIONS = {
     **{"V": (1, -1), "VUT": (1,), "UT": (1, 1, 1, -1, -1, -1)},
     **{"UTTF": (1,), "TFT": (0,), "T": (1,) * 22, "BEAM": (-1, -1)},
@@ -25,8 +25,8 @@ _CARRIED = (0.1, 1.0)
 def inspect_step(rows: Rows, carrier: Carrier, geometry: Geometry | None = None) -> Inspection:
     """Inspect some rows of a step, carried through the run's field.
 
-    Rows (n,) are columns of `parkf.io.tables.STEP_DATA`; without xe, ye, txe, tye where Runge-Kutta is still
-    to be made. They are compared with the planes of the run's geometry, if there is one.
+    Rows (n,) are columns of `parkf.io.tables.STEP_DATA`, without xe, ye, txe, tye if Runge-Kutta has still to
+    carry them. They are compared with the planes of the run's geometry, if there is one.
     """
     return Inspection.of(f"step {carrier.step}", _inspect(rows, carrier, geometry))
 
@@ -171,7 +171,7 @@ def _terms(moved: Carried) -> list[tuple[str, str, Floats]]:
 
 
 def _small_faults(moved: Carried, end: str) -> tuple[Floats, list[Finding]]:
-    """Fit the differences of `_terms` at an end; return pulls (n, 4) without those found, and findings."""
+    """Fit the differences of `_terms` at an end; return findings, and pulls (n, 4) after their correction."""
     rest, findings = moved.pulls(end), []
     terms = _terms(moved)
     per = np.stack([derivatives / moved.sigma for _, _, derivatives in terms], axis=-1)
@@ -197,7 +197,7 @@ def _small_faults(moved: Carried, end: str) -> tuple[Floats, list[Finding]]:
             "z": f"z1 is off by {-value:+.3g} mm",
         }.get(name, f"{name} is shifted by {shift} {unit}")
         verdict: Verdict = "wrong" if size > 1.0 else "doubtful"
-        # A field of the wrong sign, or a missing one, is wrong however little it bends here.
+        # A missing field, or one of the wrong sign, is wrong even if the bend here is small.
         if name == "field" and abs(value + 2.0) < 0.3:
             verdict, what = "wrong", TURNED
         elif name == "field" and abs(value + 1.0) < 0.1:
@@ -210,8 +210,8 @@ def _small_faults(moved: Carried, end: str) -> tuple[Floats, list[Finding]]:
 def _coefficients(terms: Floats, residual: Floats) -> tuple[Floats, Floats]:
     """Least squares of residual (n,) = terms (n, k) · values (k,), both in units of the residual's error.
 
-    Rows that are off by more than four widths are left out; a sample of a width below 0.001 has no tails to
-    cut. The errors (k,) of terms that are zero are infinite.
+    Rows with residuals of more than four widths are left out, unless the width is below 0.001, where there
+    are no tails to cut. The errors (k,) of terms that are zero are infinite.
     """
     size = np.sqrt((terms**2).mean(axis=0))
     used = np.flatnonzero(size > 0.0)
@@ -223,7 +223,7 @@ def _coefficients(terms: Floats, residual: Floats) -> tuple[Floats, Floats]:
         inverse = np.linalg.pinv(normal, rcond=1e-10, hermitian=True)
         found = inverse @ (unit[keep].T @ residual[keep])
         rest = residual - unit @ found
-        # 1.4826 median deviations are σ of a Gaussian.
+        # For a Gaussian, σ is 1.4826 median deviations.
         spread = max(1.4826 * float(np.median(np.abs(rest))), 1e-3)
         values[used] = found / size[used]
         errors[used] = spread * np.sqrt(np.maximum(np.diag(inverse), 0.0)) / size[used]

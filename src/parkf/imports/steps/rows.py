@@ -1,4 +1,4 @@
-"""Rows of a step: a sample of a stream, Runge-Kutta through the run's field, and distances from the end."""
+"""Rows of a step: a sample of a stream, Runge-Kutta through the run's field, and distances at the end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from parkf.io.events import select
 from parkf.training.datasets.carry import COMPONENTS, Rows, carried
 
 # Width of the scattering in a slope, times p, in MeV, from LHCb's parameters. The truth includes scattering,
-# Runge-Kutta does not. TFT has no material; the value of a gap in the SciFi is used for it.
+# Runge-Kutta does not. TFT has no material; it uses the value of a gap in the SciFi.
 SCATTERING = {"V": 1.22, "VUT": 5.4, "UT": 1.2, "UTTF": 2.93, "TFT": 1.4, "T": 1.4, "BEAM": 1.22}
 P_RANGE = (1e3, 2e5)  # MeV; momenta are clipped to this range when the scattering is estimated
 _LEAST = 0.02  # mm; closer than that no position needs to be known
@@ -19,17 +19,17 @@ _SIZE = 1000
 
 
 class Reservoir:
-    """A sample of a thousand rows of a stream: those with the smallest hashes, so it is always the same."""
+    """A thousand rows of a stream with the smallest hashes; the same stream leads to the same sample."""
 
     def __init__(self) -> None:
         self._count = 0
         self._hashes = np.empty(0, np.uint64)
-        # In the order of their hashes; empty before the first.
+        # Rows in the order of their hashes; empty before the first row.
         self.rows: Rows = {}
 
     @property
     def full(self) -> bool:
-        """Whether no further row fits in without replacing another."""
+        """Whether a further row would replace another one."""
         return len(self._hashes) >= _SIZE
 
     def add(self, rows: Rows) -> None:
@@ -52,7 +52,7 @@ class Reservoir:
 
 
 def ends_of(rows: Rows) -> Sequence[str]:
-    """Suffixes of the columns of an end: "1" of the truth, and "e" of Runge-Kutta where there is one."""
+    """Suffixes of the columns of an end: "1" for the truth, and "e" for Runge-Kutta if it exists."""
     return "1e" if "xe" in rows else "1"
 
 

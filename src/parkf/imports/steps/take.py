@@ -47,14 +47,14 @@ def import_steps(
     geometry: Geometry | None = None,
     threads: int | None = None,
 ) -> list[Taken]:
-    """Write ``<folder>/<step>.parquet`` of the `steps` of a source, by default of all that it has.
+    """Write ``<folder>/<step>.parquet`` for the `steps` of a source, by default for all its steps.
 
     The source is a column map (.yaml), or a pattern for files of tuning trees (.root). Trees do not contain
     the `polarity`, +1 MagUp or -1 MagDown, so it is required for them. Rows are inspected with the run's
-    `field`, carried through it where they come without Runge-Kutta, and compared with the planes of the run's
+    `field`, which also carries rows without Runge-Kutta, and compared with the planes of the run's
     `geometry`. `settle` receives the inspections of all steps before anything is written, and raises a
-    ParkfError if nothing must be. With `trust` everything is read, even if a fault is found early. Memory
-    holds some ten thousand rows at a time, however many there are.
+    ParkfError to prevent it. With `trust` everything is read, even if a fault is found early. At most some
+    ten thousand rows are in memory at a time.
     """
     opened = _opened(source, polarity)
     if missing := [step for step in steps if step not in opened]:

@@ -1,11 +1,11 @@
 """The tuning trees of LHCb's parameterised Kalman filter, ``ParameterizedKalmanTuning_<run>_<event>.root``.
 
-One file an event. Trees ``V_0``, ``V_1``, ``VUT_0``, ``UT_1`` …, with or without ``predictState`` before the
-name, have branches of states in mm and 1/MeV. Rows count where `MCstatus` is 1 and the track has four UT
-and twelve SciFi hits. The number of a tree determines its parameter set: backward in the VELO is tree 1,
-forward in the UT trees 1 to 3 (set tree - 1), backward 5 to 7 (set 10 - tree), forward in the SciFi trees 2
-to 23 (set tree - 2, odd ones with y <= 0). Other trees hold steps that a fit does not use. No tree holds the
-step from the VELO to the beam.
+A file has one event. Trees ``V_0``, ``V_1``, ``VUT_0``, ``UT_1`` …, with or without ``predictState`` before
+the name, have branches of states in mm and 1/MeV. A row counts if `MCstatus` is 1 and the track has four UT
+and twelve SciFi hits. The number of a tree determines its parameter set. In the VELO, tree 1 is backward. In
+the UT, trees 1 to 3 are forward (set tree - 1) and 5 to 7 backward (set 10 - tree). In the SciFi, trees 2 to
+23 are forward (set tree - 2, odd ones with y <= 0). Other trees hold steps that a fit does not use. No tree
+holds the step from the VELO to the beam.
 
 The branches do not identify particles. Rows of one event with the same true q/p at production count as one
 particle.
@@ -44,8 +44,8 @@ _NAME = re.compile(r"(?:predictState)?([A-Z]+)_(\d+)")
 def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
     """Read the rows of a step, a key of :data:`TREES`, from many files, one after another.
 
-    A file is one event; its number is that in the file's name, else the file's index in the list. The trees
-    do not contain the polarity, +1 MagUp, -1 MagDown. Yield columns (n,) of `parkf.io.tables.STEP_DATA`.
+    A file is one event, numbered by the file's name or else by its index in the list. The trees do not
+    contain the polarity, +1 MagUp, -1 MagDown. Yield columns (n,) of `parkf.io.tables.STEP_DATA`.
     """
     for index, path in enumerate(paths):
         numbered = re.fullmatch(r".*_(\d+)_(\d+)", path.stem)

@@ -26,7 +26,7 @@ class Comparison:
         return range(1, len(self.subjects))
 
     def same(self, other: int) -> bool:
-        """Whether a subject has inputs, code and numbers of the first."""
+        """Whether a subject has the same inputs, code and numbers as the first."""
         one, two = self.subjects[0].manifest, self.subjects[other].manifest
         numbers = (one.blobs, one.ghost_score) == (two.blobs, two.ghost_score)
         return not self.inputs[other - 1] and numbers
@@ -53,7 +53,7 @@ class Comparison:
         return text.getvalue()
 
     def content(self) -> dict[str, Any]:
-        """Return all of it for JSON."""
+        """Return the whole comparison for JSON."""
         return {
             "subjects": [
                 {
@@ -89,7 +89,7 @@ class Comparison:
 
 
 def shown(comparison: Comparison, *, everything: bool) -> Iterator[Any]:
-    """Yield differences in inputs and code, then figures, also equal ones if `everything` is asked for."""
+    """Yield differences in inputs and code, then figures; equal figures only if `everything` is set."""
     from rich.table import Table
     from rich.text import Text
 
@@ -131,8 +131,8 @@ def shown(comparison: Comparison, *, everything: bool) -> Iterator[Any]:
 def compare_subjects(subjects: Sequence[Subject]) -> Comparison:
     """Compare subjects with the first of them; fewer than two raise a ParkfError.
 
-    A published set has no figures but those of its gates. If one of the runs measured the set on its own
-    candidates, these figures are compared.
+    A published set has only the figures of its gates. If one of the runs has measured the set on the run's
+    candidates, those figures are compared.
     """
     if len(subjects) < 2:
         raise ParkfError("compare: expected two runs or sets at least")

@@ -10,7 +10,7 @@ from parkf.io.fingerprints.meaning import is_file_of
 from parkf.params.manifest import Manifest
 from parkf.params.registry import readable_registry
 
-# Folder in a run and in a registry with copies of geometry and alignment, because files change.
+# Folder in a run and in a registry with copies of geometry and alignment; the original files may change.
 INPUTS = "inputs"
 KEPT = ("geometry", "alignment")
 # Key of the configuration with the path of each kind of input.
@@ -26,8 +26,8 @@ def file_name(kind: str, manifest: Manifest) -> str | None:
 def find_document(kind: str, manifest: Manifest, run: Path | None = None) -> Path | None:
     """Find a file with the fingerprint of an input in a set's manifest, or return None.
 
-    The copies in the folder of the set's run and in the registry are tried first, then the file's path when
-    the set was made and other files of this folder. `kind` is one of :data:`FILES`.
+    The copies in the folder of the set's run and in the registry are tried first. Then follow the path that
+    the file had when the set was made, and other files in its folder. `kind` is one of :data:`FILES`.
     """
     fingerprint, name = manifest.inputs.get(kind), file_name(kind, manifest)
     if fingerprint is None:
@@ -43,8 +43,8 @@ def find_document(kind: str, manifest: Manifest, run: Path | None = None) -> Pat
 def keep_documents(run: Path, manifest: Manifest, given: Mapping[str, Path]) -> None:
     """Copy the geometry and alignment of a run's set to its folder, for later comparisons.
 
-    `given` are their paths by kind; one that is not the file of the set raises a ParkfError. Others are
-    searched for, and left out where they are not found.
+    `given` has paths by kind; a file that differs from the set's raises a ParkfError. Files that are not
+    given are searched for, and left out if they are not found.
     """
     for kind in KEPT:
         source = given.get(kind) or find_document(kind, manifest, run)

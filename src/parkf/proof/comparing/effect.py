@@ -1,9 +1,9 @@
 """Effect of the difference of two sets: the change of predicted states, in units of the scattering.
 
 The first set extrapolates tracks of a fixed sample through the detector, without scattering. At every step
-both sets predict from the same state; their difference is divided by σ_MS of the first set. The tracks start
-in the middle of the beam line, with 2 < η < 5, all φ, momenta from 1.5 to 100 GeV, both charges and
-polarities.
+both sets start from the same state; the difference of their predictions is divided by σ_MS of the first set.
+The tracks start in the middle of the beam line. They cover 2 < η < 5, all φ, momenta from 1.5 to 100 GeV, and
+both charges and polarities.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ MAP_MOMENTUM = 5000.0  # MeV
 
 @dataclass(frozen=True)
 class Change:
-    """RMS and maximum of a component's change over σ_MS, in a bin of momentum (GeV)."""
+    """RMS and maximum of a component's change, divided by σ_MS, in a bin of momentum (GeV)."""
 
     step: str
     component: str
@@ -57,7 +57,7 @@ def changes(first: ParameterSet, second: ParameterSet) -> list[Change]:
 
 
 def table_map(first: ParameterSet, second: ParameterSet) -> F64:
-    """Change of x at z_out, mm, (60, 50) by x/z_in and y/z_in: of positive 5 GeV particles in MagDown."""
+    """Change of x at z_out, mm, (60, 50) by x/z_in and y/z_in, for positive 5 GeV particles in MagDown."""
     header = dict(zip(HEADER, first.block("UTT_META")[0].astype(np.float64), strict=True))
     axes = [(np.arange(bins) + 0.5) * (2 / bins) - 1 for bins in BINS]
     x, y = (
@@ -132,7 +132,7 @@ def _behind_the_magnet(a: _Predictor, b: _Predictor, rows: Rows) -> Iterator[_Ho
     inside = np.all(np.abs(ends[:, :2]) < [3000.0, 2500.0], axis=1)
     rows = select({**_at(rows, ends), **sigma}, np.asarray(inside))
     layers = a.parameters.block("TLayer")[:2].astype(np.float64)
-    # The scattering of this step is part of that of the step before.
+    # The scattering of this step is included in the scattering of the step before.
     sigma = {component: rows.pop(component) for component in (*COMPONENTS, "rho_x", "rho_y")}
     rows = _to_plane(rows, layers[:, 0])
     ends = a.predict("TFT", 0, rows)

@@ -16,7 +16,7 @@ _SCORES = {
     "score": "score, without p and η",
     "score_kinematic": "score, with them",
 }
-# In errors: figures that are further from the first's stand out.
+# Number of errors; a figure that differs by more from the first subject's figure is emphasised.
 MOVED = 3.0
 _PLUS_MINUS = re.compile(r"± *([0-9.eE+-]+)")
 _BIN = re.compile(r"\(([^()]*)\)[^()]*$")
@@ -41,9 +41,9 @@ class Row:
     measured: Sequence[Measured | None]  # one for each subject; None without the figure
 
     def in_errors(self, other: int) -> float | None:
-        """Difference from the first's figure over the errors of both, as if they were independent.
+        """Difference from the first subject's figure, over the combined error of independent figures.
 
-        It is None without errors, and for the worst figures of different bins.
+        It is None without errors, or if the two worst figures are from different bins.
         """
         one, two = self._pair(other)
         if one is None or two is None or one.error is None or two.error is None:
@@ -52,7 +52,7 @@ class Row:
         return (two.value - one.value) / error if error > 0 else None
 
     def ratio(self, other: int) -> float | None:
-        """Ratio to the first's figure; None for what should be 0, and for different bins."""
+        """Ratio to the first subject's figure; None if the figure should be 0, or the bins differ."""
         one, two = self._pair(other)
         if one is None or two is None or one.signed or one.value == 0:
             return None
@@ -89,7 +89,7 @@ class Row:
 
 
 def compare_figures(subjects: Sequence[Subject]) -> list[Row]:
-    """Collect the figures of subjects; without those that only one of several subjects has."""
+    """Collect the figures of subjects, except figures that only one of several subjects has."""
     columns = [{(group, what): one for group, what, one in _figures(subject)} for subject in subjects]
     keys = dict.fromkeys(key for column in columns for key in column)
     rows = [Row(group, what, [column.get((group, what)) for column in columns]) for group, what in keys]

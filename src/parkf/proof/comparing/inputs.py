@@ -1,4 +1,4 @@
-"""Differences of two sets in inputs and code: causes alone, without what follows from them."""
+"""Differences of two sets in inputs and code: only the causes, without their consequences."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _AXES = {
     **{f"r{axis}": (f"mrad about {axis}", 1e3) for axis in "xyz"},
 }
 _DETECTORS = {"velo": "VELO", "ut": "UT", "scifi": "SciFi"}
-# Inputs that are made from the others, and differ where these do.
+# Inputs that are made from other inputs, and differ if those differ.
 _DERIVED = re.compile(r"dataset |closure tracks |start |table$|closed table$|field$")
 _Leaf = tuple[str, ...]
 
@@ -54,7 +54,7 @@ def input_differences(first: Subject, second: Subject) -> list[InputDifference]:
 
 
 def _file(kind: str, first: Subject, second: Subject) -> Iterator[str]:
-    """Yield the differences of two files' contents, or of their names where one is not at hand."""
+    """Yield the differences of two files' contents, or of their names if a file is not available."""
     one, two = (subject.manifest.inputs.get(kind) for subject in (first, second))
     if one == two:
         return
@@ -132,7 +132,7 @@ def _configuration(first: Subject, second: Subject) -> Iterator[str]:
     others = {*FILES.values(), "forms"}
     keys = [key for key in changed(one, two) if key not in others]
     yield from (f"{key} {one[key]} → {two[key]}" for key in keys if key in one and key in two)
-    # Keys that an older or newer version of parkf does not have are one difference.
+    # All keys that another version of parkf does not have are listed as one difference.
     for subject, own, other in ((first, one, two), (second, two, one)):
         unknown = [f"{key} {other[key]}" for key in keys if key not in own]
         if unknown:

@@ -40,7 +40,7 @@ class Subject:
     borrowed: str | None = None  # the run on whose tracks a published set's `validation` was measured
 
     def document(self, kind: str) -> Path | None:
-        """Return the file of an input with the set's fingerprint, where one is at hand."""
+        """Return an input file with the fingerprint of the set's input, or None if there is none."""
         return find_document(kind, self.manifest, self.run)
 
 
@@ -68,8 +68,8 @@ def load_subject(name: str, thresholds: Thresholds, registry: Registry) -> Subje
 def measure_beside(run: Path, published: Path | None) -> None:
     """Fit a run's validation candidates with another set, and write its figures to ``beside.json``.
 
-    The file has ``version``, ``set`` (checksums), and ``fit`` of
-    :func:`parkf.proof.validation.validate.measure_alone`. All are None without another set, or where the
+    The file has ``version``, ``set`` (checksums), and ``fit``, the figures of
+    :func:`parkf.proof.validation.validate.measure_alone`. All are None without another set, or if the
     run's candidates and particles were deleted. A broken file raises a ParkfError.
     """
     from parkf.fit import fit_file
@@ -97,9 +97,9 @@ def measure_beside(run: Path, published: Path | None) -> None:
 def identify(run: Path, manifest: Manifest) -> dict[str, Any]:
     """Return when, where, from which code and from which files the run in a folder was made.
 
-    It has ``run``, ``reported`` (time, UTC), ``host``, ``machine``, ``commit`` (of the folder that parkf is
-    started in; with ``-dirty`` where files differ from it; None without git), ``versions`` and
-    ``files.<kind>.{path, sha256, tag}``.
+    The result has ``run``, ``reported`` (time, UTC), ``host``, ``machine``, ``commit``, ``versions`` and
+    ``files.<kind>.{path, sha256, tag}``. ``commit`` is that of the working folder, with ``-dirty`` if files
+    differ from it, or None without git.
     """
     return {
         "run": run.absolute().name,
@@ -114,7 +114,7 @@ def identify(run: Path, manifest: Manifest) -> dict[str, Any]:
 
 def _file(kind: str, run: Path, manifest: Manifest) -> dict[str, str | None]:
     document = find_document(kind, manifest, run)
-    # Read without a schema, because files of other format versions have tags, too.
+    # The file is read without a schema, because files of other format versions have tags, too.
     content = read_document(document).content if document and kind in KEPT else None
     tag = content.get("tag") if isinstance(content, dict) else None
     return {

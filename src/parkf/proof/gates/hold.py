@@ -18,10 +18,10 @@ from parkf.proof.gates.thresholds import FILES, OPTIONAL, Threshold, Thresholds,
 def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
     """Compare the figures of the set in a folder with the thresholds for its forms and its client.
 
-    Next to the folder are ``validation.json`` and ``accuracy.json`` of its run, and ``lhcb.json`` if the run
-    fitted LHCb's own hits; otherwise its gates are left out. The results are in the file's order. Of several
-    figures, the worst one counts. Sets or figures that are missing or broken, and figures of another set,
-    raise a ParkfError.
+    Next to the folder are ``validation.json`` and ``accuracy.json`` of its run. Gates on ``lhcb.json`` are
+    left out unless the run fitted LHCb's own hits. The results are in the order of the thresholds. If a gate
+    has several figures, the worst one counts. Sets or figures that are missing or broken, and figures of
+    another set, raise a ParkfError.
     """
     manifest = load(parameters).manifest
     run = parameters.absolute().parent
@@ -57,7 +57,7 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
     if threshold.over is not None:
         figures = _ratios(figures, _find(documents, threshold.over))
         if not threshold.errors:
-            # Most ratios are of fits of the same tracks, whose true error is far smaller.
+            # Most ratios compare fits of the same tracks; their true error is far smaller.
             figures = [replace(found, error=None) for found in figures]
     about: dict[str, Any] = {"what": threshold.gate, "reason": threshold.reason}
     bounded = _bounded(threshold, figures)
@@ -86,7 +86,7 @@ def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:
 
 
 def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
-    """Divide figures one by one, or all by a single one, as if independent; none where they do not pair."""
+    """Divide figures one by one, or all by a single one, as if independent; empty if they do not pair."""
     if len(below) == 1 and not below[0].place:
         below = below * len(above)
     elif [found.place for found in above] != [found.place for found in below]:
@@ -122,7 +122,7 @@ class _Bounded:
 
 
 def _bounded(threshold: Threshold, figures: list[Found]) -> list[_Bounded]:
-    """Add bounds, widened by the threshold's number of errors; return none where they do not pair."""
+    """Add bounds, widened by the threshold's number of errors; return an empty list if they do not pair."""
     each = threshold.at_most_each
     if each is not None and len(figures) != len(each):
         return []
@@ -140,11 +140,11 @@ def _shown(threshold: Threshold, bounded: _Bounded, *, with_place: bool) -> str:
     scale, unit = _unit(threshold)
     found = bounded.found
     if found.error is not None and math.isfinite(found.error) and found.error > 0:
-        # Two digits of the error, and as many of the figure.
+        # The error has two digits, and the figure ends at the same decimal place.
         digits = max(0, 1 - math.floor(math.log10(scale * found.error)))
         text = f"{scale * found.value:.{digits}f} ± {scale * found.error:.{digits}f}"
     else:
-        # As few digits as leave the rounded figure on the same side of its bounds.
+        # Use the fewest digits that leave the rounded figure on the same side of its bounds.
         texts = [f"{scale * found.value:.{digits}g}" for digits in range(3, 18)]
         inside = bounded.room() >= 0
         text = next((t for t in texts if (bounded.room(float(t) / scale) >= 0) == inside), texts[-1])

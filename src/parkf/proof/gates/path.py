@@ -1,7 +1,7 @@
 """Paths of figures in a JSON document: names separated by ``/``, with conditions on lists.
 
 ``fits/parkf/momentum[p_min>=5,p_max<=50]/core`` is the core of every bin between 5 and 50 GeV;
-``steps/T.gap3|T.gap7/*[p_min>=3]/ratio_rms`` is of two steps and all of their components.
+``steps/T.gap3|T.gap7/*[p_min>=3]/ratio_rms`` is a figure of all components of two steps.
 """
 
 import math

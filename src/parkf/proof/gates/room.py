@@ -1,7 +1,7 @@
 """Distance of figures from their bars, for gates and for the lights of steps.
 
-Red is a missed gate. Amber is one that is met with less room than :data:`NEAR` of its bar. Others are green.
-The light of a step is the worst of the gates that look at it.
+A missed gate is red. A gate that is met with less room than :data:`NEAR` of its bar is amber; others are
+green. The light of a step has the worst colour of the gates on figures of this step.
 """
 
 import math
@@ -21,7 +21,7 @@ Colour = Literal["green", "amber", "red", "none"]
 
 
 def room(gate: Gate) -> float | None:
-    """Return the distance to the nearest bound, over half of the interval or over the bound itself.
+    """Return the distance to the nearest bound, divided by half of the interval or by the single bound.
 
     It is negative beyond the bound, and None for a figure that was not measured.
     """
@@ -57,7 +57,7 @@ def nearest(gates: Iterable[Gate]) -> list[Gate]:
 
 @dataclass(frozen=True)
 class Light:
-    """Colour of a step, and the gate that decides it; ``none`` where no gate looks at the step."""
+    """Colour of a step, and the gate that decides it; ``none`` if no gate has figures of the step."""
 
     colour: Colour
     gate: Gate | None
@@ -88,7 +88,7 @@ def _looks_at(threshold: Threshold, step: str) -> bool:
         # The step whose forms are the magnet table.
         return step == "UTTF"
     found = re.match(r"steps/([^/\[]+)", path)
-    # The step of T.gap3 and V.* is the part in front of the dot.
+    # In T.gap3 and V.*, the name of the step is the part before the dot.
     return found is not None and any(
         fnmatchcase(step, name.partition(".")[0]) for name in found[1].split("|")
     )

@@ -22,7 +22,7 @@ LOSS_EDGES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 IMPACT_EDGES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # 1/pT in 1/GeV
 # Of cells.
 ETA_EDGES = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
-# Eighths of the turn, the first around φ = 0: the horizontal and the vertical plane are bins' centres.
+# Eighths of the full turn; the first has its centre at φ = 0, and others at the vertical plane.
 PHI_EDGES = tuple(float(phi) for phi in np.pi / 8 * np.arange(-1, 16, 2))
 MOMENTUM_EDGES = (3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 # The bend lies in the horizontal plane, so that φ, −φ, π − φ and π + φ are equivalent.
@@ -35,8 +35,8 @@ def _born(rows: Rows) -> F64:
     return np.hypot(rows["true_x"] + rows["true_tx"] * way, rows["true_y"] + rows["true_ty"] * way)
 
 
-# What to slice by: its value in every row, and the edges of the slices. The values are fitted where possible,
-# so that ghosts have them too; purity, hard scatters and origins are known from truth only.
+# Variables of the slices: the value in every row, and the edges. Fitted values are used where possible, so
+# that ghosts have them, too; purity, hard scatterings and origins are known only from the truth.
 VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]] = {
     "p": (lambda rows: 1e-3 / np.abs(rows["qop"]), (1.5, 3, 5, 10, 20, 50, 100)),
     "eta": (lambda rows: np.arcsinh(1 / np.hypot(rows["tx"], rows["ty"])), (2, 2.5, 3, 3.5, 4, 4.5, 5)),
@@ -57,10 +57,10 @@ VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]]
 def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
     """Slice a fit's candidates by each of :data:`VARIABLES`.
 
-    A slice is ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine, ghost, purity}``:
-    the figures of :func:`parkf.proof.validation.figures.momentum_figures` with errors, core widths of pulls,
-    fractions of genuine tracks and of ghosts (None without ghosts) below the cut on χ²/ndof, and the fraction
-    of genuine tracks among those below it. Slices of fewer than 50 genuine tracks are left out.
+    A slice is ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine, ghost, purity}``. It
+    has the figures of :func:`parkf.proof.validation.figures.momentum_figures` with errors, and core widths of
+    pulls. Fractions of genuine tracks and of ghosts (None without ghosts) are below the cut on χ²/ndof;
+    ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks are left out.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     slices: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIABLES}
@@ -82,11 +82,11 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
 
 
 def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
-    """Describe candidates by what became of their particle. One that decayed or interacted left half a track.
+    """Describe candidates by the fate of their particle; one that decayed or interacted left half a track.
 
-    The entries ``{fate, n, kept, chi2_median}``, with the fraction below the cut on χ²/ndof and the median of
-    χ²/ndof, are of genuine tracks, of tracks of particles that decay on their way, of ghosts whose particle
-    (the one with most hits) decays or interacts, and of other ghosts.
+    The entries ``{fate, n, kept, chi2_median}`` are for genuine tracks, tracks of particles that decay on
+    their way, ghosts whose particle (the one with most hits) decays or interacts, and other ghosts. ``kept``
+    is the fraction below the cut on χ²/ndof, ``chi2_median`` the median of χ²/ndof.
     """
     ended = np.isfinite(sample.ghosts["z_end"])
     several = {
@@ -107,10 +107,10 @@ def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
 def losses(sample: Sample) -> list[dict[str, float]]:
     """Count candidates of one particle that have no good fit, by momentum.
 
-    Bins ``{p_min, p_max, n, lost, lost_error}`` of true momentum (GeV), including those below the 2 GeV of
-    other figures, have the number of candidates of which one particle, no electron, made 70 % of the hits,
-    and the fraction of them without a good fit. The standard error is computed with half a loss more, so that
-    it is not zero when none is lost. Bins without tracks are left out.
+    In bins ``{p_min, p_max, n, lost, lost_error}`` of true momentum (GeV), ``n`` counts candidates of which
+    one particle, no electron, made 70 % of the hits. ``lost`` is the fraction of them without a good fit. The
+    bins begin below the 2 GeV of other figures. The standard error is computed with half a loss more, so that
+    it is not zero when no track is lost. Bins without tracks are left out.
     """
     tracks = sample.rows[sample.is_track]
     p, bad = 1e-3 * np.asarray(tracks["p_true"], np.float64), np.asarray(tracks["status"]) != 0
@@ -128,8 +128,8 @@ def impact_parameters(rows: Rows) -> list[dict[str, float]]:
 
     The impact parameter along x is the distance in x between the fitted line and the true vertex, at the
     vertex's z; likewise along y. Its variance is that of the fit, propagated along the line. Bins ``{low,
-    high, n}`` of 1/pT (1/GeV) have the core widths ``x`` and ``y`` (mm), those of the pulls, ``pull_x`` and
-    ``pull_y``, and ``<name>_error`` of the four.
+    high, n}`` of 1/pT (1/GeV) have the core widths ``x`` and ``y`` (mm), the core widths of the pulls,
+    ``pull_x`` and ``pull_y``, and ``<name>_error`` of all four.
     """
     inverse_pt = 1000.0 / (rows["p_true"] * np.sin(np.arctan(np.hypot(rows["true_tx"], rows["true_ty"]))))
     bins = []
@@ -164,10 +164,10 @@ class _Axis(NamedTuple):
 def cells(rows: Rows) -> list[dict[str, Any]]:
     """Measure good genuine tracks by true pseudorapidity, azimuth, charge and momentum.
 
-    Of the 6 × 8 × 2 × 5 cells, those with 50 tracks are ``{eta_min, eta_max, phi_min, phi_max, charge, p_min,
-    p_max, n, bias, pull_width, tx_mean, ty_mean}`` (rad; GeV) with ``<name>_error`` of the last four:
-    ``bias`` is the mean of the core of δp/p, ``pull_width`` the core width of the q/p pull, the means are
-    those of the cores of the pulls of tx and ty.
+    There are 6 × 8 × 2 × 5 cells; cells with fewer than 50 tracks are left out. A cell has ``{eta_min,
+    eta_max, phi_min, phi_max, charge, p_min, p_max, n, bias, pull_width, tx_mean, ty_mean}`` (rad; GeV) and
+    ``<name>_error`` of the last four. ``bias`` is the mean of the core of δp/p, ``pull_width`` the core width
+    of the q/p pull; ``tx_mean`` and ``ty_mean`` are the means of the pulls' cores.
     """
     phi = _Axis(_eighth(rows), _edges("phi", PHI_EDGES))
     positive = (np.asarray(rows["true_qop"]) > 0).astype(np.int16)
@@ -175,10 +175,10 @@ def cells(rows: Rows) -> list[dict[str, Any]]:
 
 
 def directions(rows: Rows) -> list[dict[str, Any]]:
-    """Measure a fit with equivalent tracks combined: both charges, and all φ of one plane.
+    """Measure a fit in cells that combine equivalent tracks: both charges, and all φ of one plane.
 
-    In a field that is symmetric left to right and up to down, tracks differ only by η, the angle to the plane
-    of the bend, and momentum. Cells ``{eta_min, eta_max, plane, p_min, p_max, n, …}`` have the figures of
+    If the field is symmetric left to right and up to down, tracks differ only in η, in the angle to the plane
+    of the bend, and in momentum. Cells ``{eta_min, eta_max, plane, p_min, p_max, n, …}`` have the figures of
     :func:`cells` and four to eight times as many tracks; ``plane`` is ``horizontal``, ``diagonal`` or
     ``vertical``.
     """
@@ -195,7 +195,7 @@ def _slopes(rows: Rows) -> tuple[F64, F64]:
 def _eighth(rows: Rows) -> I16:
     tx, ty = _slopes(rows)
     turn = np.mod(np.arctan2(ty, tx) - PHI_EDGES[0], 2 * np.pi)
-    # Rounding may lead to the whole turn.
+    # Rounding may result in a whole turn.
     return np.minimum((turn / (np.pi / 4)).astype(np.int16), len(PHI_EDGES) - 2)
 
 
@@ -209,7 +209,7 @@ def _edges(name: str, edges: Sequence[float]) -> list[dict[str, Any]]:
 
 
 def _measured(rows: Rows, *others: _Axis) -> list[dict[str, Any]]:
-    """Measure the tracks of each cell that η, the other axes and momentum span."""
+    """Measure the tracks of each cell in η, the other axes and momentum."""
     with np.errstate(divide="ignore"):
         eta = _axis("eta", np.arcsinh(1 / np.hypot(*_slopes(rows))), ETA_EDGES)
     axes = (eta, *others, _axis("p", 1e-3 * np.asarray(rows["p_true"], np.float64), MOMENTUM_EDGES))

@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 _WINDOW = 2.0  # half-width of the fitted range in units of the width found
 _ROUNDS = 20
-# Of a fit in one range: largest number of iterations, and the change after which Newton's next one is of the
-# order of its square.
+# For a fit in one range: largest number of iterations, and a change that is small enough to stop, because
+# Newton's next change would be of the order of its square.
 _STEPS, _CLOSE = 50, 1e-5
 _NARROWEST, _WIDEST = 0.2, 5.0  # limits of a fitted width, in units of the previous one
 # Central fraction of the entries, and its half width for a Gaussian of width one.
@@ -48,8 +48,7 @@ def fit_core(values: npt.NDArray[np.floating]) -> Core:
     values = np.sort(values)
     low, middle, high = np.quantile(values, (0.1587, 0.5, 0.8413))
     unit = max((high - low) / 2, np.finfo(np.float64).tiny)
-    # In units of the range, the two parameters are of order one whatever the quantity is. The entries of a
-    # range are neighbours.
+    # In units of the range, the two parameters are of order one for any quantity.
     u = (values - middle) / unit
     mean, width = 0.0, 1.0
     for _ in range(_ROUNDS):
@@ -69,16 +68,16 @@ def spread(values: npt.NDArray[np.floating], prefix: str = "") -> dict[str, floa
     """Measure the widths of the central 68 % and 95 %, scaled so that both are σ for a Gaussian.
 
     Unlike the width of the core, both include tails: ``width68`` is half the width of the central 68.27 %,
-    ``width95`` half the width of the central 95 %, over 1.96; in the unit of `values` (n,). Their standard
-    errors, ``<name>_error``, are those of order statistics: the binomial law limits which entries a quantile
-    lies between, for any distribution. The names begin with `prefix`.
+    ``width95`` half the width of the central 95 %, over 1.96; in the unit of `values` (n,). The standard
+    errors ``<name>_error`` follow from order statistics: for any distribution, the binomial law determines
+    between which entries a quantile lies. The names begin with `prefix`.
     """
     result = {}
     for name, (fraction, gaussian) in _CENTRAL.items():
         tail = (1 - fraction) / 2
         shift = np.sqrt(tail * (1 - tail) / len(values))
         low, high = np.quantile(values, (tail, 1 - tail))
-        # Error of each end: its quantile, moved by one standard deviation either way.
+        # The error of each end follows from its quantile, moved by one standard deviation in both directions.
         moved = [tail - shift, tail + shift, 1 - tail - shift, 1 - tail + shift]
         moved = np.quantile(values, np.clip(moved, 0, 1))
         below, above = (moved[1] - moved[0]) / 2, (moved[3] - moved[2]) / 2
@@ -92,8 +91,9 @@ def spread(values: npt.NDArray[np.floating], prefix: str = "") -> dict[str, floa
 def _fit_shape(first: float, second: float, n: int) -> Core:
     """Fit mean and width of a Gaussian seen only in (-window, window).
 
-    The likelihood depends only on the means of u and u² of the n entries there. It is convex in m/s² and
-    −1/(2 s²), and its curvature is the covariance of u and u²: Newton's method converges in a few steps.
+    The likelihood depends only on the means of u and u² of the n entries there. Its negative logarithm is
+    convex in m/s² and −1/(2 s²), with the covariance of u and u² as its curvature. Newton's method therefore
+    converges in a few steps.
     """
     mean, width = 0.0, 1.0
     for _ in range(_STEPS):

@@ -26,7 +26,7 @@ _GROUPS = 20  # of events in a jackknife; each group is left out once
 def binned(
     values: npt.NDArray[Any], edges: Sequence[float], fewest: int = 0
 ) -> Iterator[tuple[float, float, npt.NDArray[np.bool_]]]:
-    """Yield the edges of bins with `fewest` of the values (n,), and which they hold: low ≤ value < high."""
+    """Yield edges of bins with at least `fewest` of the values (n,), and a mask (n,): low ≤ value < high."""
     number = np.digitize(values, edges).astype(np.int8)
     for i, (low, high) in enumerate(pairwise(edges), start=1):
         inside = number == i
@@ -51,9 +51,9 @@ def pull_figures(rows: Rows, component: str, prefix: str = "") -> dict[str, floa
 def core_ratio(rows: Rows, others: Rows) -> tuple[float, float]:
     """Return the ratio of two fits' cores of δp/p, and its standard error.
 
-    Both are fits of the same tracks, apart from a few, with the same scatterings and the same hits. Their
-    cores vary together, and their ratio is known better than either. The error is that of the jackknife: how
-    the ratio varies when a group of events is left out.
+    Apart from a few tracks, both fits are of the same tracks, with the same scatterings and hits. Their cores
+    therefore vary together, and their ratio is known better than either core. The error is from a jackknife,
+    in which one group of events after the other is left out.
     """
     samples = [(momentum_residual(one), np.asarray(one["event"]) % _GROUPS) for one in (rows, others)]
 

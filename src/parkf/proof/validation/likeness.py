@@ -1,4 +1,4 @@
-"""Figures of a simulated sample, and of a search for tracks in it, to compare with those of another one."""
+"""Figures of a simulated sample, and of a search for tracks in it, for comparison with another sample."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -51,7 +51,7 @@ _SEED = 91
 
 @dataclass(frozen=True)
 class Files:
-    """Tables of one sample: hits and particles, candidates by truth (matched) and of the search (found)."""
+    """Tables of one sample: hits, particles, candidates by truth (matched) and from the search (found)."""
 
     hits: Path
     particles: Path
@@ -62,8 +62,8 @@ class Files:
 def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity: int) -> dict[str, Any]:
     """Describe events, long tracks (p > 2 GeV, 2 < η < 5, no electrons) and candidates.
 
-    Geometry and field are those that are believed to be the sample's; `polarity` is +1 for MagUp. A file that
-    is no such table, or fewer than 50 stiff tracks (above 10 GeV) or soft ones, raise a ParkfError.
+    Geometry and field are assumed to be the sample's; `polarity` is +1 for MagUp. A file that is no such
+    table, fewer than 50 stiff tracks (above 10 GeV), or fewer than 50 soft ones raise a ParkfError.
 
     The result has ``events``, ``tracks`` (counts), ``quantiles.{p, eta}`` (GeV) at `QUANTILES`,
     ``histograms.{p, eta, velo, ut, scifi, velo_residual, ut_residual, scifi_residual}`` (fractions with
@@ -128,7 +128,7 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
 
 
 def named(figures: dict[str, Figure]) -> dict[str, dict[str, float]]:
-    """Return value and error of each figure by name, as files have them."""
+    """Return value and error of each figure by name, in the form of the files."""
     return {name: {"value": value, "error": error} for name, (value, error) in figures.items()}
 
 
@@ -158,20 +158,20 @@ def owners(rows: pd.DataFrame) -> pd.MultiIndex:
 
 
 def mean_of(values: npt.ArrayLike) -> Figure:
-    """Mean and its statistical error."""
+    """Return the mean and its statistical error."""
     several = np.asarray(values, np.float64)
     return float(several.mean()), float(several.std(ddof=1) / len(several) ** 0.5)
 
 
 def fraction_of(which: npt.ArrayLike) -> Figure:
-    """Fraction of true values, and its binomial error, at least 1/n: zero among few is not certain."""
+    """Return the fraction of true values and its binomial error, at least 1/n, even if the fraction is 0."""
     chosen = np.asarray(which, bool)
     fraction, number = float(chosen.mean()), len(chosen)
     return fraction, max((fraction * (1 - fraction) / number) ** 0.5, 1 / number)
 
 
 def _width(values: npt.NDArray[np.float64], independent: float) -> Figure:
-    """Half width of the central 68%, and its error for a Gaussian with that many independent values."""
+    """Half width of the central 68%, and its error for a Gaussian with `independent` independent values."""
     low, high = np.quantile(values, (0.1587, 0.8413))
     return float(high - low) / 2, float(0.96 * (high - low) / 2 / independent**0.5)
 
@@ -198,7 +198,7 @@ def _of_events(hits: pd.DataFrame, tracks: pd.DataFrame, found: pd.DataFrame) ->
 
 
 def _of_segments(hits: pd.DataFrame, particles: pd.DataFrame, tracks: pd.DataFrame) -> dict[str, Figure]:
-    """Particles that leave a segment in the VELO, forward, or in the SciFi and none in the other."""
+    """Count particles with a forward VELO segment but no SciFi segment, and the reverse, per long track."""
     owned = hits[hits.particle >= 0]
     enough = {}
     for name, fewest in (("velo", _FEWEST_VELO), ("scifi", _FEWEST_SEGMENT)):
@@ -218,7 +218,7 @@ def _counts(rows: pd.DataFrame, hits: pd.DataFrame) -> npt.NDArray[Any]:
 
 
 def _ratio(rows: pd.DataFrame, tracks: pd.DataFrame, hits: pd.DataFrame) -> Figure:
-    """Rows per track, and its error from how events differ."""
+    """Return the number of rows per track, and its error from the differences between events."""
     above, below = _counts(rows, hits), _counts(tracks, hits)
     ratio = float(above.sum() / below.sum())
     scatter = (above - ratio * below).std(ddof=1)
@@ -263,13 +263,13 @@ def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) 
 def characterise_search(files: Files, sample: Sample) -> dict[str, Any]:
     """Describe the candidates of a search; `sample` has their fits.
 
-    The result has ``figures.<name>.{value, error}``: ``ghosts`` (fraction of candidates), ``clones``
-    (fraction of the others whose particle has one already), ``efficiency_p_<low>_<high>`` (GeV) and
-    ``efficiency_eta_<low>_<high>`` (of particles that left enough hits, above 2 GeV, 2 < η < 5, no
-    electrons), ``wrong_<detector>`` (fraction of hits that are not their particle's, of such tracks),
-    ``hits_<detector>`` (per track), ``cut`` (χ²/ndof that 91 % of genuine tracks stay below) and ``kept``
-    (fraction of ghosts below it). A file that is no such table, or a sample without genuine candidates or
-    ghosts, raises a ParkfError.
+    The result has ``figures.<name>.{value, error}``: ``ghosts`` (fraction of candidates) and ``clones``
+    (fraction of the other candidates whose particle already has one); ``efficiency_p_<low>_<high>`` (GeV) and
+    ``efficiency_eta_<low>_<high>`` for particles with enough hits, above 2 GeV, 2 < η < 5, no electrons; for
+    such tracks ``wrong_<detector>`` (fraction of hits that are not the particle's) and ``hits_<detector>``
+    (per track); ``cut`` (the χ²/ndof below which 91 % of genuine tracks are) and ``kept`` (fraction of ghosts
+    below it). A file that is no such table, or a sample without genuine candidates or ghosts, raises a
+    ParkfError.
     """
     particles = with_momenta(PARTICLES.open(files.particles).read().to_pandas())
     hits = HITS.open(files.hits).read(["event", "plane", "particle", "x"]).to_pandas()
@@ -307,7 +307,7 @@ def _x(tracks: pd.DataFrame, detector: str) -> npt.NDArray[np.floating]:
 
 
 def _wrong(tracks: pd.DataFrame, hits: pd.DataFrame, detector: str) -> npt.NDArray[np.bool_]:
-    """Which hits of the tracks are none of the track's particle."""
+    """Find the hits of tracks that do not belong to the track's particle."""
     x = _x(tracks, detector).astype(np.float32)
     row, slot = np.nonzero(np.isfinite(x))
     used = pd.MultiIndex.from_arrays(
@@ -339,5 +339,5 @@ def _separation(sample: Sample, path: Path) -> dict[str, Figure]:
         again.append(at(times[which].astype(float)))
     cut, kept = at(np.ones(len(chi2)))
     errors = np.std(again, axis=0)
-    # The error is at least one ghost: zero among few is not certain.
+    # The error is at least one ghost, because a small sample without ghosts does not prove a fraction of 0.
     return {"cut": (cut, float(errors[0])), "kept": (kept, max(float(errors[1]), 1.0 / ghost.sum()))}

@@ -1,8 +1,8 @@
 """How far hits lie from their own track: residuals about fits within one detector.
 
-In the VELO a hit is compared with the line through its neighbours. To UT and SciFi the path of a particle of
-the true momentum is extrapolated by Runge-Kutta, then moved and turned (in the SciFi also bent) to fit the
-hits: the residuals are the hits' own errors, and a little scattering.
+In the VELO a hit is compared with the line through its neighbours. To UT and SciFi, Runge-Kutta extrapolates
+the path of a particle with the true momentum. This path is moved and turned (in the SciFi also bent) to fit
+the hits. The residuals are then due to the errors of the hits, and to a little scattering.
 """
 
 from dataclasses import dataclass
@@ -40,10 +40,10 @@ class LocalFits:
     scifi: Residuals
     # |Change of tx/√(1 + tx² + ty²)| from the VELO to the middle of the SciFi, times true p: MeV.
     kick: F64
-    # Change of tx between the same points over the field map's for the true momentum.
+    # Change of tx between the same points, over the change from the field map for the true momentum.
     bending: F64
-    # Scattering between VELO and UT: how far from the path the UT's hits lie, over the distance from the last
-    # VELO hit, and how much steeper they are in x; both times true p: MeV.
+    # Scattering between VELO and UT: offset of the UT hits from the path over the distance from the last VELO
+    # hit, and the difference of their slope in x from the path's; both times true p, in MeV.
     offset: F64
     turn: F64
 
@@ -53,9 +53,9 @@ def fit_locally(
 ) -> LocalFits:
     """Fit tracks detector by detector.
 
-    The n rows of the table ``candidates`` are each of one particle, with all four UT and ten SciFi layers;
-    `qop` (n,) is their true q/p in 1/MeV, and `polarity` +1 for MagUp. Above 10 GeV, residuals are the hits'
-    own: softer tracks scatter by more.
+    Each of the n rows of the table ``candidates`` has hits of one particle in all four UT layers and in ten
+    SciFi layers. `qop` (n,) is their true q/p in 1/MeV, and `polarity` +1 for MagUp. Above 10 GeV, the errors
+    of the hits dominate the residuals; softer tracks scatter by more.
     """
     points = np.stack([_stacked(candidates, f"velo_{name}") for name in "xy"], axis=2)
     z, count = _stacked(candidates, "velo_z"), candidates.velo_n.to_numpy()
@@ -109,7 +109,7 @@ def _carry(line: F64, qop: F64, z: F64, *, geometry: Geometry, field: FieldMap, 
 
 
 def _terms(hits: dict[str, F64], layers: slice, *, bent: bool) -> F64:
-    """Columns (n, layers, k) of what may change: x, tx, y and, `bent`, curvature and ty."""
+    """Return derivatives (n, layers, k) by a fit's parameters: x, tx, y and, if `bent`, curvature and ty."""
     z, dxdy = hits["z"][:, layers], hits["dxdy"][:, layers]
     z = (z - np.nanmean(z, axis=1, keepdims=True)) / 1000.0
     columns = [np.ones_like(z), z, -dxdy] + ([z**2, -dxdy * z] if bent else [])
@@ -119,7 +119,7 @@ def _terms(hits: dict[str, F64], layers: slice, *, bent: bool) -> F64:
 
 
 def _about_fit(off: F64, sigma: F64, terms: F64) -> tuple[Residuals, F64]:
-    """Least squares for every track; residuals of hits that the fit leaves free, and parameters (n, k)."""
+    """Fit every track by least squares; return residuals of hits with freedom left, and parameters (n, k)."""
     used = np.isfinite(off)
     weight = np.where(used, 1.0 / np.where(used, sigma, 1.0), 0.0)
     matrix = np.where(used[..., None], terms, 0.0) * weight[..., None]

@@ -28,9 +28,9 @@ _OF_A_TRACK = ["file", "event", "pdg_id", "x", "y", "z", "tx", "ty", "qop", "tru
 def measure_peak(sample: Sample, decay: Decay) -> dict[str, Any]:
     """Fit the mass peak of the pairs in a signal sample that the trigger's line accepts.
 
-    Every event is one decay. The result has the figures of :func:`fit_peak`, ``parts.{momenta, directions}``
-    (MeV), core widths due to either alone, and ``histogram.{edges, content}`` (MeV, pairs). Fewer than 100
-    pairs raise a ParkfError.
+    Every event is one decay. The result has the figures of :func:`fit_peak`, and ``histogram.{edges,
+    content}`` (MeV, pairs). ``parts.{momenta, directions}`` (MeV) are the core widths due to the errors of
+    either alone. Fewer than 100 pairs raise a ParkfError.
     """
     mass = decay.mass
     pairs = find_pairs(sample, decay)
@@ -75,8 +75,8 @@ def find_pairs(sample: Sample, decay: Decay) -> pd.DataFrame:
 def invariant_masses(pairs: pd.DataFrame, *, momenta: str = "", directions: str = "") -> F64:
     """Invariant masses (n,) in MeV of pairs, with the particles' own masses.
 
-    Both tracks are evaluated at the middle of their closest approach, where directions are as fitted.
-    `momenta` and `directions` are prefixes of columns: with ``true_`` they are the particles'.
+    Both tracks are evaluated at the middle of their closest approach, with their fitted directions.
+    `momenta` and `directions` are prefixes of columns; with ``true_`` the true values are used.
     """
     energy, momentum = np.zeros(len(pairs)), np.zeros((len(pairs), 3))
     for suffix in ("_a", "_b"):
@@ -104,21 +104,21 @@ def fit_peak(masses: F64, guess: float) -> dict[str, float]:
 
     def nll(mean: float, narrow: float, ratio: float, share: float) -> float:
         both = share * density(mean, narrow) + (1 - share) * density(mean, narrow * ratio)
-        # Far from all entries, where the search may look, it underflows.
+        # The search may reach values far from all entries, where the density underflows.
         return float(-np.log(np.maximum(both, np.finfo(np.float64).tiny)).sum())
 
     minuit = Minuit(nll, mean=quantiles[1], narrow=0.8 * start, ratio=2.0, share=0.7)
     minuit.errordef = Minuit.LIKELIHOOD
     minuit.limits = [(low, high), (0.1 * start, 3 * start), (1.0, 6.0), (0.05, 1.0)]
     minuit.migrad()
-    # The mean's error is that at this shape, with all else fixed: where one Gaussian would do, the shape is
-    # undetermined, and a covariance with it means nothing.
+    # The error of the mean holds for this shape, with all else fixed. If one Gaussian describes the peak, the
+    # shape is undetermined, and its covariance with the mean is meaningless.
     minuit.fixed[1:] = True
     minuit.hesse()
     mean, narrow, ratio, share = minuit.values
     width = float(narrow * np.sqrt(share + (1 - share) * ratio**2))
-    # The width's error is that of one Gaussian: near the limits of the shape parameters, correlations make
-    # linear error propagation meaningless.
+    # The error of the width is that of one Gaussian, because near the limits of the shape parameters
+    # correlations make linear error propagation meaningless.
     figures = {"mean": mean, "mean_error": minuit.errors["mean"], "width": width}
     figures |= {"width_error": width / (2 * len(masses)) ** 0.5, "narrow": narrow, "wide": narrow * ratio}
     return {**figures, "share": share, "n": len(masses)}

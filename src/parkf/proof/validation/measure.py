@@ -1,4 +1,4 @@
-"""The figures in which samples of different origin are compared: this project's simulation and LHCb's own."""
+"""Figures that compare samples of different origin: this project's simulation and LHCb's simulation."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ LARGE = 3.0  # χ²/ndof above which a track looks wrong (the paper's cut)
 def measure(sample: Sample) -> dict[str, Any]:
     """Measure resolution, pulls and χ² of genuine tracks with 2 < η < 5 and a good fit.
 
-    The result has ``counts.{tracks, failed}``; ``momentum[] = {p_min, p_max, n, half_width, core, width68,
-    width95, bias, pull_width, pull_width68, pull_width95, pull_mean, seed_half_width, seed_bias,
-    chi2_median}`` with ``<name>_error`` of all but the last three (GeV; fractions of p; `half_width` of the
-    central 68%; ``width68`` and ``width95`` of :func:`parkf.proof.validation.core.spread`);
-    ``pulls.<component>.{mean, width, width68, width95}`` with errors; ``chi2.{velo, ut, scifi, all} =
-    {median, median_error, large}`` of χ²/ndof, `large` the fraction above three. Fewer than 50 such tracks
-    raise a ParkfError.
+    The result has ``counts.{tracks, failed}`` and ``momentum[] = {p_min, p_max, n, half_width, core,
+    width68, width95, bias, pull_width, pull_width68, pull_width95, pull_mean, seed_half_width, seed_bias,
+    chi2_median}`` (GeV; fractions of p), with ``<name>_error`` of all but the last three. `half_width` is
+    for the central 68%; ``width68`` and ``width95`` are from :func:`parkf.proof.validation.core.spread`.
+    There are also ``pulls.<component>.{mean, width, width68, width95}`` with errors, and ``chi2.{velo, ut,
+    scifi, all} = {median, median_error, large}`` of χ²/ndof, where `large` is the fraction above three.
+    Fewer than 50 such tracks raise a ParkfError.
     """
     rows = sample.genuine
     eta = np.arcsinh(1.0 / np.hypot(rows["true_tx"], rows["true_ty"]))
@@ -53,7 +53,7 @@ def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
         "p_max": high,
         "n": len(rows),
         "half_width": half_width,
-        # The error for a Gaussian: both quantiles by the binomial law, with their correlation.
+        # The error is for a Gaussian, from the binomial errors of both quantiles and their correlation.
         "half_width_error": 0.96 * half_width / len(rows) ** 0.5,
         **momentum_figures(rows),
         **pull_figures(rows, "qop", "pull_"),

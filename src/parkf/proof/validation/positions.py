@@ -21,8 +21,8 @@ class Positions:
     """How far hits of one detector lie from where a geometry has its elements; each array is (n,) float64."""
 
     detector: str  # VELO, UT or SciFi
-    # Distance of the hit, of a line that of its worse end, from the surface of its piece, mm; in a layer
-    # without pieces, from the layer.
+    # Distance of the hit (of a strip: of the end that is further away) from the surface of its piece, mm; in
+    # a layer without pieces, from the layer.
     off: Floats
     beside: Floats  # distance beyond the edge of its piece, mm; negative within, NaN without pieces
     plane_off: Floats  # as `off`, from the layer or module as a whole, mm

@@ -1,8 +1,8 @@
 """Separation of ghosts and genuine tracks by three parts of χ², which reveal more than their sum.
 
-A false match has good pieces in VELO and SciFi and a bad one behind the magnet, a soft track is a little bad
-everywhere. The discriminant is a logistic function of the logarithms of the pieces up to their squares and
-products, learnt on every other event and applied to the rest, in both directions.
+A false match has good pieces in VELO and SciFi but a bad one behind the magnet; a soft track has a slightly
+bad χ² in all pieces. The discriminant is a logistic function of the pieces' logarithms, their squares and
+products. It is trained on every second event and applied to the other events, and the other way round.
 """
 
 from collections.abc import Iterator
@@ -46,13 +46,13 @@ def _sliced(rows: Rows) -> dict[str, F64]:
 def measure_scores(sample: Sample) -> dict[str, Any]:
     """Measure the ghosts kept by a cut on each discriminant, and which genuine tracks the cut loses.
 
-    For ``chi2`` (χ²/ndof), ``pieces`` (:func:`discriminant`) and, if tracks have them, the ghost scores, the
-    result has ``working_point.{genuine, cut, ghost, ghost_error}``, where 91 % of all genuine tracks are
-    kept, and ``efficiency.<p, eta, pt, displacement>[] = {low, high, n, genuine, genuine_error}`` of genuine
-    tracks at that cut, in slices with 50 of them. Larger values are more genuine; a failed fit is never kept.
+    Discriminants are ``chi2`` (χ²/ndof), ``pieces`` (:func:`discriminant`) and, if tracks have them, ghost
+    scores. Each has ``working_point.{genuine, cut, ghost, ghost_error}``, where 91 % of genuine tracks are
+    kept. ``efficiency.<p, eta, pt, displacement>[] = {low, high, n, genuine, genuine_error}`` are those of
+    genuine tracks at this cut, in slices with at least 50. Larger values are kept, failed fits are not.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
-    # One after the other, since each array is as long as the sample.
+    # The discriminants are measured one after the other, because each array is as long as the sample.
     measured = {
         "chi2": _measure(-chi2_per_ndof(genuine), -chi2_per_ndof(ghosts), genuine),
         "pieces": _measure(*discriminant(sample), genuine),
@@ -140,7 +140,7 @@ class _Terms:
 
 
 def _learn(terms: _Terms, genuine: npt.NDArray[np.bool_], of: npt.NDArray[np.bool_]) -> F64:
-    """Logistic regression by Newton's method on some of the tracks; both classes have the same weight."""
+    """Logistic regression by Newton's method on a part of the tracks; both classes have the same weight."""
     fraction = genuine[of].mean()
     weights = 0.5 / max(1 - fraction, 1e-9), 0.5 / max(fraction, 1e-9)
     coefficients = np.zeros(_COUNT)

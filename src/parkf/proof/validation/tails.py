@@ -19,17 +19,17 @@ _PURE = 0.999
 def tails(sample: Sample) -> list[dict[str, float | None]]:
     """Divide the tail of the q/p pull among its causes.
 
-    A track with a wrong hit, or with a hard scattering, may be in the tail for another reason. A cause is
-    therefore credited with the excess of its tracks in the tail, compared with tracks that have neither.
-    Among the latter, losses of energy are credited with the excess of tracks with p too low over those with p
-    too high, because nothing else is one-sided. The rest is a Gaussian's own 0.27 %, scatterings below the
-    limit, and all that is symmetric.
+    A track with a wrong hit, or with a hard scattering, may be in the tail for another reason. For these
+    causes only the excess of their tracks in the tail is counted, relative to tracks with neither. Among
+    tracks with neither, the excess of tracks with p too low over tracks with p too high is assigned to
+    losses of energy, because no other cause is one-sided. The rest is the 0.27 % of a Gaussian, scatterings
+    below the limit, and all symmetric causes.
 
     Bins ``{p_min, p_max, n, beyond, beyond_error}`` of true p (GeV) have the number of genuine tracks with a
-    good fit, and the fraction of them whose pull is beyond 3 on either side; and the fractions of that tail,
-    which add up to one, ``wrong_hits``, ``scatterings``, ``losses``, ``rest`` with ``<name>_error`` from
-    counting. Without fates ``scatterings`` is None, and they are in the rest. All four are None where the
-    tail is empty.
+    good fit, and the fraction of them with |pull| > 3. The tail is divided into the fractions ``wrong_hits``,
+    ``scatterings``, ``losses`` and ``rest``, which add up to one, with ``<name>_error`` from counting.
+    Without fates ``scatterings`` is None, and scatterings are in the rest. All four are None if the tail is
+    empty.
     """
     rows = sample.good
     pull = pulls(rows, "qop", finite_only=False)
@@ -68,7 +68,7 @@ def _fractions(inside: Mask, tail: Mask, wrong: Mask, hard: Mask, low: Mask) -> 
     counts = {
         name: count + both * (max(count, 0.0) / alone if alone > 0 else 0.5) for name, count in only.items()
     }
-    # This includes tracks with a wrong hit or a hard scattering that are in the tail for the usual reasons.
+    # This includes tracks with a wrong hit or a hard scattering that are in the tail for another reason.
     left = total - sum(counts.values())
     sides = [int((tail & clean & side).sum()) for side in (low, ~low)]
     lopsided = max(sides[0] - sides[1], 0) / max(sum(sides), 1)

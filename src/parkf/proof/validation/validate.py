@@ -43,25 +43,24 @@ def validate(
     """Measure every fit of the same candidates; too few genuine ones or ghosts raise a ParkfError.
 
     `fits` are samples by the name of the fit: ``parkf``, ``parkf_robust``, ``trigger``, ``velo_only``,
-    ``full``. `float64` are the candidates of ``parkf``, fitted in float64. `misaligned` are fits from a
-    detector that is not where the reconstruction believes it to be, and `signals` those of signal samples
-    (``jpsi``, ``d0``). At most `workers` fits are measured at a time, each in a process of its own.
+    ``full``. `float64` are the candidates of ``parkf``, fitted in float64. `misaligned` are fits of a sample
+    whose detector is not where the reconstruction assumes it, and `signals` are fits of signal samples
+    (``jpsi``, ``d0``). At most `workers` fits are measured at a time, each in a separate process.
 
-    The result has ``counts.{genuine, ghost, decayed}`` and ``fits.<name>`` with
-    ``pulls.<component>.{mean, width, width68, width95}``,
-    ``momentum[] = {p_min, p_max, core, width68, width95, bias, n, pulls.<component>}`` (GeV; fractions
-    of p; the two widths are those of :func:`parkf.proof.validation.core.spread`; for ``parkf_robust``
-    ``core_over_plain``, its core over that of ``parkf``, with its error), ``lost[]``,
-    ``roc[] = {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``,
-    ``failed`` (the number of candidates without a good fit) and ``histograms`` of pulls and of
-    χ²/ndof, normalised to one including entries outside. A fit of all detectors also has
-    ``separation.{roc, working_point}`` and ``scores`` (:mod:`parkf.proof.validation.separation`). With
-    `misaligned`, ``misaligned.{counts, fits.<name>}`` has the same of those candidates. The aligned fits
-    have ``impact``, ``breakdown``, ``fates``, ``cells`` and ``directions``
-    (:mod:`parkf.proof.validation.breakdown`) and ``tails`` (:mod:`parkf.proof.validation.tails`); with
-    `signals` ``masses.<signal>``, a peak's ``{mean, width, narrow, wide, share, n}`` with errors of the
-    first two (MeV). ``precision`` compares ``parkf`` with `float64`
-    (:func:`parkf.proof.validation.figures.compare_precision`).
+    The result has ``counts.{genuine, ghost, decayed}`` and ``fits.<name>``. Each fit has
+    ``pulls.<component>.{mean, width, width68, width95}`` and ``momentum[] = {p_min, p_max, core, width68,
+    width95, bias, n, pulls.<component>}`` (GeV; fractions of p), with the widths of
+    :func:`parkf.proof.validation.core.spread`. For ``parkf_robust``, ``core_over_plain`` is its core over
+    that of ``parkf``, with its error. Each fit also has ``lost[]``, ``roc[] = {cut, genuine, ghost}``
+    (efficiencies of χ²/ndof < cut), ``working_point``, and ``failed``, the number of candidates without a
+    good fit. ``histograms`` of pulls and χ²/ndof are normalised to one, including entries outside. A fit of
+    all detectors also has ``separation.{roc, working_point}`` and ``scores``
+    (:mod:`parkf.proof.validation.separation`). With `misaligned`, ``misaligned.{counts, fits.<name>}`` has
+    the same for those candidates. The aligned fits have ``impact``, ``breakdown``, ``fates``, ``cells`` and
+    ``directions`` (:mod:`parkf.proof.validation.breakdown`) and ``tails``
+    (:mod:`parkf.proof.validation.tails`); with `signals` ``masses.<signal>``, a peak's ``{mean, width,
+    narrow, wide, share, n}`` with errors of the first two (MeV). ``precision`` compares ``parkf`` with
+    `float64` (:func:`parkf.proof.validation.figures.compare_precision`).
     """
     for several in filter(None, (fits, misaligned)):
         counts = _counts(several)
@@ -163,7 +162,7 @@ def _by_momentum(rows: Rows) -> Iterator[tuple[float, float, Rows]]:
 
 
 def _roc(genuine: F64, ghosts: F64, cuts: F64) -> dict[str, Any]:
-    """Efficiencies of values below each cut, interpolated at the paper's working point."""
+    """Return the efficiencies of values below each cut, interpolated at the paper's working point."""
     kept = np.array([[(values < cut).mean() for cut in cuts] for values in (genuine, ghosts)])
     cut, ghost = (float(np.interp(WORKING_POINT, kept[0], column)) for column in (cuts, kept[1]))
     return {

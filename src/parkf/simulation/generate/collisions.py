@@ -2,9 +2,9 @@
 
 One parent process initialises Pythia. Every chunk of events runs in a fresh fork of it, seeded by (seed,
 chunk), so that the same seed makes the same events on any number of cores. Particles that decay in front of
-the magnet end at their decay, charged pions, kaons and hyperons too. Particles that interact in the material
-end at the interaction. Secondaries from the beam pipe and the SciFi are added, and products of decays behind
-the UT.
+the magnet end at their decay, including charged pions, kaons and hyperons. Particles that interact in the
+material end at the interaction. Secondaries from the beam pipe and the SciFi, and products of decays behind
+the UT, are added.
 
 Both beams are protons, and the detector covers one side. Every collision of Pythia is therefore used twice:
 its forward particles in one event, and its backward particles, turned around, in another.
@@ -52,10 +52,10 @@ def generate(
 ) -> None:
     """Write the charged particles of bunch crossings: `parkf.io.tables.PARTICLES`, by event and particle.
 
-    A crossing has `pile_up` inelastic collisions on average (Poisson). There are `events` crossings, with
-    numbers from `first` on. Seed and number determine a crossing; other crossings in the same call, and the
-    number of `workers` (all cores by default), do not matter. A ParkfError is raised when `events` or
-    `pile_up` is not positive, `first` is no multiple of `EVENTS_PER_CHUNK`, or Pythia cannot be initialised.
+    A crossing has `pile_up` inelastic collisions on average (Poisson). The numbers of the `events` crossings
+    begin with `first`. A crossing depends only on seed and number, not on other crossings of the same call or
+    on the number of `workers` (all cores by default). A ParkfError is raised when `events` or `pile_up` is
+    not positive, `first` is no multiple of `EVENTS_PER_CHUNK`, or Pythia cannot be initialised.
     """
     if events <= 0 or not pile_up > 0:
         raise ParkfError(f"events and pile-up must be positive, got {events} and {pile_up}")
@@ -116,8 +116,8 @@ def _crossings(pythia: Any, beam: Beam, seed: int, pile_up: float, events: range
     born = np.repeat([0, 1, 2], [prompt, len(later["z"]), len(products["z"])])
     particles = concatenate([particles, products])
     event = np.repeat(events, counts)[particles["collision"]]
-    # Secondaries and then products of decays come last in an event, so that the numbers of the other
-    # particles, which key their random numbers, do not depend on them.
+    # Secondaries and then products of decays come last in an event. The numbers of the other particles, which
+    # are keys of their random numbers, therefore do not depend on them.
     order = np.lexsort((particles["collision"], born, event))
     particles, event = select(particles, order), event[order]
     first_collision = np.concatenate([[0], np.cumsum(counts)[:-1]])
@@ -138,7 +138,7 @@ def draw_collisions(pythia: Any, count: int, seed: int, chunk: int) -> Columns:
 
 
 def collisions(pythia: Any, wanted: int) -> ak.Array:
-    """Return particle records of `wanted` collisions; Pythia leaves out those that it cannot complete."""
+    """Return particle records of `wanted` collisions; collisions that Pythia cannot complete are left out."""
     batches = []
     while wanted > 0:
         batch = pythia.nextBatch(wanted)

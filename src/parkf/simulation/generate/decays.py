@@ -25,7 +25,7 @@ DECAYS: dict[str, Decay] = {
         mass=3096.9,
         settings=(
             "HardQCD:hardbbbar = on",
-            # Makes three times as many B_s; their momenta are like those of other B mesons.
+            # This triples the number of B_s, whose momenta are like those of other B mesons.
             "StringFlav:probStoUD = 1.",
             "531:onMode = off",
             "531:addChannel = 1 1. 0 443 333",

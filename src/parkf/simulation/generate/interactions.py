@@ -1,10 +1,10 @@
 """Nuclear interactions and photon conversions before the magnet, in a simple model.
 
 The transport scatters particles and slows them down, but it makes no new ones. A hadron that interacts leaves
-a VELO segment without a SciFi segment, and its products leave SciFi segments without a VELO segment. Such
-segments are combined to false matches. Here both processes are equally likely at every z up to the magnet,
-because VELO, RF foil, RICH 1 and UT fill this range. The rates lead to about as many products per event as in
-LHCb's full simulation.
+a VELO segment without a SciFi segment, and its products leave SciFi segments without a VELO segment. The
+pattern recognition combines such segments to false matches. In this model, both processes are equally likely
+at every z up to the magnet, because VELO, RF foil, RICH 1 and UT fill this range. The rates lead to about as
+many products per event as in LHCb's full simulation.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from parkf.simulation.particles import ELECTRON, PHOTON, PION, PROTON, masses_of
 Z_END = 2700.0  # mm; particles interact with material up to here
 INTERACTION_LENGTH = 15_000.0  # mm; mean free path of hadrons, 16% of which interact before Z_END
 CONVERSION_LENGTH = 10_000.0  # mm; mean free path of photons; 24% convert, as in 0.3 radiation lengths
-# Mean numbers of products of an interaction, beside one charged product.
+# Mean numbers of products of an interaction, in addition to one charged product.
 MEAN_CHARGED, MEAN_NEUTRAL = 2.5, 1.5
 TRANSVERSE = 250.0  # MeV; width of a product's momentum along each axis across its parent's
 PROTON_SHARE = 0.25
@@ -63,7 +63,7 @@ def _pairs(parents: Columns, random: np.random.Generator) -> Columns:
 def _products(
     parents: Columns, part: np.ndarray, pull: np.ndarray, pdg_id: np.ndarray, charge: np.ndarray
 ) -> Columns:
-    """Particles with a part of their parent's momentum, and a pull (2, n) in MeV in px and py."""
+    """Particles with a part of their parent's momentum, and additional px and py, `pull` (2, n) in MeV."""
     return at_end(parents) | {
         "collision": parents["collision"],
         "pdg_id": pdg_id,

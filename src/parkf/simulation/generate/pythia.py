@@ -1,9 +1,9 @@
 """Pythia 8, ready to make collisions.
 
 Initialising soft collisions takes 6 s, nearly all of it for cross sections of multiparton interactions. These
-depend only on the settings. They are therefore read from a file beside this module. Its name has Pythia's
-version and a fingerprint of the settings. For settings without a file, the cross sections are calculated.
-``python -m parkf.simulation.generate.pythia`` writes the file.
+depend only on the settings, and are therefore read from a file beside this module. The file's name has
+Pythia's version and a fingerprint of the settings. For settings without a file, the cross sections are
+calculated. ``python -m parkf.simulation.generate.pythia`` writes the file.
 """
 
 import hashlib
@@ -40,24 +40,24 @@ _KEPT, _LOADED = 1, 2
 
 @cache
 def initialised(settings: tuple[str, ...]) -> Any:
-    """Return a Pythia with some settings beside the common ones; the same one each time.
+    """Return a Pythia with `settings` in addition to the common ones; the same object at each call.
 
-    Only forks of this process draw from it, so that its state stays new. A ParkfError is raised when Pythia
-    refuses a setting, or cannot be initialised.
+    Only forks of this process draw from it, so its own state does not change. A ParkfError is raised when
+    Pythia refuses a setting, or cannot be initialised.
     """
     kept = cross_sections(settings)
     return _initialised(settings, _LOADED, kept) if kept.exists() else _initialised(settings)
 
 
 def cross_sections(settings: Sequence[str]) -> Path:
-    """Path of the cross sections for some settings beside the common ones, if they are kept."""
+    """Path of the file of cross sections for `settings` in addition to the common ones, if it exists."""
     version = pythia8mc.Pythia("", False).parm("Pythia:versionNumber")
     digest = hashlib.sha256("\n".join((*PYTHIA_SETTINGS, *settings)).encode()).hexdigest()
     return Path(__file__).with_name(f"pythia-{version:.3f}-{digest[:12]}.dat")
 
 
 def write_cross_sections(path: Path, settings: Sequence[str]) -> None:
-    """Calculate cross sections and keep them; errors are those of :func:`initialised`."""
+    """Calculate cross sections and write them to a file; errors are those of :func:`initialised`."""
     with replacing(path) as temporary:
         _initialised(settings, _KEPT, temporary)
 
@@ -67,7 +67,7 @@ def _initialised(settings: Sequence[str], use: int = 0, file: Path | None = None
     for setting in (*PYTHIA_SETTINGS, *settings):
         if not pythia.readString(setting):
             raise ParkfError(f"Pythia refuses the setting '{setting}'")
-    # Not by readString, which would split a path at spaces.
+    # The method readString is not used, because it would split a path at spaces.
     pythia.settings.mode("MultipartonInteractions:reuseInit", use)
     pythia.settings.word("MultipartonInteractions:initFile", str(file or ""))
     if not pythia.init():

@@ -20,14 +20,14 @@ ETA = (2.0, 5.0)
 PROMPT_RADIUS = 0.5  # mm from the beam line
 PIPE_SLOPE = (0.0100, 0.0125)  # r/z of the beam pipe's wall and flanges
 # MeV; width of each momentum component perpendicular to the direction from the origin. Half of the electrons
-# are closer to this direction.
+# have a smaller perpendicular momentum.
 HADRON_PULL, ELECTRON_PULL = 330.0, 10.0
 PROTON_SHARE = 0.3
 
 
 @dataclass(frozen=True)
 class Source:
-    """A stretch of z: how many particles begin there and what they are."""
+    """A range in z, with the number and the kinds of the particles that begin there."""
 
     z: tuple[float, float]  # ends, mm
     rate: float  # number of particles for each charged particle of the collision
@@ -82,7 +82,7 @@ def _from(source: Source, collision: np.ndarray, charged: np.ndarray, random: np
     return {
         "collision": of,
         "pdg_id": kind * charge,
-        # Photons make electrons, and pions make hadrons.
+        # Electrons come from photons, and hadrons from pions.
         "mother": np.where(electron, PHOTON, PION),
         "charge": charge,
         "mass": masses_of(kind),

@@ -33,14 +33,14 @@ def generate_signal(
     first: int = 0,
     workers: int | None = None,
 ) -> int:
-    """Write the pairs of tracks in the acceptance, an event each; return how many there are.
+    """Write the pairs of tracks in the acceptance, each as one event; return the number of pairs.
 
-    The table is `parkf.io.tables.PARTICLES`. Pairs are from J/ψ→μμ in B_s→J/ψφ, or D⁰→Kπ in D*⁺→D⁰π⁺. There
-    are `number` collisions, each with a heavy quark pair, and with numbers from `first` on. One in five makes
-    a J/ψ with both tracks, one in seven a D⁰. Seed and number of a collision determine its pairs and their
-    event numbers; other collisions in the same call, and the number of `workers` (all cores by default), do
-    not matter. A ParkfError is raised when `number` is not positive, `first` is no multiple of
-    `COLLISIONS_PER_CHUNK`, Pythia cannot be initialised, or no pair is found.
+    The table is `parkf.io.tables.PARTICLES`. Pairs are from J/ψ→μμ in B_s→J/ψφ, or D⁰→Kπ in D*⁺→D⁰π⁺. The
+    `number` collisions are numbered from `first` on, and each has a heavy quark pair. One in five makes a J/ψ
+    with both tracks, one in seven a D⁰. Pairs and their event numbers depend only on the seed and the number
+    of their collision, not on other collisions or on the number of `workers` (all cores by default). A
+    ParkfError is raised when `number` is not positive, `first` is no multiple of `COLLISIONS_PER_CHUNK`,
+    Pythia cannot be initialised, or no pair is found.
     """
     if number <= 0:
         raise ParkfError(f"signal: {number} collisions, expected a positive number")
@@ -57,7 +57,7 @@ def generate_signal(
 def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Columns:
     """Columns of PARTICLES; events are numbered from the first collision's number on.
 
-    Pairs are rare. Their numbers have no gaps in a chunk, so that later stages process many events together.
+    Event numbers have no gaps in a chunk, although pairs are rare: later stages process many events together.
     """
     vertex_random, interactions = (
         keyed_generator(seed, chunk.start, stream) for stream in (Stream.COLLISIONS, Stream.INTERACTIONS)
@@ -77,7 +77,7 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Co
     number = np.bincount(particles["collision"][own], minlength=count)
     charge = np.bincount(particles["collision"][own], particles["charge"][own], minlength=count)
     particles = select(particles, own & ((number == 2) & (charge == 0))[particles["collision"]])
-    # Refuse pairs of different vertices. If a collision has two mothers, each may have lost one track.
+    # Refuse pairs from different vertices: of two mothers in a collision, each may have lost one track.
     particles = select(particles, np.repeat(np.ptp(particles["z"].reshape(-1, 2), axis=1) == 0, 2))
     row = np.arange(len(particles["z"]))
     numbers = {"event": chunk.start + row // 2, "particle": row % 2, "collision": np.zeros_like(row)}

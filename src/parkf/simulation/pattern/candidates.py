@@ -42,8 +42,8 @@ def find_candidates(
     event and candidate. With `segments` "found", segments are searched for in the hits alone. With "truth",
     the search for a segment begins with the hits that belong to one particle by truth. Candidates with hits
     of several particles are kept. With `matched` there is no search: a candidate has the hits that one
-    particle left behind, by truth. The polarity is +1 for MagUp, -1 for MagDown. The pattern recognition
-    assumes this geometry and this field. A ParkfError reports hits that cannot be read.
+    particle left behind, by truth. The polarity is +1 for MagUp, -1 for MagDown. Geometry and field are those
+    that the pattern recognition assumes. Hits that cannot be read raise a ParkfError.
     """
     search = Search(geometry, fit_magnet_model(field, geometry), polarity)
 
@@ -160,11 +160,11 @@ def majority(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the particle that made most hits of a candidate, and the fraction of the hits that it made.
 
-    Return both, (n,) each; they are -1 and 0 where no particle made a hit. If two particles made equally many
-    hits, the one with the smaller number is chosen. `particle` (m,) has the particle of each row of the table
-    of hits, -1 for noise. `hits` (n, slots) are rows of that table, -1 for an empty slot; each candidate has
-    at least one hit. A hit of several particles has a row for each: `number` (m,) has the number of the hit
-    that a row belongs to. By default each row is a hit.
+    Return both, (n,) each; they are -1 and 0 if no particle made a hit. If two particles made equally many
+    hits, the particle with the smaller number is chosen. `particle` (m,) has the particle of each row of the
+    table of hits, -1 for noise. `hits` (n, slots) are rows of that table, -1 for an empty slot; a candidate
+    has at least one hit. A hit of several particles has a row for each; `number` (m,) has the number of the
+    hit that a row belongs to. By default each row is a hit.
     """
     number = np.arange(len(particle)) if number is None else number
     rows = np.argsort(number, kind="stable")

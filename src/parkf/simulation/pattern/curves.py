@@ -64,7 +64,7 @@ def _mean(values: np.ndarray, used: np.ndarray) -> np.ndarray:
 
 
 def _sum(values: np.ndarray) -> np.ndarray:
-    """Sum over layers one after the other, so that the result of a track depends on no other track."""
+    """Sum over layers one after the other, so that the result for a track does not depend on other tracks."""
     return reduce(np.add, values)
 
 

@@ -27,8 +27,7 @@ _SLOPE_MAX = (0.3, 0.25)
 _SLOPE_MIN = 0.013
 _VERTEX_SIGMA_Z = 60.0
 _STEREO_SLOPE = 0.0875  # dx/dy of the stereo fibres; any value is good enough for rays
-# mm; at this z a track typically has the direction of its VELO segment, whose line neglects the bending
-# behind.
+# mm; rays start at this z, where a track typically still has the direction of its VELO segment.
 _Z_START = 300.0
 _MOST = 0.99
 _SMALLEST_BEND = 1e-3
@@ -44,7 +43,7 @@ class MagnetModel:
 
     z_scifi: float  # mm; z of the states of SciFi segments, in the middle of the SciFi
     z_end: float  # mm; z of the last layer
-    # 1/mm; cubic over quadratic coefficient of x(z - z_scifi). It describes how the field falls off.
+    # 1/mm; cubic over quadratic coefficient of x(z - z_scifi), which describes the decrease of the field.
     cubic_ratio: float
     curvature: float  # 1/mm²; the same quadratic coefficient, divided by x of the chord at z = 0
     chord: float  # mm MeV; 99 % quantile of |x| of the chord at z = 0, times p
@@ -76,8 +75,8 @@ class MagnetModel:
 
         This is the trigger's estimate (Allen, ``track_matching``, 2024): p = c₀ + (c₁ + c₂·tx'² + c₃·tx'⁴ +
         c₄·tx'·tx + c₅·ty² + c₆·ty⁴ + c₇·tx²)/abs(tx' − tx). Here tx' is the slope at the end of a segment's
-        curve. This costs resolution at high momentum, because at the end the error of the curvature adds to
-        the error of the slope.
+        curve. The resolution at high momentum is worse than with the slope in the middle, because at the end
+        the error of the curvature adds to the error of the slope.
         """
         return 1 / _sum(self.momentum, _momentum_terms(velo, tx_end))
 
@@ -121,7 +120,7 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
         z_end=float(z_layers[-1]),
         cubic_ratio=cubic_ratio,
         curvature=_ratio(bent, chord),
-        # Without rays or without a field nothing is bent.
+        # Without rays or without a field, tracks are straight.
         chord=float(np.quantile(np.abs(chord / h), _MOST)) if len(h) else 0.0,
         focusing=_ratio(y0 - ty0 * z_scifi, y0 * chord**2),
         kink=_solve(kink_terms[sizeable], kink_times_bend[sizeable]),
@@ -166,7 +165,7 @@ def _solve(terms: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _sum(coefficients: np.ndarray, terms: Terms) -> np.ndarray:
-    """Add up term by term. A matrix product could round a track differently depending on the other tracks."""
+    """Add up term by term; in a matrix product, the rounding of a track could depend on other tracks."""
     return reduce(np.add, (c * term for c, term in zip(coefficients, terms, strict=True)))
 
 
@@ -199,6 +198,6 @@ def _ut_terms(velo: np.ndarray) -> Terms:
 
 
 def _ratio(values: np.ndarray, scale: np.ndarray) -> float:
-    """Return the ratio by least squares, or 0 where nothing determines it."""
+    """Return the ratio by least squares, or 0 if the data do not determine it."""
     square = float((scale**2).sum())
     return float((values * scale).sum()) / square if square > 0 else 0.0

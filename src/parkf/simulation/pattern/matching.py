@@ -33,7 +33,7 @@ def match_segments(velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel
     bend = scifi.states[j, 2] - velo.lines[i, 2]
     chi2 = (scifi.states[j, 1] - y) ** 2 / (SIGMA_Y**2 + (SIGMA_Y_PER_BEND * bend) ** 2)
     chi2 += (scifi.states[j, 3] - ty) ** 2 / (SIGMA_TY**2 + (SIGMA_TY_PER_BEND * bend) ** 2)
-    # Few pairs agree in y and ty; the rest is computed only for these.
+    # Few pairs agree in y and ty; all other quantities are computed only for these pairs.
     good = np.flatnonzero(chi2 < CHI2)
     i, j, bend, chi2 = i[good], j[good], bend[good], chi2[good]
     x = magnet.x_at_scifi(velo.lines[i], scifi.states[j, 2])
@@ -56,8 +56,8 @@ def first_come(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     taken_i, taken_j = np.zeros(len(first_i), bool), np.zeros(len(first_j), bool)
     while len(waiting):
         a, b = i[waiting], j[waiting]
-        # Of equal indices NumPy keeps the last value. Written backwards, the first pair of each segment
-        # stays. A pair is settled if it is the first one for both partners.
+        # If an index occurs several times, NumPy keeps the last value. Pairs are written backwards, so the
+        # first pair of each segment stays. A pair is chosen if it is the first one for both partners.
         first_i[a[::-1]] = first_j[b[::-1]] = waiting[::-1]
         settled = (first_i[a] == waiting) & (first_j[b] == waiting)
         chosen.append(waiting[settled])
@@ -70,8 +70,8 @@ def _coarse_pairs(velo: VeloSegments, scifi: SciFiSegments, magnet: MagnetModel)
     """Return rows (i, j) of pairs that belong to one event and roughly agree in y."""
     y = velo.lines[:, 1] + velo.lines[:, 3] * (magnet.z_scifi - Z_REFERENCE)
     first_event = min(velo.event.min(initial=0), scifi.event.min(initial=0))
-    # All events lie one after the other on one axis. Positions are clipped to less than half of the spacing,
-    # so that events do not overlap.
+    # Events are placed one after the other on one axis. Positions are clipped to less than half of the
+    # spacing, so that events do not overlap.
     key = (velo.event - first_event) * _EVENT_SPACING + np.clip(y, -_FARTHEST_Y, _FARTHEST_Y)
     order = np.argsort(key, kind="stable")
     y_scifi = scifi.states[:, 1]

@@ -19,7 +19,7 @@ def hits_on_planes(hits: Columns) -> np.ndarray:
     key = particle_key({name: hits[name][rows] for name in ("event", "particle")})
     owner = np.unique(key, return_inverse=True)[1]
     on_plane = np.full((owner.max(initial=-1) + 1, PLANES), -1)
-    # Of equal indices NumPy keeps the value written last. Written backwards, the first hit on a plane stays.
+    # NumPy keeps the value written last, and hits are written backwards, so the first hit on a plane stays.
     on_plane[owner[::-1], hits["plane"][rows[::-1]]] = rows[::-1]
     return on_plane
 

@@ -20,8 +20,8 @@ SCATTERING = 5.4  # MeV; times 1/p, the width of this deflection
 SMALLEST_DEFLECTION = 1.5e-4  # rad; error of the VELO line's own direction, added in quadrature
 DEFLECTION_MAX = 4.0  # largest deflection tried, in widths
 # The width of a hit's distance from the line has two terms. SCATTERING_IN_LAYER (MeV) is multiplied by 1/p
-# and by the distance along z from the set's first hit: the layers scatter by 1.2, and part of the deflection
-# is not at the pivot. MEASUREMENT (mm) comes from the errors of both hits and of the direction between them.
+# and by the distance along z from the set's first hit. It includes 1.2 MeV of scattering in the layers, and
+# deflections away from the pivot. MEASUREMENT (mm) is due to the errors of both hits and of their direction.
 SCATTERING_IN_LAYER, MEASUREMENT = 2.5, 0.15
 ROW_TOLERANCE = 3.0  # mm; a track may pass a strip's end by this distance in y
 _ROWS = 32
@@ -46,7 +46,7 @@ def find_ut_hits(
 
     x = velo[:, :1] + velo[:, 2:3] * (z - Z_REFERENCE) + magnet.x_shift_at_ut(velo, h)
     y = velo[:, 1:2] + velo[:, 3:4] * (z - Z_REFERENCE)
-    # From here on x is the position at which the strip through the track's point crosses y = 0.
+    # From here on, x is where the strip through the track's point crosses y = 0.
     x -= y * np.array([geometry.strip_slope(plane) for plane in UT_PLANES])
     width = np.hypot(SCATTERING * np.abs(h), SMALLEST_DEFLECTION)
 
@@ -60,7 +60,7 @@ def find_ut_hits(
     for anchor in ANCHOR_LAYERS:
         _, distance = search.around(strips[:, anchor], x[:, anchor, None], ANCHORS_PER_LAYER)
         distance = distance.reshape(len(x), 2 * ANCHORS_PER_LAYER)
-        # If there are fewer hits, one missing distance is set to 0, so that no scattering is tried, too.
+        # If there are fewer hits, one missing distance is set to 0, to try a track without scattering, too.
         missing = np.isinf(distance)
         short = np.flatnonzero(missing.any(1))
         distance[short, np.argmax(missing[short], axis=1)] = 0.0

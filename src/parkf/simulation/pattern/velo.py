@@ -13,7 +13,7 @@ from parkf.simulation.groups import best_of_each, ragged
 FEWEST_HITS = 3  # of a segment
 Z_REFERENCE = 770.0  # mm, just behind the last module; segments are straight lines at this z
 HIT_ERROR = 0.0125  # mm; error of a hit's x and y in the fit
-# rad²; variance that a module adds to a slope at any momentum: a constant, and a coefficient of tx² + ty².
+# rad²; variance that a module adds to a slope at any momentum: a constant, and a factor of tx² + ty².
 SCATTERING = (1e-8, 7e-6)
 _WIDE_SLOPE = 1.0  # rad; no VELO track is as steep
 _GROUP_SPACING = 1e3  # mm between the modules on a sorted axis; far more than a module's size
@@ -116,8 +116,8 @@ def _nearest_of_module(
 ) -> np.ndarray:
     """Return rows (n,) of the hits nearest to `expected` (n, 2) in the module of the hits `own` (n,).
 
-    `own` are the particle's own hits. A nearer hit must lie within the own hit's distance in x; mostly there
-    is no such hit.
+    `own` are the particle's own hits. Only hits that are closer to `expected` in x can be nearer; mostly
+    there are none.
     """
     key = _GROUP_SPACING * module + points[:, 0]
     order = np.argsort(key)

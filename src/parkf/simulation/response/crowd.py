@@ -13,7 +13,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geomet
 from parkf.io.events import Columns, select
 from parkf.simulation.groups import ragged
 
-# A stranger is a hit of a particle that is not simulated.
+# A stranger is a hit of a particle that the simulation does not contain.
 JITTER = 20.0  # mm; width of the distance between a stranger and the real hit that it is modelled on
 BEAM_SPREAD = 60.0  # mm; width, along the beam, of the point that a stranger's direction points back to
 SHORTEST_WAY, STEEPEST = 20.0, 0.6  # mm and slope: limits of a stranger's direction
@@ -29,21 +29,21 @@ class Crowd:
     # electron of a few MeV.
     stubs: float
     length: float  # mean number of layers of a stub, before the limit `longest`
-    longest: int  # largest number of layers of a stub; longer tracks are particles, which are simulated
+    longest: int  # largest number of layers of a stub; longer tracks are from simulated particles
     # A stub lies farther from the beam than the hit that it is modelled on: by a factor of up to 1 + spread.
     spread: float
     turn: float  # rad; width of the angle between a stub and the direction from the beam
     singles: float  # number of hits in a single layer, for each hit of a particle
     merged: float  # mm; hits of several particles that are closer than this are one cluster
-    # Each entry has the largest error of clusters that it applies to (mm), the fraction of them in the tail,
-    # and the width of the tail (mm).
+    # Each entry has the largest error of the clusters that it describes (mm), the fraction of these clusters
+    # in the tail, and the width of the tail (mm).
     tails: tuple[tuple[float, float, float], ...]
 
 
 VELO = Crowd(0.10, 1.6, 2, 0.2, 0.05, 0.02, 0.06, ((1.0, 0.003, 0.08),))
 UT = Crowd(0.75, 2.2, 4, 3.0, 0.15, 0.08, 0.12, ())
 SCIFI = Crowd(0.32, 4.0, 8, 3.0, 0.4, 0.2, 0.30, ((0.10, 0.016, 0.30), (0.20, 0.25, 0.50)))
-# Planes, the step from one to the next on the same side of the beam, and the model of the crowd there.
+# Planes of a detector, the step to the next plane on the same side of the beam, and the model of its crowd.
 DETECTORS = ((VELO_PLANES, 2, VELO), (UT_PLANES, 1, UT), (SCIFI_PLANES, 1, SCIFI))
 
 
@@ -66,8 +66,8 @@ def strangers(
     """Draw crossings of one event that belong to no simulated particle.
 
     Their number is proportional to the number n of the particles' crossings, whose `plane`, `x` and `y` are
-    (n,). They lie where real hits are, but turned by 180° about the beam and moved by about `JITTER`. Return
-    columns `plane`, `x` and `y` (mm), by detector.
+    (n,). Their positions are those of real hits, turned by 180° about the beam and moved by about `JITTER`.
+    Return columns `plane`, `x` and `y` (mm), by detector.
     """
     z = geometry.planes()[:, 0]
     found = []

@@ -16,7 +16,7 @@ from parkf.simulation.random_numbers import Stream, keyed_generator
 from parkf.simulation.response import crowd
 
 UT_STRIP_LENGTH = 97.28  # mm; height of a row of UT strips; the y of a UT hit is known to within a row
-# mm; noise lies where real hits of the layer are, turned by 180° about the beam and moved by about this
+# mm; noise is at positions of real hits of the layer, turned by 180° about the beam and moved by about this
 # distance.
 NOISE_JITTER = 20.0
 NOISE = -1  # number of the particle of a noise hit
@@ -79,7 +79,7 @@ def _with_others(crossings: Columns, geometry: Geometry, seed: int, crowded: boo
     means[VELO_PLANES] = geometry.velo.noise_per_module
     means[UT_PLANES] = geometry.ut.noise_per_layer
     means[SCIFI_PLANES] = geometry.scifi.noise_per_layer
-    # The first part is used only if there are no events.
+    # The first part only serves the case without events.
     parts = [crossings | {"draws": np.zeros((0, 4)), "choice": np.ones(0)}]
     _, first = np.unique(crossings["event"], return_index=True)
     for begin, end in pairwise([*first, len(crossings["event"])]):
@@ -137,7 +137,7 @@ def _pixels(of: Columns, plane: int, geometry: Geometry) -> Columns:
 
 
 def _on_element(of: Columns, plane: int, geometry: Geometry) -> tuple[Frame, np.ndarray, np.ndarray]:
-    """Return the frame of the plane, or of the piece at each crossing where it has pieces; and (u, v)."""
+    """Return the frame of each crossing's plane or, if the plane has pieces, of its piece; and (u, v)."""
     if plane not in geometry.pieces:
         frame = geometry.frames[plane]
         return frame, *frame.local(of["x"], of["y"])

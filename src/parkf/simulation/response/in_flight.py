@@ -1,7 +1,7 @@
 """Decays of pions and kaons behind the UT, in the magnet and the SciFi.
 
-Particles that decay in front of this region end in the generator, where they fly straight. Behind the UT they
-do not fly straight. There the generator draws the z of the decay and the products, and the transport starts a
+Decays in front of this region are left to the generator, where particles fly straight. Behind the UT, the
+magnet bends them. There the generator draws the z of the decay and the products, and the transport starts a
 product at the position of its mother at this z. A track with hits of mother and product still fits well,
 because the angle between a muon and its pion is 30 MeV/p at most.
 """
@@ -75,7 +75,7 @@ def mothers_of(particles: Columns) -> np.ndarray:
 def placed(
     particles: Columns, mothers: np.ndarray, states: Columns, *, field: FieldMap, polarity: int
 ) -> Columns:
-    """Move products of decays to the positions of their mothers; drop those whose mothers ended before.
+    """Move products of decays to the positions of their mothers; drop products whose mothers ended before.
 
     Particles are columns (n,) of `parkf.io.tables.PARTICLES`. `mothers` (n,) has the rows of their mothers,
     from :func:`mothers_of`. `states` (m,) are true states of all other particles, sorted by event, particle
@@ -85,7 +85,7 @@ def placed(
     of, new = select(particles, mothers[rows]), select(particles, rows)
     known = particle_key(states)
     last = np.searchsorted(known, particle_key(of), side="right") - 1
-    # The start of the product is found by carrying its mother's last state on in vacuum, as only air follows.
+    # The mother's last state is carried in vacuum to the start of the product, because only air follows.
     reached = (last >= 0) & (known[last] == particle_key(of))
     of, new, state = select(of, reached), select(new, reached), select(states, last[reached])
     start = np.column_stack([state[name].astype(np.float64) for name in ("x", "y", "tx", "ty")])

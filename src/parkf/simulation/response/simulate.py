@@ -45,8 +45,7 @@ def simulate(
     are written only for events below `hits_before`, if it is given; it must be a multiple of
     `EVENTS_PER_PIECE`. `crowded` hits have the tails, the overlaps and the density of LHCb's hits
     (`parkf.simulation.response.crowd`). The polarity is +1 for MagUp, -1 for MagDown. A ParkfError is raised
-    when there is no path to write to, when `hits_before` is not such a multiple, or when particles cannot be
-    read.
+    when no path is given, when `hits_before` is not such a multiple, or when particles cannot be read.
     """
     if states_path is hits_path is fates_path is None:
         raise ParkfError("nothing to simulate: give a file for the true states, the hits or the fates")
@@ -66,8 +65,7 @@ def simulate(
 
         bar = stack.enter_context(progress_bar("transport", "events"))
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
-            # If only states are wanted, only particles whose states are selected need to be carried through
-            # the detector.
+            # If only states are wanted, only particles with selected states need to be transported.
             states_alone = hits_path is fates_path is None or (
                 hits_before is not None and particles["event"][0] >= hits_before
             )

@@ -12,7 +12,7 @@ from parkf.io.errors import ParkfError
 
 COSTS_FILE = Path("workflow/costs.yaml")
 EFFICIENCY = 0.85
-"""Work of each of several threads, as a fraction of the work of a single thread."""
+"""Speed of each of several threads, as a fraction of the speed of a single thread."""
 
 
 class _Strict(BaseModel):
@@ -70,12 +70,12 @@ def load_costs(path: Path) -> Costs:
 
 
 def needs(costs: Costs, stage: str, size: Callable[[Any], float] | float) -> dict[str, Callable[..., int]]:
-    """Return a rule's ``resources:``; a repeated job asks for twice as much each time.
+    """Return a rule's ``resources:``; a repeated job requests twice as much each time.
 
-    `size` is the number of units of work in a job, or a function of its wildcards that returns it. A
-    ParkfError reports a `stage` that `costs` does not have. The resources are functions of wildcards and
-    attempt: ``mem_mb`` and ``disk_mb`` in MB, ``runtime`` in minutes; the same under the names that the
-    executor of HTCondor knows, with the time in s; and ``units``, the size, for readers of a run's plan.
+    `size` is the number of units of work in a job, or a function of its wildcards that returns it. An unknown
+    `stage` raises a ParkfError. The resources are functions of wildcards and attempt: ``mem_mb`` and
+    ``disk_mb`` in MB, ``runtime`` in minutes, and ``units``, the size, for readers of a run's plan. Memory,
+    disk and time are repeated under the names that HTCondor's executor knows, with the time in s.
     """
     if stage not in costs.stages:
         raise ParkfError(f"costs: no stage {stage!r}; there are {', '.join(sorted(costs.stages))}")

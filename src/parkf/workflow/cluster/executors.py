@@ -1,7 +1,7 @@
-"""Snakemake's executors for clusters: they report why jobs end or wait, and repeat no job in vain.
+"""Snakemake's executors for clusters: they report why jobs end or wait, and do not repeat jobs in vain.
 
-Snakemake repeats every failed job. That only helps a job that was killed for memory or time, since its next
-attempt asks for more of both; a job that failed by itself would fail again, after another wait.
+Snakemake repeats every failed job. This only helps if the job was killed for memory or time, because its next
+attempt requests more of both; a job that failed by itself would fail again, after another wait.
 """
 
 import re
@@ -26,8 +26,8 @@ _SLURM = {
     "PREEMPTED": (f"another job took its place; {_AGAIN}", False),
     "FAILED": ("its log says why", False),
 }
-# Slurm ends a job that is over its memory in two ways. With control groups its state is OUT_OF_MEMORY. With
-# sampling it is FAILED, and only the daemon's line in the job's log names the reason.
+# Slurm ends a job that exceeds its memory in two ways. With control groups, the job's state is OUT_OF_MEMORY.
+# With sampling, the state is FAILED, and only the daemon's line in the job's log has the reason.
 _OVER_MEMORY = re.compile(r"exceeded (?:job )?memory limit|oom[-_ ]kill|out[ -]of[ -]memory", re.I)
 
 
@@ -56,7 +56,7 @@ def slurm_ending(message: str, log: Path | None) -> Ending:
 
 
 def htcondor_ending(message: str, log: Path | None) -> Ending:
-    """Report how an HTCondor job ended; `message` contains the reason where the job is held."""
+    """Report how an HTCondor job ended; if the job is held, `message` contains the reason."""
     held = re.search(r"(?:is held|Hold reason): (.*)", message)
     if held is None:
         if "removed" in message:
@@ -70,7 +70,7 @@ def htcondor_ending(message: str, log: Path | None) -> Ending:
 
 
 def slurm_waiting(jobs: Sequence[str]) -> dict[str, str]:
-    """Return why Slurm lets each job wait, if that needs an action: a drained node, a limit."""
+    """Return why Slurm lets jobs wait, for reasons that need an action, such as a drained node or a limit."""
     asked = subprocess.run(
         ["squeue", "--noheader", "--states=PENDING", "--format=%i|%r", f"--jobs={','.join(jobs)}"],
         capture_output=True,
@@ -108,8 +108,8 @@ def _judging(
             after = "" if last else f"; attempt {job.attempt + 1} gets twice of both"
             self.logger.error(f"Job {_named(job)}: {end.reason}: {end.advice}{after}.")
             if last:
-                # Use up the job's attempts before the error is reported: otherwise Snakemake repeats it, in
-                # another thread.
+                # Use up the job's attempts before the error is reported: otherwise Snakemake repeats the job
+                # in another thread.
                 job.attempt = job.restart_times + 1
             super().report_job_error(job_info, msg=f"{end.reason}: {end.advice}.", **kwargs)
 
@@ -124,7 +124,7 @@ def _judging(
                 if self._reported.get(job) != reason:
                     self.logger.warning(f"Job {names[job]} ({job}) waits: {reason}.")
             self._reported = reasons
-            # Slurm's executor lengthens the interval up to three minutes, which following jobs would wait.
+            # Slurm's executor lengthens the interval to up to three minutes, a delay for the following jobs.
             settings = self.workflow.executor_settings
             if (interval := getattr(settings, "init_seconds_before_status_checks", None)) is not None:
                 self.next_seconds_between_status_checks = interval
@@ -133,7 +133,7 @@ def _judging(
 
 
 def name_endings() -> None:
-    """Replace Snakemake's executors for Slurm and HTCondor, where installed, by those of this module.
+    """Replace Snakemake's executors for Slurm and HTCondor, if installed, by those of this module.
 
     Each member of a family calls this; only the first call has an effect.
     """

@@ -1,4 +1,4 @@
-"""Prediction of the time of a run: its jobs are started in turn on so many cores, each with its cost."""
+"""Prediction of the time of a run: its jobs, with their costs, are started in turn on a number of cores."""
 
 import heapq
 from bisect import insort
@@ -11,7 +11,7 @@ from parkf.workflow.cluster.costs import Cost, Costs
 
 Key = TypeVar("Key", bound=Hashable)
 TINY = Cost(unit="job", job_s=1.0, unit_ms=0.0, job_mb=200.0)
-"""Cost of a rule that the file of costs does not name: the start of a command."""
+"""Cost of a rule without an entry in the file of costs: the start of a command."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Job:
 
 def stage_of(costs: Costs, rule: str) -> str | None:
     """Return the stage of a rule; None if the file of costs has none for it."""
-    # The name of a rule is that of its stage behind a prefix: the purpose, the step, the member of a family.
+    # The name of a rule is a prefix (purpose, step or member of a family), followed by the name of its stage.
     named = [stage for stage in costs.stages if rule == stage or rule.endswith(f"_{stage}")]
     return max(named, key=len) if named else None
 
@@ -49,7 +49,7 @@ def seconds_of(costs: Costs, job: Any) -> float:
 
 
 def listed(jobs: Mapping[Key, Job], after: Mapping[Key, Iterable[Key]]) -> list[Job]:
-    """List jobs, with the positions of those among them that each one waits for."""
+    """List jobs, each with the positions in the list of the jobs that it waits for."""
     positions = {key: position for position, key in enumerate(jobs)}
     return [
         replace(job, after=tuple(positions[before] for before in after[key] if before in positions))
@@ -58,7 +58,7 @@ def listed(jobs: Mapping[Key, Job], after: Mapping[Key, Iterable[Key]]) -> list[
 
 
 def to_the_end(jobs: Sequence[Job], latency: float) -> list[float]:
-    """Return the time in s from each job's start to the end of all jobs behind it, with unlimited cores."""
+    """Return the time in s from each job's start to the end of all jobs after it, with unlimited cores."""
     longest = [0.0] * len(jobs)
     for number in reversed(range(len(jobs))):
         longest[number] += latency + jobs[number].seconds
@@ -72,7 +72,7 @@ def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
     urgency = to_the_end(jobs, latency)
     waiting = TopologicalSorter({number: job.after for number, job in enumerate(jobs)})
     waiting.prepare()
-    # Time, number of a job, and whether it ends then; otherwise it may start.
+    # Time, number of a job, and whether the job ends at this time; otherwise it may start.
     events = [(latency, number, False) for number in waiting.get_ready()]
     heapq.heapify(events)
     ready: list[tuple[float, int]] = []
@@ -88,7 +88,7 @@ def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
             waiting.done(number)
             for behind in waiting.get_ready():
                 heapq.heappush(events, (now + latency, behind, False))
-        # The most urgent job comes first; where it does not fit, a smaller one may start before it.
+        # The most urgent job comes first; if it does not fit, a smaller job may start before it.
         for entry in ready[:]:
             number = entry[1]
             wanted = min(jobs[number].cores, cores)

@@ -1,4 +1,4 @@
-"""Damaged files: a check finds them; a job that finds one marks it, and its run makes the file again."""
+"""Damaged files: a job that finds one marks it, and the run makes the marked file again."""
 
 import json
 import os
@@ -11,15 +11,15 @@ from parkf.io.errors import DamagedFileError, ParkfError
 
 _SUFFIX = ".damaged"
 _RECORDS = Path(".snakemake/metadata")
-# Snakemake puts records of longer names into other folders, which are not searched. Such files stay.
+# Snakemake puts records of longer names into other folders, which are not searched. These files are kept.
 _LONGEST = 254
 
 
 def verify(folder: Path) -> tuple[int, list[str]]:
     """Read all tables, archives, JSON files and parameter sets below the folder of a run or a registry.
 
-    Returns the number of files, and a message for each damaged file. A missing folder, and one with nothing
-    in it to read, are a ParkfError.
+    Returns the number of files, and a message for each damaged file. A folder that is missing or has no such
+    file raises a ParkfError.
     """
     # Imported here, because all commands import this module.
     from parkf.io.checksums import check_pages
@@ -30,7 +30,7 @@ def verify(folder: Path) -> tuple[int, list[str]]:
     readers: dict[str, Callable[[Path], object]] = {
         ".parquet": check_pages,
         ".npz": load_arrays,
-        # The manifest holds the checksums of the blobs beside it, which are checked with it.
+        # Reading the manifest also checks the blobs beside it, whose checksums it holds.
         ".json": lambda path: load(path.parent) if path.name == MANIFEST_FILE else read_json(path),
     }
     if not folder.is_dir():
@@ -51,17 +51,17 @@ def verify(folder: Path) -> tuple[int, list[str]]:
 def mark(error: DamagedFileError) -> None:
     """Write a mark beside a damaged file, if a run has made the file and its folder can be written."""
     path = error.path
-    # The error message is enough for the user; the mark only serves the run.
+    # The user has the error message; only the run needs the mark, so it may be missing.
     with suppress(OSError):
         if _record(_from_here(path)) is not None:
             path.with_name(f".{path.name}{_SUFFIX}").write_text(f"{error}\n")
 
 
 def remove_damaged(folder: Path) -> dict[Path, str]:
-    """Remove all marks, and the marked files that the run has made, of which Snakemake has a record.
+    """Remove all marks, and the marked files that the run has made according to Snakemake's records.
 
-    `folder` is the run's, relative to where Snakemake runs. Returns a message for each removed file: what was
-    wrong, and which rule had made the file.
+    `folder` is the run's folder, relative to where Snakemake runs. Returns a message for each removed file,
+    with the damage and the rule that had made the file.
     """
     removed = {}
     for sign in sorted(folder.rglob(f".*{_SUFFIX}")):

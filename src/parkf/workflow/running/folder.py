@@ -25,7 +25,7 @@ rule run:
 
 
 def make_folder(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Make a working folder, or add missing files to one; return the files made, and those that existed.
+    """Make a working folder, or add its missing files; return the new files, and the files that existed.
 
     Existing files are never changed.
     """

@@ -14,7 +14,7 @@ from parkf.io.fingerprints.meaning import meaning_of
 from parkf.io.process_settings import environment
 
 COPIES = "PARKF_COPIES"
-"""Variable of a job's environment with the folder of its own copies of its files, if it has copies."""
+"""Environment variable with the folder in which a job has copies of its files, if it has copies."""
 # Name of the argument for an output that the rule has not named.
 OUTPUT = "output"
 _LONGEST_NAME = 255
@@ -37,7 +37,7 @@ class Job:
     def read(cls, path: Path) -> Self:
         """Read a job's file; if the job has copies of its files, the paths are those of the copies.
 
-        A file that is missing or not a job's is a ParkfError.
+        A file that is missing or is not a job's file raises a ParkfError.
         """
         copies = os.environ.get(COPIES, "")
         content = read_json(Path(plain(str(path), copies)))
@@ -70,10 +70,10 @@ class Job:
         write_sealed(path, asdict(self))
 
     def decided_by(self, fingerprint: Callable[[Path], str] = sha256) -> dict[str, Any]:
-        """Collect all that decides the bytes of the outputs; the names of the run and of inputs do not.
+        """Collect everything that decides the bytes of the outputs, which excludes names of run and inputs.
 
         `fingerprint` is called for each input that a job has made; users' documents count by their meaning.
-        A job without a command, code or product, or that reads a file that is no input, is a ParkfError.
+        A job that lacks a command, code or product, or reads a file that is no input, raises a ParkfError.
         """
         words = [word for one in self.arguments for pair in sorted(one.items()) for word in _flat(pair)]
         inputs = list(map(Path, self.inputs))
@@ -105,7 +105,7 @@ class Job:
             raise ParkfError(f"share: {self.command}: no outputs; nothing can be shared")
         known = {Path(path) for path in (*self.inputs, *self.outputs)}
         for word in words:
-            # Other arguments may be longer than the name of a file can be.
+            # Other arguments may be too long for the name of a file.
             if len(word) < _LONGEST_NAME and Path(word) not in known and Path(word).is_file():
                 raise ParkfError(
                     f"share: {self.command}: reads {word}, which is no input of the rule; other runs would"
@@ -118,7 +118,7 @@ class Job:
     def command_lines(self, parkf: Any, options: Sequence[str] = ()) -> Iterator[list[str]]:
         """Yield the words of each command line, as a user would type them, with further `options`.
 
-        `parkf` is the click.Group with all commands. An unknown command or argument is a ParkfError.
+        `parkf` is the click.Group with all commands. An unknown command or argument raises a ParkfError.
         """
         command = parkf
         for word in self.command.split():
@@ -164,7 +164,7 @@ def _words(command: str, parameters: Iterable[Any], arguments: dict[str, Any]) -
         value = next((arguments.pop(name) for name in names if name in arguments), None)
         if value is None or value is False or value == []:
             continue
-        # Other arguments with several values are names or files with blanks between them.
+        # Other arguments with several values are names or files, separated by blanks.
         several = isinstance(value, list) and parameter.nargs != 1
         texts = list(map(str, value)) if several else [text_of(value)]
         if not is_option:
@@ -175,12 +175,12 @@ def _words(command: str, parameters: Iterable[Any], arguments: dict[str, Any]) -
             options += [parameter.opts[0], *texts]
     if left := ", ".join(arguments.keys() - {OUTPUT}):
         raise ParkfError(f"{command}: no argument or option is called {left}")
-    # Behind the separator, a path that begins with a dash is no option.
+    # After the separator, a path that begins with a dash is not read as an option.
     return [*options, "--", *positional]
 
 
 def text_of(value: Any) -> str:
-    """Write a value as one argument: lists of names with blanks between them, mappings as JSON."""
+    """Write a value as one argument: a list as names separated by blanks, a mapping as JSON."""
     if isinstance(value, list):
         return " ".join(map(str, value))
     return json.dumps(value) if isinstance(value, dict) else str(value)

@@ -1,4 +1,4 @@
-"""The lock that lets one run at a time work in a folder, and the leftovers of a killed run there."""
+"""The lock that allows one run at a time in a folder, and the leftovers of a killed run there."""
 
 import fcntl
 import os
@@ -26,11 +26,11 @@ _PATIENCE_S = 10.0
 def held(folder: Path) -> Iterator[tuple[int, str | None]]:
     """Hold the lock of a run's folder, which is made if it is missing.
 
-    The lock is the system's lock on a file. The system releases it when the last process that has the file
-    open ends, for whatever reason. The content of the file is for people only.
+    The operating system locks a file, and releases it when the last process with the open file has ended, for
+    any reason. The content of the file only informs people.
 
-    Yields the open file, with which a child inherits the lock, and the process that held the lock before and
-    was killed, or None. Raises a ParkfError that names the live process which holds it.
+    Yields the open file, which passes the lock on to a child, and the killed process that held the lock
+    before, or None. Raises a ParkfError that names the live process with the lock.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("a+") as file:
@@ -48,7 +48,7 @@ def held(folder: Path) -> Iterator[tuple[int, str | None]]:
 
 
 def _holder(folder: Path, named: str | None) -> str:
-    """Name the live processes that hold the lock: the leader of a run, or processes that outlived it."""
+    """Name the live processes that hold the lock: the run's leader, or processes that outlived the leader."""
     who = named or "somebody"
     here = re.match(rf"process (\d+) on {re.escape(socket.gethostname())} ", who)
     if here is None:
@@ -94,12 +94,12 @@ def end_orphans(folder: Path) -> list[int]:
 
 
 def remove_unfinished(folder: Path) -> list[Path]:
-    """Remove unfinished files of writers that ended, below a run's folder and in TMPDIR; return them."""
+    """Remove unfinished files of ended writers, below a run's folder and in TMPDIR; return the files."""
     unfinished = list(folder.rglob(f".*{UNFINISHED}"))
     unfinished += [path for path, number in scratch_folders().items() if not psutil.pid_exists(number)]
     for path in unfinished:
         if path.is_dir():
-            # Folders of another user cannot be removed, and stay.
+            # Folders of another user cannot be removed.
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)

@@ -25,13 +25,13 @@ def plan(
 ) -> Any:
     """Return Snakemake's plan of a run in a working folder, a snakemake.dag.DAG.
 
-    It has the jobs, their dependencies, which would run and why. `resources` are arguments of Snakemake's
-    ``ResourceSettings``: cores, chunks. `rerun_triggers` are the changes that make a job run again, by their
-    names in a profile; by default, Snakemake chooses. A run that Snakemake cannot plan is a ParkfError.
+    It has the jobs, their dependencies, and which jobs would run and why. `resources` are arguments of
+    Snakemake's ``ResourceSettings``: cores, chunks. `rerun_triggers` are changes after which jobs run again,
+    as in a profile; by default, Snakemake chooses. A run that Snakemake cannot plan raises a ParkfError.
     """
     triggers = frozenset(enums.RerunTrigger.parse_choices_set(list(rerun_triggers)))
     output = io.StringIO()
-    # A dry run lists its jobs even with --quiet, so catch its output.
+    # Catch the output, because a dry run lists its jobs even with --quiet.
     with (
         redirect_stderr(output),
         redirect_stdout(output),
@@ -53,6 +53,6 @@ def plan(
 
 
 def in_order(dag: Any) -> list[Any]:
-    """Return all jobs of a plan except the target, each behind the jobs that it waits for."""
+    """Return all jobs of a plan except the target, each after the jobs that it waits for."""
     levels = (sorted(level, key=lambda job: (job.rule.name, str(job.output))) for level in dag.toposorted())
     return [job for level in levels for job in level if not job.is_norun]

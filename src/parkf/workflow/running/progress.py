@@ -24,9 +24,9 @@ from parkf.workflow.cluster.schedule import Job, listed, replay, seconds_of
 
 VARIABLE = "PARKF_PROGRESS"
 """Variable of Snakemake's environment with the number of the open end of the pipe."""
-# Time between two jobs that Snakemake and the start of a command take, s.
+# Time for Snakemake and for the start of a command between two jobs, s.
 BETWEEN = 0.5
-# Fraction of a run after which the speed of the machine is known, and the largest factor on predicted times.
+# Fraction of a run after which the speed of the machine is known, and largest correction of predicted times.
 _KNOWN = 0.05
 _SLOWEST = 20.0
 
@@ -46,7 +46,7 @@ class State:
 class Forecast:
     """Follows the jobs of a run, and predicts the time for the rest.
 
-    Jobs have Snakemake's numbers; each comes behind those that it waits for, which `after` has by number.
+    Jobs have Snakemake's numbers. Each job follows the jobs that it waits for, which `after` has by number.
     `now` is a clock in s.
     """
 
@@ -73,7 +73,7 @@ class Forecast:
         self._running.discard(number)
 
     def state(self) -> State:
-        """Return the progress of the run; the time left is the cost of the rest at the pace so far."""
+        """Return the progress of the run; the time left is the cost of the other jobs at the same pace."""
         rest_s, elapsed_s = self._rest_s(), self._now() - self._begin
         share = 1 - rest_s / self._whole_s if self._whole_s else 1.0
         pace = elapsed_s / (share * self._whole_s) if share > _KNOWN else 1.0
@@ -86,7 +86,7 @@ class Forecast:
 
 
 class Teller(logging.Handler):
-    """Reports the jobs in Snakemake's log to the process at the end of a pipe; an error there is ignored.
+    """Reports the jobs in Snakemake's log to a process through a pipe; errors of the pipe are ignored.
 
     `names` has the names of jobs by Snakemake's number.
     """
@@ -131,7 +131,7 @@ def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> N
     pipe = os.environ.get(VARIABLE)
     if not pipe:
         return
-    # Each job comes behind those that it waits for.
+    # Each job follows the jobs that it waits for.
     running = [job for level in dag.toposorted() for job in level if dag.needrun(job) and not job.is_norun]
     jobs = {job.jobid: Job(job.rule.name, seconds_of(costs, job), job.threads) for job in running}
     after = {job.jobid: [before.jobid for before in dag.dependencies[job]] for job in running}
@@ -157,7 +157,7 @@ class _Left(ProgressColumn):
 def show(what: str, console: Console, pipe: TextIO) -> None:
     """Show the progress of the run `what` until its pipe is closed.
 
-    On a terminal it is one line, which changes; elsewhere there is a line for each job.
+    On a terminal the progress is one line that is updated; elsewhere each job has a line.
     """
     columns = (
         TextColumn("{task.description}"),

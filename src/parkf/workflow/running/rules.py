@@ -1,7 +1,7 @@
-"""Functions for rules, while Snakemake reads the Snakefile, and for jobs, before a run starts.
+"""Functions for rules, called while Snakemake reads the Snakefile, and for jobs, called before a run starts.
 
-A rule names its inputs, outputs and parameters as its command names its arguments and options, and calls the
-command with ``--job {log}.json``. A run writes these files before its first job starts.
+Inputs, outputs and parameters of a rule have the names of its command's arguments and options. The rule calls
+the command with ``--job {log}.json``. A run writes these files before its first job starts.
 """
 
 import hashlib
@@ -37,12 +37,12 @@ from parkf.workflow.running.shared import tidy
 # Samples and parameter sets that `scattergather` divides.
 _SCATTERED = ("training", "validation", "signals", "sets")
 _CALL = re.compile(r"parkf (?P<command>[a-z-]+(?: [a-z]+)?) --job \{log(?:\[0\])?\}\.json(?= )")
-# Parameters that are no arguments: fingerprints, the arguments in which several command lines of one job
-# differ, and captions of Snakemake's own report.
+# Parameters that are no arguments: fingerprints, arguments that differ between the command lines of a job,
+# and captions of Snakemake's own report.
 CODE, MEANING, FINGERPRINT, _EACH = "code", "meaning", "fingerprint", "each"
 _NO_ARGUMENTS = (CODE, MEANING, FINGERPRINT, _EACH, "captions")
-# Commands that each run calls itself: measurements of the machine, copies, and pages of one run. Imports are
-# repeated, too, because they print what they find.
+# Commands that each run repeats: measurements of the machine, copies, and pages of one run. Imports are
+# repeated, too, because they print their findings.
 _NOT_SHARED = (
     "throughput",
     "check-dataset",
@@ -52,8 +52,8 @@ _NOT_SHARED = (
     "params publish",
     "family report",
 )
-# Formulas that do not count as code of a command. The rule of `train` has the fingerprint of its step as a
-# parameter; the table depends on the formulas of the magnet alone.
+# Formulas that do not count as code of a command. The rule of `train` has the fingerprint of its step's
+# formulas as a parameter; the table depends only on the formulas of the magnet.
 _STEPS = tuple(
     f"parkf.model.steps.{name}"
     for name in ("beam", "corrections", "curved", "forms", "gap", "scifi", "ut", "velo", "velo_to_ut")
@@ -68,9 +68,9 @@ _UNLED = (
 def settle(workflow: Any) -> None:
     """Set how jobs run: the first commands of their shells, and the reaction if a scheduler ends a job.
 
-    Jobs run the `parkf` that was installed with Snakemake, whatever else is on the PATH. Every log ends with
-    the time and memory that its job needed, for stages.json. A run that ``parkf run`` does not lead reports
-    in one line what it lacks.
+    Jobs run the `parkf` that was installed with Snakemake, even if the PATH has another one. Every log ends
+    with the time and memory of its job, for stages.json. A run that was not started by ``parkf run`` prints
+    one line about what it lacks.
     """
     path = f"export PATH={quote(str(Path(sys.executable).parent))}:$PATH"
     copies = copies_in(workflow.storage_settings)
@@ -84,8 +84,8 @@ def read_run(workflow: Any, config: Mapping[str, Any], gather: Any, *, in_family
     """Read and check the configuration of a run of a snakemake.workflow.Workflow.
 
     `config` is from the configuration's own file and the command line; `gather`, a snakemake.io.Gather, has
-    the numbers of chunks. The process that leads the run also checks the files that the configuration names,
-    except in a family, which has checked them.
+    the numbers of chunks. The process that leads the run also checks the files that the configuration names.
+    For a member of a family, the family has checked them.
     """
     whole, layers = extended(config, [Path(os.path.relpath(file)) for file in workflow.configfiles])
     look = workflow.is_main_process and not in_family
@@ -94,16 +94,16 @@ def read_run(workflow: Any, config: Mapping[str, Any], gather: Any, *, in_family
 
 
 def read_runs(workflow: Any, config: Mapping[str, Any]) -> Family:
-    """Read the configuration of a family as :func:`read_run` does that of a run."""
+    """Read the configuration of a family as :func:`read_run` reads the configuration of a run."""
     document = read_document(Path(os.path.relpath(workflow.configfiles[-1])))
     schemas = PROJECT / SCHEMA.parent
     return load_family(config, schemas, Path(), document, look_into_inputs=workflow.is_main_process)
 
 
 def fixed(value: Any) -> Callable[[Any], Any]:
-    """Make a function of a rule's parameter that is the same for all jobs.
+    """Turn a rule's parameter that is the same for all jobs into a function.
 
-    Snakemake's linter takes a parameter for a forgotten input if it is text that a path begins with.
+    Snakemake's linter mistakes a text for a forgotten input if a path begins with this text.
     """
     return lambda wildcards: value
 
@@ -111,7 +111,7 @@ def fixed(value: Any) -> Callable[[Any], Any]:
 def gates() -> dict[str, Any]:
     """Return parameters of a rule that reads the thresholds of the working folder, or else of the project.
 
-    Their meaning decides whether a job runs again, not the path, because a project may be moved.
+    Whether a job runs again depends on their meaning, not on the path, because a project may be moved.
     """
     path = found("workflow/config/gates.yaml").absolute()
     return {"gates": lambda wildcards, input: str(path), FINGERPRINT: {"gates.yaml": meaning_of(path)}}
@@ -120,7 +120,7 @@ def gates() -> dict[str, Any]:
 def copies_in(storage: Any) -> str:
     """Return the folder in which jobs have copies of their files; empty where they use the files themselves.
 
-    A path with characters that a shell interprets is a ParkfError.
+    A path with characters that a shell interprets raises a ParkfError.
     """
     prefix = str(storage.local_storage_prefix)
     if not re.fullmatch(r"[\w./+-]+", prefix):
@@ -135,8 +135,8 @@ def copies_in(storage: Any) -> str:
 def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> None:
     """Write files for the jobs of a planned run and for its report, and begin to report its progress.
 
-    `graphs` has the prefix of the names of rules by the folder of each run. A run that `needs_gpu` needs the
-    GPU before the first job starts.
+    `graphs` has, for the folder of each run, the prefix of its rules' names. If the run `needs_gpu`, the GPU
+    is checked before the first job starts.
     """
     dag, copies = workflow.dag, copies_in(workflow.storage_settings)
     for one in dag.jobs:
@@ -145,9 +145,9 @@ def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> Non
     for folder, prefix in graphs.items():
         write_graph(dag, Path(folder), prefix)
     tell(dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
-    # Shared products that no run has any more would only need disk space.
+    # Shared products that no run has any more only occupy disk space.
     tidy()
-    # On a cluster the GPU is in the jobs' machines, so it is not checked here.
+    # On a cluster, the GPU is in the machines of the jobs and cannot be checked here.
     if needs_gpu and workflow.local_exec:
         from parkf.fit.gpu import device
 
@@ -185,19 +185,19 @@ def planned(job: Any, copies: str = "") -> Job | None:
         outputs=plain(list(job.output), copies),
         deciding=[text_of(params[name]) for name in (CODE, FINGERPRINT) if name in params],
         run=plain(job.log[0], copies).partition("/logs/")[0],
-        # Results of a GPU agree to rounding, not byte for byte.
+        # Results of a GPU differ by rounding, so their bytes are not reproducible.
         is_shared=not (copies or on_gpu or imports or command in _NOT_SHARED),
     )
 
 
 def complete(rules: Iterable[Any], environment: str) -> None:
-    """Add parameters to each of Snakemake's rules that decide its products beside its inputs.
+    """Add parameters to each of Snakemake's rules, which decide its products in addition to its inputs.
 
-    They are a fingerprint of the command's code and of the rule's own text; and, for each document that the
-    rule reads without regard to the file's time (``ancient``), a fingerprint of the document's meaning.
-    Snakemake compares them. Rules of other members of a family that have them already stay as they are. Where
-    Snakemake makes environments, jobs run in `environment`. A rule that does not call its command with a
-    job's file is a ParkfError.
+    One is a fingerprint of the command's code and of the rule's own text. For each document that the rule
+    reads without regard to the file's time (``ancient``), another is a fingerprint of the document's meaning.
+    Snakemake compares them with those of the last run. Rules of other members of a family that already have
+    them are not changed. If Snakemake makes environments, jobs run in `environment`. A rule that does not
+    call its command with a job's file raises a ParkfError.
     """
     for rule in rules:
         text = rule.shellcmd or ""
@@ -213,7 +213,7 @@ def complete(rules: Iterable[Any], environment: str) -> None:
             names = [
                 sorted(name for name, _ in part.items()) for part in (rule.input, rule.output, rule.params)
             ]
-            # The rule also decides what the shell does beside the command, such as where its output goes.
+            # The rule also decides what else the shell does, for example where it writes the output.
             decided_by = [code_of(command, without=_FORMULAS.get(command, ())), text, names]
             fingerprint = hashlib.sha256(json.dumps(decided_by).encode()).hexdigest()[:16]
             copies = copies_in(rule.workflow.storage_settings)

@@ -1,8 +1,8 @@
-"""Store of products that several runs have in common, by the fingerprint of all that decides them.
+"""Store of products that runs share, by the fingerprint of everything that decides the products.
 
 An entry of the store is a folder, named by the fingerprint. It has the files that a job made, and
-``entry.json``, which lists what decided them. The files are hard links to those of the run that made them, so
-that the store needs no space. Other runs copy them, and compare each copy with its checksum.
+``entry.json``, which lists what decided them. The files are hard links to the files of the run that made
+them, so the store needs no additional space. Other runs copy them, and compare each copy with its checksum.
 """
 
 import hashlib
@@ -53,7 +53,7 @@ def find(name: str) -> Entry | None:
 def take(job: Job, name: str) -> Entry | None:
     """Copy an entry's files to the paths of a job's outputs, all of them or none.
 
-    Returns the entry; None where there is no such entry, or it is damaged: then it is removed.
+    Returns the entry, or None if it is missing or damaged; a damaged entry is removed.
     """
     folder = STORE / name
     if not folder.is_dir():
@@ -79,10 +79,10 @@ def take(job: Job, name: str) -> Entry | None:
 
 
 def keep(job: Job, deciding: dict[str, Any], wall_s: float) -> None:
-    """Put the outputs of a job that has ended well into the store, complete or not at all.
+    """Put the outputs of a successful job into the store, all of them or none.
 
-    `deciding` is from :meth:`Job.decided_by`; the job took `wall_s`, s. Its result stands, whatever goes
-    wrong here.
+    `deciding` is from :meth:`Job.decided_by`; the job took `wall_s`, s. Errors here do not affect the result
+    of the job.
     """
     name = key(deciding)
     staging: Path | None = None
@@ -117,7 +117,7 @@ def empty() -> int:
 
 
 def listed() -> Iterator[tuple[str, str, int, int]]:
-    """List the entries: command, run that made it, bytes, and bytes that no run has any more."""
+    """List the entries: command, run that made the files, bytes, and bytes that no run has any more."""
     for folder in _folders():
         if (entry := find(folder.name)) is not None:
             files = _products(folder)
@@ -134,7 +134,7 @@ def _products(folder: Path) -> list[os.stat_result]:
 
 
 def _file_name(number: int, output: str | Path) -> str:
-    # The name keeps its ending, from which `parkf verify` knows how to read the file.
+    # The name keeps its ending, because `parkf verify` chooses the reader of a file by its ending.
     return f"{number}-{Path(output).name}"
 
 

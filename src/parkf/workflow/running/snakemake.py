@@ -25,12 +25,12 @@ def command(
 ) -> list[str]:
     """Return the command line of Snakemake for a run in the working folder.
 
-    The run makes `targets`, rules or files; by default, all. `rules` is the Snakefile of runs or of families:
-    that of the working folder where it exists, or else the project's. `profile` is the name of a folder in
-    ``workflow/profiles`` of either; a ParkfError reports that there is none. `cores` are those of this
-    machine; by default, all that this process may use. On a cluster, they run the jobs that are too small to
-    submit. Jobs copy their inputs to `scratch`, a local folder of each machine, and their outputs back. A dry
-    run lists the jobs that would run, and runs nothing.
+    The run makes `targets`, rules or files; by default, all. `rules` is the Snakefile of runs or of families;
+    the one in the working folder is preferred to the project's. `profile` is the name of a folder in
+    ``workflow/profiles`` of either; a missing folder raises a ParkfError. `cores` is the number of cores of
+    this machine to use, by default all that this process may use. On a cluster, they run the jobs that are
+    too small to submit. Jobs copy their inputs to `scratch`, a local folder of each machine, and their
+    outputs back. A dry run lists the jobs that would run, and runs nothing.
     """
     place = found(f"{_PROFILES}/{profile}")
     file = place / "profile.yaml"
@@ -52,5 +52,5 @@ def command(
         words += ["--shared-fs-usage", "persistence", "sources", "source-cache", "software-deployment"]
     if dry_run:
         words.append("--dry-run")
-    # Without the separator, targets would be read as configuration files.
+    # Without the separator, Snakemake would read targets as configuration files.
     return [*words, "--", *targets] if targets else words

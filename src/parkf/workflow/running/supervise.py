@@ -20,18 +20,18 @@ from parkf.workflow.running import progress
 from parkf.workflow.running.damage import remove_damaged
 from parkf.workflow.running.lock import VARIABLE, end_orphans, held, remove_unfinished, run_processes
 
-# Number of attempts to make damaged files again; if they are still damaged then, the disk is faulty.
+# Number of attempts to make damaged files again; if files are damaged even then, the disk is faulty.
 _ATTEMPTS = 3
-# Free bytes of a disk; a log never needs more.
+# Free space of a disk in bytes; a log never needs more.
 _NO_ROOM = 1 << 20
 # File for Snakemake's output; pattern of errors in it; and how many characters of them are shown.
 _OUTPUT = Path("logs/snakemake.txt")
 _WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
 _LONGEST = 6000
-# Plugins for schedulers that are installed and not used warn that these are not configured.
+# Snakemake's plugins for schedulers warn that a scheduler is not configured even if it is not used.
 _UNUSED = "ignore::UserWarning:htcondor2"
-# Times in s, 10 s together: from the signal that ends a run to SIGTERM for its jobs, from there to SIGKILL,
-# and the time that a workflow without jobs may need to record their outcome.
+# Times in s, 10 s together: from the signal that ends a run to SIGTERM for its jobs, from SIGTERM to SIGKILL,
+# and for the workflow to record the outcome of its jobs after their end.
 _AFTER_SIGNAL_S, _AFTER_SIGTERM_S, _WITHOUT_JOB_S = 3.0, 2.0, 5.0
 _STEP_S = 0.1
 
@@ -40,7 +40,7 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
     """Run a workflow that writes to a folder, and return its exit code.
 
     `folder` is ``results/<run>``, relative to where Snakemake runs; `command` is Snakemake with its
-    arguments, among them ``--nolock``. A ParkfError reports that another run is at work in the folder.
+    arguments, including ``--nolock``. If another run is active in the folder, a ParkfError is raised.
     """
     with held(folder) as (lock, before):
         if before:
@@ -60,7 +60,7 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
         os.write(guard, b".")
         os.close(guard)
         if code and (free := shutil.disk_usage(folder).free) < _NO_ROOM:
-            # A full disk may have left no room for the job's own message in its log.
+            # If the disk is full, the log may lack the job's own message.
             _say(
                 f"error: {folder}: no space left, {free / 1e6:.1f} MB are free; make room there, and start"
                 " again"
@@ -105,7 +105,7 @@ def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threadin
     environment = {VARIABLE: str(folder.resolve()), progress.VARIABLE: str(end), "PYTHONWARNINGS": _UNUSED}
     with (
         output.open("w") as file,
-        # The workflow inherits the lock, in case this process is killed and the workflow is not.
+        # The workflow inherits the lock, in case only this process is killed.
         subprocess.Popen(
             command, pass_fds=[lock, end], env=os.environ | environment, stdout=file, stderr=subprocess.STDOUT
         ) as process,
@@ -113,7 +113,7 @@ def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threadin
         os.close(end)
 
         def pass_on(sign: int, _: object) -> None:
-            # An interrupt of the terminal reaches the workflow and its jobs without help.
+            # The terminal itself sends an interrupt to the workflow and its jobs.
             if sign == signal.SIGTERM:
                 process.terminate()
             if not endings:
@@ -138,8 +138,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     """End the jobs of a workflow that received a signal, then the workflow, within 10 s.
 
     A program that is still starting can lose an interrupt, and Snakemake waits for its jobs. Snakemake's own
-    handler of SIGTERM waits for a lock, which the code that the signal interrupted may hold. Processes that
-    Snakemake starts later are no jobs: it cancels the jobs of a cluster with them, and may finish that.
+    handler of SIGTERM waits for a lock, which the interrupted code may hold. Processes that Snakemake starts
+    after the signal are not ended, because they cancel the jobs of a cluster.
     """
     jobs = _descendants(process.pid)
     actions = {psutil.Process.terminate: _AFTER_SIGNAL_S, psutil.Process.kill: _AFTER_SIGTERM_S}

@@ -1,4 +1,4 @@
-"""The changes since the results of a run were made, the jobs that would run again, and their time."""
+"""Changes since the results of a run were made, and the jobs that would run again, with their time."""
 
 import ast
 import textwrap
@@ -38,8 +38,8 @@ class Why:
 
     run: str  # ``results/<run>``
     made: datetime | None  # time of its newest file; None where there is none
-    # Changes as texts, each with the jobs that depend on it directly. A key of the configuration that decides
-    # the whole training has no jobs.
+    # Changes as texts, each with the jobs that depend on it directly. Keys of the configuration that decide
+    # the whole training are listed without jobs.
     causes: Mapping[str, Mapping[str, int]]
     again: Mapping[str, int]  # jobs that run
     kept: Mapping[str, int]  # jobs whose files stay
@@ -51,7 +51,7 @@ class Why:
 def why(config: Path, cores: int) -> Why:
     """Return the jobs that Snakemake would run for a configuration now, and the reasons.
 
-    A wrong configuration and a missing input are a ParkfError.
+    A wrong configuration or a missing input raises a ParkfError.
     """
     read = read_config(config, found(SCHEMA), Path())
     profile = read_document(found(_PROFILE)).content
@@ -153,7 +153,7 @@ def _causes(job: Any, reason: Any, keys: Iterable[str]) -> list[str]:
 
 
 def _params(job: Any, old: set[str], new: set[str]) -> Iterator[tuple[str, str]]:
-    """Name the changed parameters of a job with their changes; Snakemake keeps old values without names."""
+    """Name a job's changed parameters and their changes; Snakemake stores old values without names."""
     before = [ast.literal_eval(text) for text in sorted(old)]
     for name, value in job.params.items():
         if repr(value) not in new:
@@ -179,8 +179,8 @@ def _short(value: object) -> str:
 
 
 def _taken(running: Iterable[Any]) -> set[Any]:
-    """Return the jobs whose products the store has; their checksums decide about the jobs that follow."""
-    # Of files that earlier jobs make: the checksum of a file in the store, None of one that is made again.
+    """Return the jobs whose products the store has; the following jobs depend on the checksums of these."""
+    # Files that earlier jobs make, with the checksum of a file in the store, or None if it is made again.
     known: dict[Path, str | None] = {}
     taken = set()
     for job in running:
