@@ -11,8 +11,8 @@ not include making measurements and first states. A first state is the true one 
 Its momentum is smeared by only 0.2 %, so that the fit may linearise there: with 2 % the pull of q/p widens
 to 1.08.
 
-Our fits are the parameterised fit and the full fit, for tracks with as many hits. The full fit goes through
-all material three times. All times are CPU times of the thread, on one core.
+Our fits are the parameterised fit and the full fit. Their tracks have as many hits as those of ACTS. The
+full fit goes through all material three times. All times are CPU times of the thread, on one core.
 """
 
 import sys

@@ -44,7 +44,7 @@ class Beam(Strict):
 
 
 class Magnet(Strict):
-    """The planes between which the magnet is crossed by table, z in mm."""
+    """The planes where the magnet table begins and ends, z in mm."""
 
     z_in: Along
     z_out: Along
