@@ -46,7 +46,7 @@ def main() -> None:
     results = []
     for interpolation in FIELDS:
         field = replace(trilinear, interpolation=interpolation)
-        magnet = Magnet(field, geometry.z_in, geometry.z_out, geometry.beam, 2)
+        magnet = Magnet(field, geometry.magnet.z_in, geometry.magnet.z_out, geometry.beam, 2)
         begin = time.process_time()
         bends = magnet.bends(SEED)
         rays = training_rays(magnet, bends, count=count, seed=SEED)
@@ -54,7 +54,9 @@ def main() -> None:
         test = independent_rays(magnet, count=TEST_RAYS, seed=SEED)
         for name in NAMES:
             begin = time.process_time()
-            table = fit_table(make_header(FORMS[name].table, geometry.z_in, geometry.z_out, bends), rays, 2)
+            table = fit_table(
+                make_header(FORMS[name].table, geometry.magnet.z_in, geometry.magnet.z_out, bends), rays, 2
+            )
             cost = {"rays": following, "fit": time.process_time() - begin}
             accuracy = table_accuracy(table, test)["full"]
             results.append({"forms": name, "field": interpolation, "cpu_seconds": cost, "full": accuracy})

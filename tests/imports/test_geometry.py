@@ -152,7 +152,7 @@ def test_lhcbs_dumps_are_met_to_a_tenth_of_a_micrometre(tmp_path):
     table = [line.split() for line in told.splitlines() if "as written" in line]
     assert [row[0] for row in table] == ["VELO", "UT", "SciFi"]
     assert all(float(row[-1]) < 0.1 for row in table), told
-    assert geometry.tag == "allen_geometry"
+    assert geometry.description.tag == "allen_geometry"
     if not HITS.is_file():
         pytest.skip("LHCb's hits are not here")
     for found in positions(pd.read_parquet(HITS), geometry):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.alignment import Alignment, Displacement
-from parkf.detector.description import Beam, Description, SciFi, StripLayer, Ut, Velo
+from parkf.detector.description import Beam, Description, Magnet, SciFi, StripLayer, Ut, Velo
 from parkf.detector.frame import Frame, Pieces
 from parkf.io.documents.models import load_document
 from parkf.io.errors import ParkfError
@@ -40,11 +40,6 @@ class Geometry:
     pieces: Mapping[int, Pieces] = field(default_factory=dict)
 
     @property
-    def tag(self) -> str:
-        """Name of the geometry."""
-        return self.description.tag
-
-    @property
     def beam(self) -> Beam:
         """The luminous region."""
         return self.description.beam
@@ -65,14 +60,9 @@ class Geometry:
         return self.description.scifi
 
     @property
-    def z_in(self) -> float:
-        """Plane before the magnet, mm."""
-        return self.description.magnet.z_in
-
-    @property
-    def z_out(self) -> float:
-        """Plane behind the magnet, mm."""
-        return self.description.magnet.z_out
+    def magnet(self) -> Magnet:
+        """Z of the planes before and behind the magnet, mm."""
+        return self.description.magnet
 
     def planes(self) -> NDArray[np.float64]:
         """All planes as (70, 3) rows (z0, dzdx, dzdy): z = z0 + dzdx x + dzdy y, mm."""

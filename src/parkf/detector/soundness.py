@@ -20,7 +20,7 @@ _TILT = 0.02  # largest difference from the lean of the layer
 def describe(geometry: Geometry) -> str:
     """Summarize the positions of the detectors and the material."""
     planes = geometry.planes()
-    lines = [f"geometry {geometry.tag}"]
+    lines = [f"geometry {geometry.description.tag}"]
     for name, of in (("VELO", VELO_PLANES), ("UT", UT_PLANES), ("SciFi", SCIFI_PLANES)):
         z = planes[list(of), 0]
         count = sum(len(geometry.pieces[plane].numbers) for plane in of if plane in geometry.pieces)
@@ -29,8 +29,9 @@ def describe(geometry: Geometry) -> str:
         dxdy = f", dx/dy {slopes}" if slopes else ""
         lines.append(f"{name}: {len(of)} planes, z = {z[0]:.3f} to {z[-1]:.3f} mm{pieces}{dxdy}")
     low, high = np.quantile(_total(geometry), [0.0, 1.0])
+    magnet = geometry.magnet
     lines.append(
-        f"magnet: table from z = {geometry.z_in:g} to {geometry.z_out:g} mm; material from the origin to the"
+        f"magnet: table from z = {magnet.z_in:g} to {magnet.z_out:g} mm; material from the origin to the"
         f" end of the SciFi, for η {_ETA[0]} to {_ETA[1]}: {100 * low:.0f} to {100 * high:.0f} % of X0"
     )
     return "\n".join(lines)

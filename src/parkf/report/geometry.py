@@ -42,7 +42,7 @@ def geometry_figure(geometry: Geometry) -> Figure:
         5, _COLUMNS, height_ratios=(1.2, 1.0, 1, 1, 1), hspace=0.32, wspace=0.32, left=0.045, right=0.985,
         top=0.965, bottom=0.025,
     )  # fmt: skip
-    page.suptitle(f"geometry {geometry.tag}", fontsize=15, y=0.988)
+    page.suptitle(f"geometry {geometry.description.tag}", fontsize=15, y=0.988)
     _side(page.add_subplot(grid[0, :]), geometry)
     _close_up(page.add_subplot(grid[1, :2]), geometry)
     _material_by_eta(page.add_subplot(grid[1, 2:4]), geometry)
@@ -139,7 +139,7 @@ def _side(axes: Axes, geometry: Geometry) -> None:
         axes.text(
             slab.z, -1.08 * top, slab.name, rotation=90, fontsize=7, color="#555555", ha="center", va="top"
         )
-    for z, name in ((geometry.z_in, "z_in"), (geometry.z_out, "z_out")):
+    for z, name in ((geometry.magnet.z_in, "z_in"), (geometry.magnet.z_out, "z_out")):
         axes.axvline(z, color="black", lw=0.8, ls="--")
         axes.text(z, 1.03 * top, f" {name} {z:g}", fontsize=8, va="bottom", ha="right")
     end = geometry.scifi.layers[-1].z + 200
@@ -164,7 +164,7 @@ def _parts(geometry: Geometry) -> dict[str, tuple[str, str]]:
     parts = {name: (name, colour) for name, (_, colour) in _DETECTORS.items()}
     parts |= {tube.name: ("around the beam", "#56B4E9") for tube in geometry.description.tubes}
     for slab in geometry.description.slabs:
-        before = slab.z < geometry.z_in - 1
+        before = slab.z < geometry.magnet.z_in - 1
         parts[slab.name] = ("VELO to UT", "#CC79A7") if before else ("behind the UT", "#E69F00")
     return parts
 

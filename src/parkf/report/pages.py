@@ -137,7 +137,7 @@ def _detector(run: Path, figures: Path) -> dict[str, Any]:
     parts = draw_parts(aligned, figures / "detector")
     return {
         "drawn": [f"{figures.name}/detector-{part}.svg" for part in parts],
-        "geometry": aligned.tag,
+        "geometry": aligned.description.tag,
         "alignment": moved.tag,
         "moved": displacements({}, read_document(alignment).content),
     }

@@ -89,7 +89,7 @@ def assemble(
     manifest = new_manifest(
         layout,
         source="trained",
-        detector=detector.tag,
+        detector=detector.description.tag,
         validity=validity or ALWAYS,
         constants=Constants(
             velo_sigma=detector.velo.resolution, beam_x=detector.beam.x, beam_y=detector.beam.y

@@ -224,4 +224,4 @@ def shared_products(config: Mapping[str, Any], folder: Path) -> dict[str, tuple[
 def _beam_and_planes(geometry: Path, _content: str) -> tuple[dict[str, Any], list[float]]:
     """Return the position of the beams and the planes before and behind the magnet; cached by content."""
     found = load_geometry(geometry)
-    return found.beam.model_dump(), [found.z_in, found.z_out]
+    return found.beam.model_dump(), [found.magnet.z_in, found.magnet.z_out]

@@ -34,7 +34,7 @@ def tracks(geometry):
     rng = np.random.default_rng(5)
     p = np.exp(rng.uniform(np.log(EDGES[0]), np.log(EDGES[-1]), COUNT))
     tx, ty = rng.uniform(-0.2, 0.2, COUNT), rng.uniform(-0.2, 0.2, COUNT)
-    z = geometry.z_in
+    z = geometry.magnet.z_in
     states = np.column_stack([tx * z, ty * z, tx, ty, rng.choice([-1.0, 1.0], COUNT) / (1000.0 * p)])
     return states, p
 
@@ -42,7 +42,7 @@ def tracks(geometry):
 @pytest.fixture(scope="module")
 def differences(field, peer, geometry):
     """|ours - ACTS's| in (x, y, tx, ty) behind the magnet, mm and rad, and which tracks both carry."""
-    begin, end = geometry.z_in, geometry.z_out
+    begin, end = geometry.magnet.z_in, geometry.magnet.z_out
 
     def compare(states, halts):
         stops = [*(np.arange(begin + 35.0, end, halts) if halts else ()), end]

@@ -158,8 +158,8 @@ def test_there_is_no_material_between_z_out_and_the_first_layer(datasets):
 def test_steps_start_and_end_at_their_planes(datasets, samples):
     planes = samples.geometry.planes()
     uttf = datasets["UTTF"]
-    assert np.allclose(uttf.z0, samples.geometry.z_in)
-    assert np.allclose(uttf.z1, samples.geometry.z_out)
+    assert np.allclose(uttf.z0, samples.geometry.magnet.z_in)
+    assert np.allclose(uttf.z1, samples.geometry.magnet.z_out)
     ut = datasets["UT"]
     for index in range(SETS["UT"]):
         origin, target = (52 + index, 53 + index) if index < 3 else (53 + index - 3, 52 + index - 3)

@@ -61,7 +61,9 @@ def train_table(
 
     print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
     nominal = options.aligned(geometry)
-    magnet = Magnet(options.field_map(field), nominal.z_in, nominal.z_out, nominal.beam, threads)
+    magnet = Magnet(
+        options.field_map(field), nominal.magnet.z_in, nominal.magnet.z_out, nominal.beam, threads
+    )
     table, measured = run(magnet, forms=forms, rays=rays, seed=seed)
     table.save(output)
     write_sealed(accuracy, measured)

@@ -38,7 +38,7 @@ def import_dumps(
     if missing := [detector for detector in FILES if detector not in found]:
         said.append(f"without a dump, and as in {base}: {', '.join(missing)}")
     material = f"material, errors of hits, efficiencies, noise, holes around the beam: those of {base}"
-    z_in, z_out = placed.geometry.z_in, placed.geometry.z_out
+    z_in, z_out = placed.geometry.magnet.z_in, placed.geometry.magnet.z_out
     magnet = f"the magnet is crossed by table from z = {z_in:g} to {z_out:g} mm"
     said += [material, magnet, _table(placed), *_unsaid(placed)]
     head = f"Places from Allen's dumps ({', '.join(sorted(found))}); {material}."
@@ -134,7 +134,7 @@ def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Pat
             read[name] = condition
     placed = load_geometry(geometry)
     alignment, lacking = import_alignment(read, placed, tag=tag or conditions[0].stem)
-    _write_yaml(output, alignment, f"From LHCb's conditions, for geometry {placed.tag}.")
+    _write_yaml(output, alignment, f"From LHCb's conditions, for geometry {placed.description.tag}.")
     moved = sum(len(of) for of in alignment.values() if isinstance(of, dict))
     said = f"{len(read) - len(lacking)} of {len(read)} elements taken, {moved} entries in {output}"
     if lacking:

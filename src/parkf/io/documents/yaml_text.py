@@ -25,8 +25,8 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def parse(text: str) -> tuple[Any, dict[Place, int]]:
     """Parse YAML; return its content, and the line of each value (for a member, the line of its key).
 
-    The content is mappings, lists, text, numbers, true or false, and None. A DocumentError reports text that is no
-    YAML, or several documents; a key that is there twice; a number that is not finite, is beyond 64 bits, or
+    The content is mappings, lists, text, numbers, true or false, and None. A DocumentError reports text that
+    is no YAML, or several documents; a repeated key; a number that is not finite, is beyond 64 bits, or
     has another value for people; a tag; and too deep nesting.
     """
     try:

@@ -76,7 +76,7 @@ def close(
     # Linear algebra uses one thread, so that sums have the same order on any number of cores.
     with threadpool_limits(1):
         work = _Closure(parameters, samples, scheme, threads)
-        magnet = Magnet(field, geometry.z_in, geometry.z_out, geometry.beam, threads)
+        magnet = Magnet(field, geometry.magnet.z_in, geometry.magnet.z_out, geometry.beam, threads)
         targets = partial(new_targets, parameters, work.response, work.loss, geometry, field, threads)
         header = Header.of(work.table.header)
         stages = [work.measure("before")]

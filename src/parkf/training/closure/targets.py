@@ -117,7 +117,7 @@ def new_targets(
     qop = rays.qop * 2 / (1 + np.sqrt(1 + 4 * here * before))
     exact = np.column_stack([rays.end, rays.qop])
     form = {"x0": rays.end[:, 0], "y0": rays.end[:, 1], "tx0": rays.end[:, 2], "ty0": rays.end[:, 3]}
-    z = z_form = np.full(len(rays), geometry.z_out)
+    z = z_form = np.full(len(rays), geometry.magnet.z_out)
     reached = np.ones(len(rays), bool)
     # How much farther out Runge–Kutta is than the forms at each layer, in mm along the measured direction.
     missed = np.full((len(rays), len(planes)), np.nan)
@@ -128,7 +128,7 @@ def new_targets(
         start = np.where(reached[:, None], exact, 0.0)
         there = propagate(field, +1, start, z, tuple(plane), tolerance=TEST_TOLERANCE, threads=threads)
         reached &= there.ok
-        exact, z = there.states.copy(), np.where(reached, there.z, geometry.z_out)
+        exact, z = there.states.copy(), np.where(reached, there.z, geometry.magnet.z_out)
         form, z_form = _step(parameters, layer, form, qop, z_form, plane)
         missed[:, layer] = (exact[:, 0] - form["x0"]) - slopes[layer] * (exact[:, 1] - form["y0"])
     last = geometry.scifi.layers[-1]
