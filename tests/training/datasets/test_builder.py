@@ -16,8 +16,8 @@ from parkf.simulation.response.simulate import simulate
 from parkf.training.datasets.builder import build_rows
 from parkf.training.datasets.checks import FEWEST_ROWS, check_dataset
 from parkf.training.datasets.gather import gather_rows
+from parkf.training.datasets.legs import SETS, TOGETHER
 from parkf.training.datasets.lottery import draw, find_thresholds
-from parkf.training.datasets.sets import SETS, TOGETHER
 
 from ...gun import shoot
 

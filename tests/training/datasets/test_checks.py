@@ -160,7 +160,7 @@ def test_an_unknown_step_is_refused(tmp_path):
 
 def test_the_sets_are_those_of_the_step_functions():
     from parkf.model.steps import FORMS
-    from parkf.training.datasets.sets import SETS
+    from parkf.training.datasets.legs import SETS
 
     for forms in FORMS.values():
         assert {name: step.joined * len(step.sets) for name, step in forms.steps.items()} == SETS

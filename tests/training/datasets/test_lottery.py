@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_json
-from parkf.training.datasets.lottery import ALL, Smallest, find_thresholds, load_thresholds
-from parkf.training.datasets.sets import SETS, rows_of_set
+from parkf.training.datasets.legs import SETS
+from parkf.training.datasets.lottery import ALL, Smallest, find_thresholds, load_thresholds, rows_of_set
 
 NUMBERS = st.integers(0, 2**64 - 1) | st.integers(0, 50) | st.integers(2**63, 2**63 + 50)
 

@@ -34,7 +34,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import matching
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.carry import Rows
-from parkf.training.datasets.sets import SETS
+from parkf.training.datasets.legs import SETS
 
 _EXTRAPOLATED = ("xe", "ye", "txe", "tye")
 _NEEDED = tuple(

@@ -10,7 +10,7 @@ from parkf.imports.inspection import Figure, Finding, Inspection, Verdict, judge
 from parkf.imports.steps.faults import TURNED, plane_faults, repaired, unexplained
 from parkf.imports.steps.rows import Carried, Carrier, ends_of
 from parkf.training.datasets.carry import COMPONENTS, Rows
-from parkf.training.datasets.sets import SETS
+from parkf.training.datasets.legs import SETS
 
 # Sign of z1 - z0 of each set; 0 if both signs are possible.
 _DIRECTIONS = {

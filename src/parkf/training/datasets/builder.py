@@ -25,9 +25,8 @@ from parkf.io.tables import STEP_DATA
 from parkf.io.terminal import progress_bar
 from parkf.training.datasets.carry import COMPONENTS
 from parkf.training.datasets.gather import RowsBySet
-from parkf.training.datasets.legs import BEAM_LINE_SET, EVENTS_PER_PIECE, Legs, Piece, read_pieces
+from parkf.training.datasets.legs import BEAM_LINE_SET, EVENTS_PER_PIECE, SETS, Legs, Piece, read_pieces
 from parkf.training.datasets.lottery import load_thresholds, lottery
-from parkf.training.datasets.sets import SETS
 
 
 def build_rows(

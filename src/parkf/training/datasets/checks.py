@@ -19,7 +19,7 @@ from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.files import require_space, scratch_folder
 from parkf.io.tables import STEP_DATA
-from parkf.training.datasets.sets import SETS
+from parkf.training.datasets.legs import SETS
 
 FEWEST_ROWS = 100
 """Rows of a set below which its parameters cannot be fitted."""

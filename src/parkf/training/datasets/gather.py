@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from parkf.io.arrow import column, table
 from parkf.io.errors import ParkfError
 from parkf.io.tables import STEP_DATA, RowGroupWriter
-from parkf.training.datasets.sets import TOGETHER
+from parkf.training.datasets.legs import TOGETHER
 
 _ROWS_IN_GROUP = 1 << 12  # small, because some rows of every set wait in memory
 

@@ -14,6 +14,12 @@ from parkf.io.events import Columns, particle_key, read_by_event
 from parkf.io.tables import PARTICLES, STATES
 from parkf.simulation.particles import long_like, select_particles, usable_states
 
+SETS = {"V": 2, "VUT": 1, "UT": 6, "UTTF": 1, "TFT": 1, "T": 22, "BEAM": 2}
+"""Number of parameter sets of each step that has a dataset."""
+
+TOGETHER = {"T": 2}
+"""Number of adjacent sets whose rows stay in the order of their tracks: both sides of a gap; else 1."""
+
 EVENTS_PER_PIECE = 25
 
 FROM_BEAM = 0.5

@@ -16,8 +16,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, replacing, write_sealed
 from parkf.io.npz import load_arrays
 from parkf.io.terminal import progress_bar
-from parkf.training.datasets.legs import EVENTS_PER_PIECE, Piece, read_pieces
-from parkf.training.datasets.sets import SETS, rows_of_set
+from parkf.training.datasets.legs import EVENTS_PER_PIECE, SETS, Piece, read_pieces
 
 Numbers = NDArray[np.uint64]
 
@@ -25,6 +24,11 @@ ALL = int(np.iinfo(np.uint64).max)
 """The threshold of a set that keeps all of its rows."""
 
 _SHIFT = 48  # numbers fall into 2^16 bins by their leading bits
+
+
+def rows_of_set(step: str, max_rows: int) -> int:
+    """Rows that each parameter set of a step may keep, of `max_rows` in its dataset."""
+    return max_rows // SETS[step]
 
 
 def lottery(piece: Piece) -> Numbers:
