@@ -11,7 +11,7 @@ from typer import Argument, Option, Typer
 from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, RunFolder, Threads, registry_in
 from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table
 from parkf.io.errors import ParkfError
-from parkf.io.files import write_sealed
+from parkf.io.files import read_json, write_sealed
 from parkf.io.terminal import aligned
 
 if TYPE_CHECKING:
@@ -175,10 +175,20 @@ def explain(
 @app.command(epilog="Example: parkf where results/default")
 def where(results: RunFolder, gates: GatesFile = GATES) -> None:
     """Print the main figures of a run, and where its results are."""
-    from parkf.proof.gates import load_thresholds
-    from parkf.report.summary import summary
+    from parkf.proof.gates import hold, load_thresholds
 
-    print(summary(results, load_thresholds(gates)))
+    counts = read_json(results / "validation.json")["counts"]
+    held = hold(results / "set", load_thresholds(gates))
+    print(f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts")
+    for gate in held:
+        met = "met   " if gate.met else "MISSED"
+        print(f"  {met}  {gate.what}: {gate.measured} (bar {gate.bar})")
+    print(
+        f"parameter set       {results / 'set'}\n"
+        f"validation numbers  {results / 'validation.json'}\n"
+        f"step accuracy       {results / 'accuracy.json'}\n"
+        f"report              {results / 'report/index.html'}"
+    )
 
 
 @app.command(epilog="Example: parkf compare 2026-run3-like-2-r003 results/default")

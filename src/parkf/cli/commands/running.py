@@ -74,8 +74,7 @@ def run(
     """
     import subprocess
 
-    from parkf.proof.gates import load_thresholds
-    from parkf.report.summary import summary
+    from parkf.cli.commands.results import where
     from parkf.workflow.running.snakemake import command
     from parkf.workflow.running.supervise import supervise
 
@@ -93,7 +92,7 @@ def run(
     code = subprocess.run(words, check=False).returncode if dry_run else supervise(results, words)
     if code == 0 and not dry_run and not family:
         if not targets:
-            print(summary(results, load_thresholds(found(GATES))))
+            where(results, found(GATES))
         elif "publish" in targets:
             print((results / "published.json").read_text(), end="")
     raise Exit(code)
