@@ -48,7 +48,7 @@ AlignmentFile = Annotated[Path, Option("--alignment", help="Alignment file (YAML
 FieldFile = Annotated[Path, Option("--field", help="Field map (.npz).")]
 Polarity = Annotated[int, Option("--polarity", callback=_polarity, help="+1 MagUp, -1 MagDown.")]
 Seed = Annotated[int, Option("--seed", min=0, max=2**63 - 1, help="Seed of all random draws.")]
-Threads = Annotated[int, Option("--threads", min=1, help="Cores to use; they do not affect results.")]
+Threads = Annotated[int, Option("--threads", min=1, help="Number of cores; results do not depend on it.")]
 Json = Annotated[bool, Option("--json", help="Print JSON, for other programs.")]
 OutsideMap = Annotated[Outside, Option("--outside", help="Result of a look-up outside the map.")]
 Between = Annotated[Interpolation, Option("--interpolation", help="Interpolation between the nodes.")]
@@ -57,7 +57,7 @@ RunFolder = Annotated[Path, Argument(help="Folder of a run.")]
 SetFolder = Annotated[Path, Argument(metavar="SET", help="A set's folder.")]
 GatesFile = Annotated[Path, Option("--gates", help="File of thresholds, each with its reason.")]
 Set = Annotated[str, Argument(metavar="SET", help="Version or folder of a set.", autocompletion=_published)]
-_REGISTRY_HELP = "Folder of published sets; by default params/ here or, without it, the sets in parkf."
+_REGISTRY_HELP = "Folder of published sets; by default params/ here, or else the sets that parkf ships."
 RegistryFolder = Annotated[Path | None, Option("--registry", help=_REGISTRY_HELP)]
 
 

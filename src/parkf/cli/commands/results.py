@@ -184,7 +184,7 @@ def where(results: RunFolder, gates: GatesFile = GATES) -> None:
 @app.command(epilog="Example: parkf compare 2026-run3-like-2-r003 results/default")
 def compare(
     subjects: Annotated[list[str] | None, Argument(metavar="A B …", help="Runs, sets or versions.")] = None,
-    detector: Annotated[str | None, Option(help="Compare all sets of this detector, oldest first.")] = None,
+    detector: Annotated[str | None, Option(help="All published sets of this detector, oldest first.")] = None,
     everything: Annotated[bool, Option("--all", help="Also show figures that are the same.")] = False,
     page: Annotated[Path | None, Option(help="An HTML page to write.")] = None,
     gates: GatesFile = GATES,
@@ -224,7 +224,7 @@ def display(
     sample: Annotated[str | None, Option(help="Sample; the first validation sample by default.")] = None,
     event: Annotated[int | None, Option(min=0, help="Number of the event; the first by default.")] = None,
     track: Annotated[
-        list[int] | None, Option(help="Track number; repeatable. Default: typical, bad, and a ghost.")
+        list[int] | None, Option(help="Track number; repeatable. Default: a typical, a bad one, a ghost.")
     ] = None,
 ) -> None:
     """Draw an event: hits, tracks that were found, their fits, the truth, and ghosts."""

@@ -190,7 +190,7 @@ def call(parkf: Any, words: list[str]) -> int:
 
 @app.command(epilog="Example: parkf shared")
 def shared(
-    drop: Annotated[bool, Option("--empty", help="Remove them; runs keep their files.")] = False,
+    drop: Annotated[bool, Option("--empty", help="Remove shared products; runs keep their files.")] = False,
     as_json: Json = False,
 ) -> None:
     """Report the products that runs in results/ share, and the disk space that these need."""

@@ -1,7 +1,7 @@
 #pragma once
-// Tracks in, fitted tracks out, with the kernel that parkf itself runs. How many tracks share a vector register
-// follows from the instruction set that this is compiled for, as in parkf's own builds: with the same options the
-// numbers are the same to the last bit.
+// Fits tracks with the kernel that parkf itself runs. The instruction set that this is compiled for determines how
+// many tracks are fitted at once in vector registers, as in parkf's own builds. With the same options, the numbers
+// are the same to the last bit.
 
 #include <algorithm>
 #include <limits>
@@ -16,7 +16,7 @@ namespace parkf {
 
 enum class Scheme { smoother, trigger };
 
-/// The kernel's view of arrays as `Tracks` has them, wherever they lie.
+/// The kernel's view of arrays with the layout of those in `Tracks`, in any memory.
 template <class S>
 kalman::Candidates<S> candidates(std::size_t stride, const S* polarity, const S* qop, const int* velo_n,
                                  const S* velo, const S* ut, const S* scifi) {
@@ -27,7 +27,8 @@ kalman::Candidates<S> candidates(std::size_t stride, const S* polarity, const S*
           u(2), u(3), s(0), s(1), s(2), s(3)};
 }
 
-/// Candidates, track by track next to each other; slots without a hit hold NaN. S: float or double. Lengths in mm.
+/// Candidates: in each array, neighbouring numbers are of neighbouring tracks, and slots without a hit hold NaN. S is
+/// float or double. Lengths are in mm.
 template <class S>
 class Tracks {
  public:
@@ -94,7 +95,7 @@ struct Job {
   Scheme scheme;
   S* numbers;
   int* integers;
-  const float* score;  // networks; none where no scores are wanted
+  const float* score;  // networks; null if no scores are required
   S* scores;
 };
 
@@ -115,13 +116,15 @@ template <class S>
 using Together = S;
 #endif
 
-/// Fit tracks begin … end - 1, multiples of 16, with a set's forms; below, for each that this header knows.
+/// Fit tracks begin … end - 1 with a set's forms; begin and end are multiples of 16. It is defined below, for all
+/// forms that this header knows.
 template <class S>
 bool fit_range(const std::string& kernel, const Job<S>& job, long begin, long end);
 
 }  // namespace detail
 
-/// Fit tracks. The result does not depend on the number of threads. `scored`: give ghost scores, of the smoother.
+/// Fit tracks. The result does not depend on the number of threads. With `scored`, the results have ghost scores;
+/// only the smoother has these.
 template <class S>
 Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, Scheme scheme = Scheme::smoother, int threads = 1,
                bool scored = false) {
