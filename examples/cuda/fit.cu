@@ -11,7 +11,7 @@
 
 namespace {
 
-// The set of forms is chosen when this is compiled. It has one kernel, and its constants are in constant memory.
+// The set of forms is chosen when this is compiled. There is one kernel, with its constants in constant memory.
 namespace forms = parkf::kalman::production;
 
 __constant__ float constants[forms::layout::count];

@@ -1,4 +1,4 @@
-"""Commands that import and export files of others, and that look at geometries."""
+"""Commands that import and export files of other programs, and that draw and check geometries."""
 
 import json
 import sys
@@ -58,7 +58,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class KnownDetector:
-    """Options that describe the detector of others' files, where it is known."""
+    """Options that describe the detector of imported files, where it is known."""
 
     polarity: Annotated[str | None, Option(help="Polarity: up or down.")] = None
     geometry: Annotated[Path | None, Option(help="Geometry file (YAML), with the planes.")] = None

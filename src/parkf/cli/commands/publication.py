@@ -1,4 +1,4 @@
-"""``parkf params``: validation, publication and withdrawal of sets, and their exchange with others."""
+"""``parkf params``: validation, publication and withdrawal of sets, and exchange with other programs."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime

@@ -49,7 +49,7 @@ def check(
     family: Annotated[bool, Option("--family", help="The configuration is that of a family.")] = False,
     schemas: Schemas = SCHEMAS,
 ) -> None:
-    """Check all that a run would read: configuration, detector, field, others' files, gates."""
+    """Check all files that a run would read: configuration, detector, field, imported files, gates."""
     _name_of(configuration, found(schemas), family)
     print(f"{configuration}: good, and so is all that it names")
 

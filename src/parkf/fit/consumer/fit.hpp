@@ -38,7 +38,7 @@ class Tracks {
 
   std::size_t count, stride;
   std::vector<S> polarity;    // +1 MagUp, -1 MagDown
-  std::vector<S> qop;         // the pattern recognition's, 1/MeV
+  std::vector<S> qop;         // estimate of the pattern recognition, 1/MeV
   std::vector<int> velo_n;    // VELO hits, which fill the first slots in ascending z
   std::vector<S> velo;        // (x, y, z; 26 slots; stride)
   std::vector<S> ut, scifi;   // (x at y = 0, z there, dx/dy, σ; 4 or 12 layers; stride)
@@ -76,7 +76,7 @@ struct Results {
   std::vector<S> numbers;     // (16, stride)
   std::vector<int> integers;  // (4, stride)
   std::vector<S> scores;      // (2, stride): log odds that a track is genuine, without and with momentum and direction;
-                              // empty unless asked for
+                              // empty without `scored`
 
   kalman::Fitted<S> operator[](std::size_t i) const {
     const auto n = [&](int row) { return numbers[row * stride + i]; };
@@ -116,8 +116,8 @@ template <class S>
 using Together = S;
 #endif
 
-/// Fit tracks begin … end - 1 with a set's forms; begin and end are multiples of 16. It is defined below, for all
-/// forms that this header knows.
+/// Fit tracks begin … end - 1 with a set's forms; begin and end are multiples of 16. The definition is below,
+/// with all forms that this header knows.
 template <class S>
 bool fit_range(const std::string& kernel, const Job<S>& job, long begin, long end);
 

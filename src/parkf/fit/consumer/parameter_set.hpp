@@ -111,7 +111,7 @@ class ParameterSet {
     return text;
   }
 
-  /// A file's bytes; its size is checked before anything is read.
+  /// Reads a file's bytes, after a check of its size.
   static std::string read(const std::filesystem::path& path, std::uintmax_t bytes, const std::string& expected,
                           bool exactly) {
     std::error_code problem;
@@ -239,7 +239,7 @@ class ParameterSet {
            std::to_string(i % block.columns);
   }
 
-  /// Compares the manifest with the blob: it describes every number, including its value.
+  /// Compares the blob with the manifest, which describes every number and has its value.
   void compare(const std::string& path, const json::Value& layout) const {
     const auto expect = [&](const std::string& where, const std::string& got, const std::string& expected) {
       if (got != expected) throw Error(path + ": layout: " + where + ": got " + got + ", expected " + expected);
