@@ -2,8 +2,8 @@
 //
 //     fit SET CANDIDATES OUTPUT [THREADS]
 //
-// Both files are plain float32 and int32, little-endian; `tracks.py` beside this makes one of parkf's Parquet
-// files and reads the other.
+// CANDIDATES and OUTPUT are plain float32 and int32, little-endian. `tracks.py` in this folder makes CANDIDATES from
+// one of parkf's Parquet files, and reads OUTPUT.
 
 #include <cstdio>
 #include <cstdlib>
@@ -26,13 +26,13 @@ void write(std::ofstream& stream, const std::vector<T>& values) {
   stream.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(sizeof(T) * values.size()));
 }
 
-/// The number of tracks, filled up to a multiple of 16, and the arrays of parkf::Tracks one after the other.
+/// Reads the number of tracks, then the arrays of parkf::Tracks, each filled up to a multiple of 16 tracks.
 parkf::Tracks<float> read_tracks(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
   std::vector<std::int32_t> count(1);
   read(stream, count);
   constexpr std::uintmax_t bytes_of_one = 4 * (3 + 3 * 26 + 4 * 4 + 4 * 12);
-  // No memory for more tracks than the file can hold.
+  // Memory for more tracks than the file can hold is not allocated.
   if (count[0] < 0 || static_cast<std::uintmax_t>(count[0]) > std::filesystem::file_size(path) / bytes_of_one) {
     throw parkf::Error("candidates: " + std::to_string(count[0]) + " tracks are not in this file");
   }

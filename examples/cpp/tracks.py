@@ -1,4 +1,4 @@
-"""Candidates for the C++ example, and what it made of them.
+"""Converts candidates for the C++ example, and the fitted tracks that it writes.
 
 python tracks.py write CANDIDATES.parquet TRACKS.bin
 python tracks.py read FITTED.bin CANDIDATES.parquet FITTED.parquet
@@ -14,7 +14,7 @@ from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.io.files import replacing
 from parkf.io.tables import CANDIDATES, FITTED
 
-# Tracks side by side in the header's arrays are filled up to a multiple of this.
+# The number of tracks in the header's arrays is filled up to a multiple of this.
 TOGETHER = 16
 
 
@@ -39,7 +39,7 @@ def write(candidates: Path, tracks: Path) -> None:
 
 
 def read(fitted: Path, candidates: Path, output: Path) -> None:
-    """Take fitted tracks from plain arrays to the table that `parkf fit` writes."""
+    """Convert fitted tracks from plain arrays to the table that `parkf fit` writes."""
     with CANDIDATES.open(candidates) as file:
         names = file.read(columns=["event", "candidate"]).combine_chunks()
     words = np.fromfile(fitted, dtype="<i4").reshape(len(NUMBERS) + len(INTEGERS), -1)

@@ -1,5 +1,5 @@
-// Fits tracks on a GPU with a published parameter set, one track a thread, from the header that the C++ example
-// uses. The candidates here are copies of one straight track; a trigger hands over its own.
+// Fits tracks on a GPU with a published parameter set, one track per thread, with the header that the C++ example
+// uses. The candidates here are copies of one straight track; a trigger would pass its own.
 //
 //     nvcc -std=c++17 -O3 --fmad=true -diag-suppress=177 -I <folder of parkf.hpp> fit.cu -o fit
 //     fit SET [TRACKS]
@@ -11,7 +11,7 @@
 
 namespace {
 
-// The set of forms is chosen when this is compiled: one kernel, its constants in constant memory.
+// The set of forms is chosen when this is compiled. There is one kernel, with its constants in constant memory.
 namespace forms = parkf::kalman::production;
 
 __constant__ float constants[forms::layout::count];
@@ -21,7 +21,7 @@ constexpr int threads = 32;
 __global__ void __launch_bounds__(threads)
     fit(long count, parkf::kalman::Candidates<float> tracks, parkf::kalman::Detector<float> detector, float* numbers,
         int* integers) {
-  // The block reads the magnet's table together: threads without a track fit the last one again.
+  // All threads of a block read the magnet table together, so threads without a track fit the last track again.
   using Coefficients = forms::BlockCoefficients<float, threads>;
   __shared__ float room[Coefficients::room];
   __shared__ forms::BinOrder<float> orders[threads];

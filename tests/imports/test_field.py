@@ -68,3 +68,11 @@ def test_what_is_taken_over_is_a_map(tmp_path, small):
     source = field_writers.write_csv(tmp_path, *small)
     read_field(source, Declared(), interpolation="cubic", outside="zero").save(tmp_path / "map.npz")
     assert FieldMap.load(tmp_path / "map.npz").interpolation == "cubic"
+
+
+def test_rows_that_are_shorter_than_the_header_are_refused(tmp_path, small):
+    source = Path(field_writers.write_csv(tmp_path, *small))
+    header, *rows = source.read_text().splitlines()
+    source.write_text("\n".join([header, *(row.rsplit(",", 1)[0] for row in rows)]))
+    with pytest.raises(ParkfError, match=r"field.*csv: invalid column index 5 at row 1 with 5 columns"):
+        read_field(str(source), Declared())

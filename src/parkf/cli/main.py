@@ -77,9 +77,9 @@ def _plain(text: str | None) -> str | None:
 app = Typer(
     help="Train, prove and publish the parameters of LHCb's Parameterised Kalman Filter.",
     cls=GroupedCommands,
-    epilog="Exit codes. 0: done, or yes. 1: failed, with one line that names the reason; of parkf params and "
-    "parkf gate: no. 2: wrong usage; of those two also: there is no answer. 130: interrupted. "
-    "parkf run and parkf supervise exit as Snakemake does.",
+    epilog="Exit codes. 0: done, or yes. 1: failed, and one line names the reason. 2: wrong usage. "
+    "130: interrupted. For parkf params and parkf gate, 1 also means no, and 2 also means that there is no "
+    "answer. parkf run and parkf supervise exit with Snakemake's codes.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -102,7 +102,7 @@ def print_version(wanted: bool) -> None:
 @app.callback()
 def options(
     debug: Annotated[bool, Option("--debug", help="Show where in the code an error arose.")] = False,
-    quiet: Annotated[bool, Option("--quiet", help="Show answers and errors, and no progress.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Show answers and errors, but no progress.")] = False,
     version: Annotated[
         bool, Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,

@@ -65,7 +65,7 @@ class Displacement(Strict):
 
 
 class Alignment(Strict):
-    """A whole alignment file: displacements of larger parts, and of the pieces on them.
+    """Content of an alignment file: displacements of larger parts, and of the pieces on them.
 
     A piece is displaced about its own centre, then its module or layer about theirs, then the VELO's half.
     """

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from parkf.io.planes import SCIFI_LAYERS, SCIFI_MATS, UT_LAYERS, UT_SECTORS, VELO_MODULES
 
-# Limits far outside of what any tracker has, yet close enough to notice a wrong unit or a misplaced decimal
-# point.
+# These limits are far beyond the values of any tracker, yet close enough to notice a wrong unit or a wrong
+# decimal point.
 Along = Annotated[float, Field(ge=-5e3, le=2e4, strict=True)]
 Size = Annotated[float, Field(gt=0.0, le=1e4, strict=True)]
 Thickness = Annotated[float, Field(ge=0.0, le=2e3, strict=True)]
@@ -28,7 +28,7 @@ FOUR = "steps between layers, candidates and the kernel are made for four"
 
 
 class Strict(BaseModel):
-    """Frozen, without unknown fields or silent conversions."""
+    """A model that is frozen and has no unknown fields and no silent conversions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,7 +44,7 @@ class Beam(Strict):
 
 
 class Magnet(Strict):
-    """The planes where the magnet table begins and ends, z in mm."""
+    """z in mm of the two planes between which the magnet table extrapolates."""
 
     z_in: Along
     z_out: Along
@@ -91,11 +91,11 @@ class Sensor(Strict):
     x: Annotated[Finite, Field(ge=-200, le=200, description="mm")]
     y: Annotated[Finite, Field(ge=-200, le=200, description="mm")]
     angle: Annotated[Finite, Field(ge=-360, le=360, description="degrees")]
-    z: Annotated[Finite, Field(ge=-200, le=200, description="mm, from the module's")] = 0.0
+    z: Annotated[Finite, Field(ge=-200, le=200, description="mm, relative to the module")] = 0.0
 
 
 class VeloSide(Strict):
-    """One half of the VELO: its modules' z in mm, ascending, and the sensors that every module carries."""
+    """One half of the VELO: z of its modules in mm, ascending, and the sensors on each module."""
 
     z: tuple[Along, ...] = Field(min_length=1)
     sensors: tuple[Sensor, ...] = Field(min_length=1)
@@ -131,9 +131,9 @@ class Velo(Strict):
 
 
 class Piece(Strict):
-    """A part of a layer mounted by itself, a UT sector or a SciFi mat: centre and half sizes in mm."""
+    """A separately mounted part of a layer, a UT sector or a SciFi mat: centre and half sizes in mm."""
 
-    number: int = Field(strict=True, ge=0, description="as LHCb counts them")
+    number: int = Field(strict=True, ge=0, description="in LHCb's numbering")
     x: Finite
     y: Finite
     z: Finite = Field(default=0.0, description="mm, from the layer's plane at this y")
@@ -142,13 +142,13 @@ class Piece(Strict):
 
 
 class StripLayer(Strict):
-    """A layer of strips or fibres along dx/dy; its extent across them and along y in mm."""
+    """A layer of strips or fibres with slope dx/dy; half sizes across them and along y in mm."""
 
     z: Along = Field(description="mm, at y = 0")
     dxdy: Annotated[Finite, Field(ge=-0.5, le=0.5, description="a slope; stereo layers have 0.087")]
     half_width: Size
     half_height: Size
-    pieces: tuple[Piece, ...] = Field(default=(), description="what it is made of, where that is known")
+    pieces: tuple[Piece, ...] = Field(default=(), description="parts of the layer, where they are known")
 
 
 class Zone(Rectangle):
@@ -196,7 +196,7 @@ class SciFi(Strict):
     alignment_error: NotNegative = Field(
         default=0.0,
         le=10,
-        description="mm; how far from its place a mat may be: joins the errors of its hits",
+        description="mm; error of a mat's position, added in quadrature to the errors of its hits",
     )
     cluster_fractions: tuple[Fraction, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
     layers: tuple[StripLayer, ...] = Field(
@@ -219,7 +219,7 @@ class SciFi(Strict):
 
 
 class Tube(Strict):
-    """A corrugated wall around the beam, in mm: the same thickness at any angle."""
+    """A corrugated wall around the beam, with the same thickness at any angle; sizes in mm."""
 
     name: str
     radius: Size
@@ -230,7 +230,7 @@ class Tube(Strict):
 
 
 class Slab(Strict):
-    """A plane of passive material without end but for a square opening of that half size, in mm."""
+    """An infinite plane of passive material with a square opening; its half size is in mm."""
 
     name: str
     z: Along

@@ -51,7 +51,7 @@ def noise_scale(entries: Mapping[str, str] | None) -> dict[str, float]:
 
 
 def client(entries: Mapping[str, str] | None) -> Client:
-    """Return the fitter that a set was trained for; older and imported sets are for this project's."""
+    """Return the fitter that a set was trained for; older and imported sets are for parkf's own."""
     name: Client = json.loads((entries or {}).get("training.client", '"parkf"'))
     return name
 

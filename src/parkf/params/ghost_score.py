@@ -1,6 +1,6 @@
 """The ghost score of a parameter set: numbers of two small networks, in a file of their own.
 
-A network is a row of weights and an offset for each hidden unit, max(0, w·f + b), then the weights of the
+A network has a row of weights and an offset for each hidden unit, max(0, w·f + b), then the weights of the
 hidden units and a last offset. Its output is the log odds that a track is genuine. The inputs of the first
 network describe how well a track fits; the second also has momentum and direction. The kernel evaluates both,
 and computes their inputs (``src/kernel/fit/score.hpp``).

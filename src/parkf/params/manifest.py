@@ -1,4 +1,4 @@
-"""The manifest of a parameter set: its contents, and checksums for readers to check that it is whole."""
+"""The manifest of a parameter set: its contents, and checksums with which readers verify the set."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from parkf.io.files import replacing
 from parkf.io.option_types import FormsName
 from parkf.params.schema import first_problem, read_document
 
-# Version of the manifest file; the meaning of the blobs has a version of its own, `layout_version`.
+# Version of the manifest file. The layout of the blobs has its own version, `layout_version`.
 #
 # 1: from before the registry. No set of this format was published, and it is not read any more.
 # 2: describes every number, and has state, validity, gates and detector.
@@ -65,24 +65,24 @@ class Blobs(Strict):
 class ScoreNetwork(Strict):
     """A network of the ghost score."""
 
-    name: str = Field(description="Column of the fit's output that it makes.")
+    name: str = Field(description="Column of the fit's output with the network's result.")
     first: int = Field(
         ge=0,
-        description="Where its numbers begin: for each hidden unit a weight of every input and an "
-        "offset, then a weight of each hidden unit and an offset.",
+        description="Position of the network's first number: for each hidden unit, the weight of each input "
+        "and an offset; then the weight of each hidden unit and an offset.",
     )
-    inputs: list[str] = Field(description="What it sees of a track.")
+    inputs: list[str] = Field(description="Inputs of the network, computed from the fit of a track.")
 
 
 class GhostScore(Strict):
-    """How genuine a track looks: log odds by networks with one layer of hidden units, max(0, w·f + b)."""
+    """Log odds that a track is genuine, by networks with one layer of hidden units, max(0, w·f + b)."""
 
-    version: int = Field(ge=1, description="Of the inputs and of the file's layout.")
+    version: int = Field(ge=1, description="Version of the inputs and of the file's layout.")
     blob: Blob = Field(description="ghosts.f32: the networks.")
     hidden: int = Field(ge=1, description="Hidden units of each network.")
     networks: list[ScoreNetwork]
-    genuine: int = Field(description="Genuine candidates that it was trained on.")
-    ghosts: int = Field(description="Ghosts that it was trained on.")
+    genuine: int = Field(description="Number of genuine candidates in the training.")
+    ghosts: int = Field(description="Number of ghosts in the training.")
 
 
 class Constants(Strict):
@@ -99,7 +99,7 @@ class FitSummary(Strict):
     step: str = Field(description="Block of the constant blob.")
     set: str = Field(description="Set within the block.")
     rows: int = Field(description="Rows of the dataset that were fitted.")
-    valid: Literal[True] = Field(description="Every minimum is valid; other fits make no parameter set.")
+    valid: Literal[True] = Field(description="Every minimum is valid; a set cannot have other fits.")
     edm: float = Field(ge=0, description="Largest estimated distance to the minimum.")
     ratio_rms: float | None = Field(
         description="Largest RMS of δ_par/σ_MS of a component; null without scattering."
@@ -110,18 +110,18 @@ class NumberDescription(Strict):
     """One number of the constant blob."""
 
     name: str = Field(description="Name within its set.")
-    text: str = Field(description="What it does.")
+    text: str = Field(description="Meaning of the number.")
     unit: str = Field(description="Unit of value times scale.")
-    scale: float = Field(gt=0, description="Power of ten that the formula multiplies it with.")
-    value: float = Field(description="The blob's number.")
-    error: float | None = Field(description="Its error; null where no fit determined it.")
-    parity: Literal[1, -1] = Field(description="Its sign under h → −h, h = pol·q/p.")
+    scale: float = Field(gt=0, description="Power of ten that the formula multiplies the value with.")
+    value: float = Field(description="The number in the blob.")
+    error: float | None = Field(description="Error of the value; null where no fit determined it.")
+    parity: Literal[1, -1] = Field(description="Factor on the value under h → −h, where h = pol·q/p.")
 
 
 class SetDescription(Strict):
     """A row of a block."""
 
-    label: str = Field(description="Which gap, direction or side it is for.")
+    label: str = Field(description="Gap, direction or side that the row is for.")
     numbers: list[NumberDescription]
 
 
@@ -140,12 +140,12 @@ class Rich(Strict):
 
 
 class Validity(Strict):
-    """Data that the set is for; null: without limit."""
+    """Data that the set is for; a null means that this limit does not exist."""
 
     first_run: int | None = Field(ge=0, description="First run.")
     last_run: int | None = Field(ge=0, description="Last run, included.")
-    first_time: Time | None = Field(description="From when on, UTC.")
-    last_time: Time | None = Field(description="Until when, UTC.")
+    first_time: Time | None = Field(description="First second, UTC.")
+    last_time: Time | None = Field(description="Last second (included), UTC.")
 
 
 class Gate(Strict):
@@ -153,13 +153,13 @@ class Gate(Strict):
 
     what: str = Field(description="What was measured.")
     measured: str = Field(description="The figure.")
-    bar: str = Field(description="What it is held against.")
-    met: bool = Field(description="Whether it is met.")
-    figure: str | None = Field(default=None, description="File of the run, and where in it the figure is.")
+    bar: str = Field(description="Bounds that the figure is compared with.")
+    met: bool = Field(description="Whether the figure meets the bar.")
+    figure: str | None = Field(default=None, description="File of the run, and path of the figure in it.")
     value: float | None = Field(default=None, description="The figure; null when it was not measured.")
-    at_least: float | None = Field(default=None, description="Its lower bound.")
-    at_most: float | None = Field(default=None, description="Its upper bound.")
-    reason: str | None = Field(default=None, description="Why it is asked for.")
+    at_least: float | None = Field(default=None, description="Lower bound of the figure.")
+    at_most: float | None = Field(default=None, description="Upper bound of the figure.")
+    reason: str | None = Field(default=None, description="Reason for the bar.")
 
 
 class Manifest(Strict):
@@ -171,14 +171,14 @@ class Manifest(Strict):
     state: Literal["open", "validated", "published"] = Field(
         description="A withdrawn set is a published one with a file `withdrawn.json` beside its manifest."
     )
-    source: str = Field(description="How the numbers came about: trained, or imported from what.")
+    source: str = Field(description="Origin of the numbers: trained, or imported from named files.")
     detector: str = Field(description="Tag of the geometry.")
     validity: Validity
-    forms: FormsName = Field(description="Set of forms: the formulas that the numbers are of.")
+    forms: FormsName = Field(description="Set of forms: the formulas that use the numbers.")
     layout_version: int = Field(description="Version of the blobs' layout and meaning.")
     code_version: str = Field(description="Version of parkf that made the set.")
     formulas: Sha256 = Field(
-        description="Fingerprint of all step formulas; a kernel must be made from the same."
+        description="Fingerprint of all step formulas; a kernel must be made from the same formulas."
     )
     blobs: Blobs
     constants: Constants
@@ -194,17 +194,17 @@ class Manifest(Strict):
     )
     steps: dict[str, Sha256] = Field(description="Fingerprint of each step's formulas.")
     fits: list[FitSummary] = Field(description="One entry for each fitted set.")
-    gates: list[Gate] = Field(description="What the set was held against; empty while it is open.")
+    gates: list[Gate] = Field(description="Gates that the set was compared with; empty while it is open.")
     environment: dict[str, str] = Field(
         description="Python and packages at publication; empty before, so that equal inputs give equal bytes."
     )
-    supersedes: Version | None = Field(description="Version of the published set that this one replaces.")
-    created: Time | None = Field(description="When it was published, UTC; null before.")
+    supersedes: Version | None = Field(description="Version of the published set that this set replaces.")
+    created: Time | None = Field(description="Time of publication, UTC; null before it.")
     ghost_score: GhostScore | None = Field(
-        default=None, description="Null where a set has none; those of formats before 4 do not."
+        default=None, description="Null where a set has none, as in all formats before 4."
     )
     rich: Rich | None = Field(
-        default=None, description="Null where a set has none; those of formats before 6 do not."
+        default=None, description="Null where a set has none, as in all formats before 6."
     )
     # The checksum belongs to the file and not to its content: manifests of the same content are equal.
     checksum: Sha256 | None = Field(

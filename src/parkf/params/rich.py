@@ -1,4 +1,4 @@
-"""The constants for states at the RICH planes: a part of a parameter set, in a file of its own."""
+"""The constants for states at the RICH planes, which a parameter set has in a file of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

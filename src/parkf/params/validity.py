@@ -71,7 +71,7 @@ class Interval:
         return cls("run", *runs)
 
     def holds(self, value: int) -> bool:
-        """Whether it contains a run or a second."""
+        """Whether the interval contains a run or a second."""
         return (self.first is None or self.first <= value) and (self.last is None or value <= self.last)
 
     def __str__(self) -> str:

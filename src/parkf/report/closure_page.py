@@ -10,7 +10,7 @@ from parkf.report.tables import Cells, Columns, interval, table_of, with_error
 
 _LABEL, _SPAN = "bias of q/p", 0.3  # % of bias at which the colours are full
 _WORST = 10
-_TITLES = {"before": "before", "targets": "with targets carried on"}
+_TITLES = {"before": "before", "targets": "with extrapolated targets"}
 
 Row = Mapping[str, Any]
 

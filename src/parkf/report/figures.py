@@ -80,7 +80,7 @@ def pulls(fits: Fits) -> Drawn:
         places = _along(edges)
         unit = [exp(-(u**2) / 2) / sqrt(2 * pi) * (edges[1] - edges[0]) for u in places]
         series.append(Series("unit Gaussian", places, unit, shape="line", colour=6, dashed=True))
-        panels.append(Panel(f"pull of {text}", "share of tracks a bin", series, y_limits=(0.0, None)))
+        panels.append(Panel(f"pull of {text}", "fraction of tracks per bin", series, y_limits=(0.0, None)))
     return Drawn("pulls", panels=panels, small=True, **words("pulls"))
 
 
@@ -128,11 +128,11 @@ def ghosts(fits: Fits) -> Drawn:
         for colour, kind in ((5, "genuine"), (6, "ghost"))
     ]
     curves = [_roc(FIT_NAMES[name], fit, colour) for colour, (name, fit) in enumerate(fits.items())]
-    curves.append(_roc("ParKF, pieces apart", own["separation"], 0, dashed=True))
+    curves.append(_roc("ParKF, pieces of χ²", own["separation"], 0, dashed=True))
     curves.append(Series("paper: 91 %, 29 %", [0.91], [0.29], colour=6))
     limits: dict[str, Any] = {"x_limits": (0.6, 1.0), "y_limits": (0.0, 1.0)}
     panels = [
-        Panel("χ²/ndof (ParKF)", "share of candidates a bin", chi2, y_limits=(0.0, None)),
+        Panel("χ²/ndof (ParKF)", "fraction of candidates per bin", chi2, y_limits=(0.0, None)),
         Panel("genuine efficiency", "ghost efficiency", curves, **limits),
     ]
     return Drawn("ghosts", panels=panels, **words("ghosts"))

@@ -12,7 +12,7 @@ from parkf.report.words import words
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _CURVE = 980.0, 216.0, 960.0, 8.0, 15.0, 46.0
 # Seconds: a longer time without any job counts as a pause, which is not drawn.
 PAUSE = 60.0
-_PAUSES = f" Where all stood still for over {PAUSE:g} s the time is left out, at the dashed lines."
+_PAUSES = f" Times of over {PAUSE:g} s without any job are left out; dashed lines mark them."
 # Pixels of the text beside the bars of a row.
 _NOTE = 230.0
 

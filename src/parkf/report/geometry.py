@@ -156,7 +156,7 @@ def _close_up(axes: Axes, geometry: Geometry) -> None:
         for sign in (1, -1):
             axes.plot([tube.z_min, tube.z_max], [sign * tube.radius] * 2, color=_OTHER, lw=1.5)
     axes.set(xlim=(-340, 900), ylim=(-60, 60), xlabel="z [mm]", ylabel="y [mm]")
-    axes.set_title("VELO from the side, and what is around the beam", fontsize=10)
+    axes.set_title("VELO from the side, and the material around the beam", fontsize=10)
 
 
 def _parts(geometry: Geometry) -> dict[str, tuple[str, str]]:

@@ -18,8 +18,8 @@ TITLES = {
     "velo_hits": "VELO hits",
     "ut_layers": "UT layers",
     "scifi_layers": "SciFi layers",
-    "purity": "Share of hits that are its own",
-    "hardest": "Largest scattering of one layer, over its width",
+    "purity": "Fraction of hits that are of its particle",
+    "hardest": "Largest scattering in one layer, over its width",
     "born": "Distance of the origin from the beam [mm]",
 }
 # Names of the slices of variables that have few values.

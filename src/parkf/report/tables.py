@@ -23,7 +23,7 @@ _SCORES = {
     "chi2": "χ²/ndof",
     "pieces": "three pieces of χ²",
     "score": "score, without p and η",
-    "score_kinematic": "score, with them",
+    "score_kinematic": "score, with p and η",
 }
 _SLICES = {"p": "p [GeV]", "eta": "η", "pt": "pT [GeV]", "displacement": "distance from the beam line [mm]"}
 
@@ -111,7 +111,7 @@ def lost(fits: Mapping[str, Any]) -> Cells:
 
 
 def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
-    """Fraction of ghosts that each discriminant keeps, where all keep the same fraction of genuine tracks."""
+    """Fraction of ghosts that each discriminant keeps, at the same efficiency for genuine tracks."""
     rows = []
     for name, score in fit["scores"].items():
         point = score["working_point"]
@@ -149,8 +149,8 @@ def masses(fits: Mapping[str, Any]) -> Cells:
         "pairs": lambda peak: str(peak["n"]),
         "mean [MeV]": lambda peak: with_error(peak, "mean", ".2f"),
         "width": lambda peak: with_error(peak, "width", ".2f"),
-        "core, of momenta": lambda peak: f"{peak['parts']['momenta']:.2f}",
-        "of directions": lambda peak: f"{peak['parts']['directions']:.2f}",
+        "core, due to momenta": lambda peak: f"{peak['parts']['momenta']:.2f}",
+        "due to directions": lambda peak: f"{peak['parts']['directions']:.2f}",
     }
     return table_of(peaks, columns, text=("signal", "fit"))
 
@@ -179,7 +179,7 @@ def stages(content: Mapping[str, Any]) -> Cells:
     columns: Columns = {
         "stage": lambda stage: stage["stage"],
         "wall [s]": lambda stage: f"{stage['wall_s']:.1f}",
-        "cores busy [s]": lambda stage: f"{stage['cpu_s']:.1f}",
+        "processor [s]": lambda stage: f"{stage['cpu_s']:.1f}",
         "peak memory [MB]": lambda stage: f"{stage['peak_mb']:.0f}",
     }
     return table_of(sorted(rows, key=lambda stage: -stage["wall_s"]), columns)
@@ -192,7 +192,7 @@ def throughput(content: Mapping[str, Any]) -> Cells:
         "threads": lambda rate: str(rate["threads"]),
         "tracks per second": lambda rate: f"{rate['tracks_per_s']:,.0f}",
         "slowest to fastest": lambda rate: f"{rate['slowest']:,.0f} to {rate['fastest']:,.0f}",
-        "µs a track and thread": lambda rate: f"{1e6 * rate['threads'] / rate['tracks_per_s']:.2f}",
+        "µs per track and thread": lambda rate: f"{1e6 * rate['threads'] / rate['tracks_per_s']:.2f}",
     }
     return table_of(content["rates"], columns)
 

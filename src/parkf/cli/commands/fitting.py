@@ -12,8 +12,8 @@ from parkf.io.option_types import BackendChoice, Precision, Scheme
 
 app = Typer()
 
-ByTruth = Annotated[Path, Argument(help="Candidates by truth.")]
-Searched = Annotated[Path, Argument(help="Candidates of the search.")]
+ByTruth = Annotated[Path, Argument(help="Candidates whose hits are grouped by true particle.")]
+Searched = Annotated[Path, Argument(help="Candidates that the search found.")]
 
 
 @app.command(
@@ -24,17 +24,17 @@ def fit(
     candidates: Path,
     output: Path,
     scheme: Annotated[
-        Scheme, Option(help="smoother; trigger, LHCb's own arithmetic, for production's forms; or velo_only.")
+        Scheme, Option(help="trigger: LHCb's arithmetic, for production's forms; velo_only: VELO hits alone.")
     ] = "smoother",
     precision: Annotated[Precision, Option()] = "float32",
-    backend: Annotated[BackendChoice, Option(help="auto: a GPU where there is one.")] = "cpu",
+    backend: Annotated[BackendChoice, Option(help="auto: a GPU if there is one, else the CPU.")] = "cpu",
     threads: options.Threads = 1,
     outliers: Annotated[
         float | None,
         Option(
             min=0,
             callback=options.finite,
-            help="Fit without hits whose u² (in the trigger: χ²) is above this, usually 16; adds `removed`.",
+            help="Leave out hits whose u² (in the trigger: χ²) is above this, usually 16; adds `removed`.",
         ),
     ] = None,
     rich_states: Annotated[
@@ -44,8 +44,8 @@ def fit(
         bool,
         Option(
             "--robust",
-            help="Take out UT hits that the rest contradicts, enlarge the noise where a track scattered hard;"
-            " adds what was done, and χ² before.",
+            help="Leave out UT hits that contradict the other hits, and enlarge the noise where a track"
+            " scattered hard; adds columns with these changes and with χ² before them.",
         ),
     ] = False,
     score: Annotated[bool, Option("--score", help="Add the ghost scores, if the set has them.")] = False,
@@ -87,7 +87,7 @@ def fit(
 def fit_full(
     candidates: Path, output: Path, detector: options.Detector, threads: options.Threads = 1
 ) -> None:
-    """Fit track candidates with Runge-Kutta and every layer of material: the reference."""
+    """Fit track candidates by Runge-Kutta through every layer of material, as a reference."""
     from parkf.fit import fit_file_full
 
     geometry, field = detector.load()
@@ -105,7 +105,7 @@ def validate(
     signals: Annotated[str, Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
     threads: options.Threads = 1,
 ) -> None:
-    """Measure fitted candidates against the truth."""
+    """Compare fitted candidates with the truth."""
     from parkf.fit.fitted import common_set
     from parkf.fit.sample import Sample, load_sample
     from parkf.fit.truth import Files
@@ -181,7 +181,7 @@ def characterise(
     detector: options.Detector,
     polarity: options.Polarity,
 ) -> None:
-    """Describe a simulated sample in figures that compare with another's."""
+    """Describe a simulated sample by figures, to compare it with another sample."""
     from parkf.proof.validation.likeness import Files
     from parkf.proof.validation.likeness import characterise as run
 
@@ -196,10 +196,10 @@ def characterise_search(
     particles: Path,
     matched: ByTruth,
     candidates: Searched,
-    fitted: Annotated[Path, Argument(help="Their fits.")],
+    fitted: Annotated[Path, Argument(help="Fits of these candidates.")],
     output: Path,
 ) -> None:
-    """Describe the results of a pattern recognition in figures that compare with another sample's."""
+    """Describe the results of a pattern recognition by figures, to compare them with other results."""
     from parkf.fit import truth
     from parkf.fit.sample import load_sample
     from parkf.proof.validation.likeness import Files
@@ -215,7 +215,7 @@ def likeness(
     other: Annotated[Path, Argument(help="Figures of the other simulation, LHCb's.")],
     output: Path,
     measured: Annotated[str, Option(help="<fit>=<embedded>,<other> by `measure`, with blanks between.")] = "",
-    figures: Annotated[Path | None, Option(help="File for the other's figures, which gates read.")] = None,
+    figures: Annotated[Path | None, Option(help="File to write: the other's figures, for gates.")] = None,
     searches: Annotated[str, Option(help="<segments>=<embedded>,<other> by `characterise-search`.")] = "",
 ) -> None:
     """Write the page that compares the embedded simulation with another."""

@@ -1,4 +1,4 @@
-"""Commands that import and export foreign files, and that show geometries."""
+"""Commands that import and export files of other programs, and that draw and check geometries."""
 
 import json
 import sys
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from parkf.imports.inspection import Inspection
 
 importer = Typer(
-    help="Import files of others.", no_args_is_help=True, epilog="Example: parkf import field --help"
+    help="Import files of other programs.", no_args_is_help=True, epilog="Example: parkf import field --help"
 )
 exporter = Typer(
-    help="Export to formats that others read.",
+    help="Export to formats of other programs.",
     no_args_is_help=True,
     epilog="Example: parkf export alignment --help",
 )
 geometries = Typer(
-    help="Look at a geometry.",
+    help="Draw a geometry, or check it.",
     no_args_is_help=True,
     epilog="Example: parkf geometry check data/geometry/run3.yaml",
 )
@@ -34,7 +34,7 @@ geometries = Typer(
 BASE = Path("data/geometry/run3.yaml")
 DIPOLE = Path("data/field/dipole.json")
 GeometryArgument = Annotated[Path, Argument(help="Geometry file (YAML).")]
-AlignmentOption = Annotated[Path | None, Option("--alignment", help="Alignment file on top of it.")]
+AlignmentOption = Annotated[Path | None, Option("--alignment", help="Alignment file of the geometry.")]
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class KnownDetector:
-    """Options that describe the detector of others' files, where it is known."""
+    """Options that describe the detector of imported files, where it is known."""
 
     polarity: Annotated[str | None, Option(help="Polarity: up or down.")] = None
     geometry: Annotated[Path | None, Option(help="Geometry file (YAML), with the planes.")] = None
-    alignment: Annotated[Path | None, Option(help="Alignment file on top of the geometry.")] = None
+    alignment: Annotated[Path | None, Option(help="Alignment file of the geometry.")] = None
 
     def load(self) -> "tuple[Geometry | None, int | None]":
         """Load the geometry, and return it with the polarity: +1 for up, -1 for down."""
@@ -75,12 +75,12 @@ class KnownDetector:
 @importer.command("field", epilog="Example: parkf import field 'LHCb.*.cdf' field.npz --polarity down")
 @grouped
 def import_field(
-    source: Annotated[str, Argument(help="The map's file; of a .cdf map a pattern in quotes, for four.")],
+    source: Annotated[str, Argument(help="The map's file; for .cdf, a quoted pattern of its four files.")],
     output: Annotated[Path, Argument(help="Map to write (.npz).")],
     verdict: Verdict,
     length: Annotated[str | None, Option(help="Unit of x, y, z: mm, cm, m.")] = None,
     unit: Annotated[str | None, Option(help="Unit of the field: T, kG, G, Gaudi.")] = None,
-    symmetry: Annotated[str, Option(help="none; octant, as ACTS unfolds it; quadrant of a dipole.")] = "none",
+    symmetry: Annotated[str, Option(help="none, octant (as in ACTS), or quadrant (of a dipole).")] = "none",
     tree: Annotated[str | None, Option(help="Name of the tree in a ROOT file.")] = None,
     polarity: Annotated[str, Option(help="Polarity of the map: up or down.")] = "down",
     outside: OutsideMap = "error",
@@ -112,7 +112,7 @@ def import_steps(
     steps: Annotated[str, Option(help="Names of steps, separated by blanks; all by default.")] = "",
     threads: Threads = 1,
 ) -> None:
-    """Import step datasets: LHCb's tuning trees, or any columns by a map."""
+    """Import step datasets: LHCb's tuning trees, or any columns, with a column map."""
     from parkf.imports.steps.take import import_steps as run
 
     geometry, sign = detector.load()
@@ -140,16 +140,16 @@ def import_hits(
     source: Annotated[Path, Argument(help="Hits (.parquet), Hits_detectors (.root), folder with hits.csv.")],
     detector: KnownDetector,
     verdict: Verdict,
-    tracks: Annotated[Path | None, Argument(help="Particles of hits in Parquet.")] = None,
+    tracks: Annotated[Path | None, Argument(help="Particles (.parquet), if the hits are .parquet.")] = None,
     hits_to: Annotated[Path | None, Option("--hits", help="Hits to write.")] = None,
     particles_to: Annotated[Path | None, Option("--particles", help="Particles to write.")] = None,
     candidates_to: Annotated[
-        Path | None, Option("--candidates", help="Candidates to write: entries are reconstructed tracks.")
+        Path | None, Option("--candidates", help="Candidates to write, one for each reconstructed track.")
     ] = None,
     field: Annotated[Path | None, Option(help="Field map (.npz).")] = None,
     threads: Threads = 1,
 ) -> None:
-    """Import hits and particles, or reconstructed tracks, of others, such as LHCb's."""
+    """Import hits and particles, or reconstructed tracks, of other programs, such as LHCb's."""
     from parkf.imports.hits.physics import Run
     from parkf.imports.hits.take import take_entries, take_tables
 
@@ -184,7 +184,7 @@ def import_geometry(
     geometry: Annotated[Path, Option(help="Geometry file to write.")],
     alignment: Annotated[Path, Option(help="Alignment file to write.")],
     base: Annotated[Path, Option(help="Geometry whose material, errors and efficiencies are used.")] = BASE,
-    tag: Annotated[str | None, Option(help="Tag of both; else the name of the dumps' folder.")] = None,
+    tag: Annotated[str | None, Option(help="Tag of both; by default, name of the dumps' folder.")] = None,
 ) -> None:
     """Import Allen's dumps of a geometry: VELO, UT, SciFi and beam line."""
     from parkf.imports.geometry.folder import import_dumps
@@ -201,7 +201,7 @@ def import_alignment(
     conditions: Annotated[list[Path], Argument(help="LHCb's conditions (YAML), one or more files.")],
     output: Annotated[Path, Argument(help="Alignment file to write.")],
     geometry: Annotated[Path, Option(help="Geometry that the conditions are for.")],
-    tag: Annotated[str | None, Option(help="Its name; by default that of the first file.")] = None,
+    tag: Annotated[str | None, Option(help="Tag to write; by default, name of the first file.")] = None,
 ) -> None:
     """Import an alignment from LHCb's conditions."""
     from parkf.imports.geometry.folder import import_conditions
@@ -238,7 +238,7 @@ def show(
 
 @geometries.command(epilog="Example: parkf geometry check data/geometry/run3.yaml")
 def check(geometry: GeometryArgument, alignment: AlignmentOption = None) -> None:
-    """Print what is in a geometry, and what is doubtful about it."""
+    """Print what is in a geometry, and which of its values are doubtful."""
     from parkf.detector.soundness import describe, doubts
 
     placed = aligned(geometry, alignment)

@@ -48,16 +48,16 @@ AlignmentFile = Annotated[Path, Option("--alignment", help="Alignment file (YAML
 FieldFile = Annotated[Path, Option("--field", help="Field map (.npz).")]
 Polarity = Annotated[int, Option("--polarity", callback=_polarity, help="+1 MagUp, -1 MagDown.")]
 Seed = Annotated[int, Option("--seed", min=0, max=2**63 - 1, help="Seed of all random draws.")]
-Threads = Annotated[int, Option("--threads", min=1, help="Cores to use; results do not depend on it.")]
+Threads = Annotated[int, Option("--threads", min=1, help="Number of cores; results do not depend on it.")]
 Json = Annotated[bool, Option("--json", help="Print JSON, for other programs.")]
 OutsideMap = Annotated[Outside, Option("--outside", help="Result of a look-up outside the map.")]
 Between = Annotated[Interpolation, Option("--interpolation", help="Interpolation between the nodes.")]
 FormsOfSet = Annotated[FormsName, Option("--forms", help="Set of forms.")]
 RunFolder = Annotated[Path, Argument(help="Folder of a run.")]
 SetFolder = Annotated[Path, Argument(metavar="SET", help="A set's folder.")]
-GatesFile = Annotated[Path, Option("--gates", help="Thresholds, each with its reason.")]
-Set = Annotated[str, Argument(metavar="SET", help="Version, or a set's folder.", autocompletion=_published)]
-_REGISTRY_HELP = "Folder of published sets; params/ here by default, or else the sets that parkf ships."
+GatesFile = Annotated[Path, Option("--gates", help="File of thresholds, each with its reason.")]
+Set = Annotated[str, Argument(metavar="SET", help="Version or folder of a set.", autocompletion=_published)]
+_REGISTRY_HELP = "Folder of published sets; by default params/ here, or else the sets that parkf ships."
 RegistryFolder = Annotated[Path | None, Option("--registry", help=_REGISTRY_HELP)]
 
 
@@ -138,9 +138,9 @@ class TrainedSteps(Detector):
     """Options that describe a set before its magnet table is closed."""
 
     fits: Annotated[Path, Option(help="Folder of the fits of all steps.")]
-    table: Annotated[Path, Option(help="Magnet table that they were fitted with.")]
+    table: Annotated[Path, Option(help="Magnet table that the steps were fitted with.")]
     seed: Seed
-    configuration: Annotated[str | None, Option(help="Keys for noise and manifest, as JSON.")] = None
+    configuration: Annotated[str | None, Option(help="Keys for noise and manifest (JSON).")] = None
 
     def assemble(self, **more: Any) -> "ParameterSet":
         """Make the set; `more` is for :func:`parkf.training.assembly.assemble`."""

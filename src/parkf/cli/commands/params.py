@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parkf.workflow.reproduce import Replay
 
 app = Typer(
-    help="Published parameter sets, and their exchange with others.",
+    help="Published parameter sets, and their exchange with other programs.",
     no_args_is_help=True,
     epilog="Example: parkf params list",
 )
@@ -41,7 +41,7 @@ _NUMBER = ("block", "set", "index", "name", "value", "error", "scale", "unit", "
 
 @app.command("list", epilog="Example: parkf params list")
 def list_(registry: RegistryFolder = None, as_json: Json = False) -> None:
-    """List published sets; exits with 1 where one is broken, and names it."""
+    """List published sets; if one is broken, name it and exit with 1."""
     from parkf.params.validity import Interval
 
     sets = registry_in(registry)
@@ -127,7 +127,7 @@ def for_(
     registry: RegistryFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Name the published set for a run or a time: one for each detector and set of forms.
+    """Name the published set to use for a run or a time, for each detector and set of forms.
 
     Withdrawn sets do not count. Where several sets are for the data, the newest of them is named. Exits with
     1 where there is no set, and with 2 where it is not clear which one to use.
@@ -145,10 +145,10 @@ def for_(
 def validity(
     detector: OfDetector = None, forms: OfForms = None, registry: RegistryFolder = None, as_json: Json = False
 ) -> None:
-    """Show what data each published set is for; exits with 1 where there are gaps, or several sets compete.
+    """Show which data each published set is for; exits with 1 if there are gaps, or if several sets compete.
 
-    Where a set and one that it superseded are for the same data, the newer one counts. This overlap is shown,
-    and is no mistake.
+    Where a set and one that it superseded are for the same data, the newer one is used. The overlap is shown,
+    but it is no mistake.
     """
     with exit_on_error(NO_ANSWER):
         sets = registry_in(registry)
@@ -204,7 +204,7 @@ def _text(content: dict[str, Any]) -> str:
 def diff(
     first: Set,
     second: Set,
-    most: Annotated[int, Option(min=1, help="Numbers to print.")] = 20,
+    most: Annotated[int, Option(min=1, help="How many numbers to print.")] = 20,
     registry: RegistryFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -278,10 +278,10 @@ def reproduce(
     registry: RegistryFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Train a set again as its manifest describes, in a checkout, and check that the bytes are the same.
+    """In a checkout, train a set again as its manifest describes, and check that the bytes are the same.
 
-    Exits with 0 when they are, with 1 when they are not, and then prints where; with 2 when inputs or
-    formulas here are not those of the set.
+    Exits with 0 if they are. Prints the differences and exits with 1 if they are not. Exits with 2 if inputs
+    or formulas here are not those of the set.
     """
     from parkf.params.parameter_set import load
     from parkf.workflow.reproduce import replay

@@ -34,7 +34,7 @@ def validate(
 ) -> None:
     """Check that a set is whole and meets its gates; exits with 1 when it does not.
 
-    A published set has its gates in its manifest. The figures of another are in validation.json and
+    The gates of a published set are in its manifest. The figures of any other set are in validation.json and
     accuracy.json of its run, next to its folder. With --client trigger, the set is exported, read and used
     as LHCb's trigger does.
     """
@@ -90,7 +90,7 @@ def publish(
     year: Annotated[int | None, Option(min=2000, max=9999, help="Year of the data; else this year.")] = None,
     first_run: Annotated[int | None, Option(min=0, help="First run that the set is for.")] = None,
     last_run: Annotated[int | None, Option(min=0, help="Last run that the set is for.")] = None,
-    first_time: Annotated[str | None, Option(help="Begin of the data as a time: 2026-05-03T12:00Z.")] = None,
+    first_time: Annotated[str | None, Option(help="Begin of the data, such as 2026-05-03T12:00Z.")] = None,
     last_time: Annotated[str | None, Option(help="End of the data, this second included.")] = None,
     registry: OwnRegistry = PARAMS,
     gates: GatesFile = GATES,
@@ -143,13 +143,13 @@ def withdraw(
 @app.command(epilog="Example: parkf params export 2026-run3-like-2-r003 trigger/")
 def export(
     name: Set,
-    to: Annotated[Path, Argument(help="Folder of params.json and params_UTT_v0.tab, or the Parquet file.")],
+    to: Annotated[Path, Argument(help="Folder for params.json and params_UTT_v0.tab, or Parquet file.")],
     format_: Annotated[
         Literal["trigger", "parquet"],
-        Option("--format", help="For the trigger (production's forms), or a table of all numbers."),
+        Option("--format", help="trigger: its files (production's forms); parquet: a table of all numbers."),
     ] = "trigger",
     ut_rows: Annotated[
-        UtRows, Option(help="Order of UT's backward rows: of the trigger's code of 2026, or of older code.")
+        UtRows, Option(help="Order of UT's backward rows: as in the trigger of 2026, or as in older code.")
     ] = "2026",
     registry: RegistryFolder = None,
 ) -> None:
@@ -171,7 +171,7 @@ def export(
 def import_(
     source: Annotated[Path, Argument(help="Folder with the trigger's files, or with older text files.")],
     output: Annotated[Path, Argument(help="Folder of the new set.")],
-    rest: Annotated[str | None, Option(help="Set for what the files lack: version or folder.")] = None,
+    rest: Annotated[str | None, Option(help="Set for numbers that files lack: version or folder.")] = None,
     ut_rows: Annotated[UtRows | None, Option(help="Order of UT's backward rows without parkf.json.")] = None,
     registry: RegistryFolder = None,
 ) -> None:

@@ -22,7 +22,7 @@ app = Typer()
 
 @app.command(epilog="Example: parkf doctor")
 def doctor(as_json: Json = False) -> None:
-    """Report what is installed, what fits run on, and what is missing for which task.
+    """Report what is installed, what fits run on, and what is missing for each task.
 
     Exits with 1 when something is missing that training, validating or fitting needs.
     """
@@ -67,7 +67,7 @@ def _row(task: "Task") -> tuple[str, str, str]:
 
 @app.command(epilog="Example: parkf schema candidates")
 def schema(
-    table: Annotated[str | None, Argument(help="Name of a table; without one, all names.")] = None,
+    table: Annotated[str | None, Argument(help="Name of a table; by default, print all names.")] = None,
     as_json: Json = False,
 ) -> None:
     """Print the columns of a table: type, unit, meaning."""
@@ -120,7 +120,7 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
 
 @app.command()
 def stages(logs: Annotated[Path, Argument(help="Folder of a run's logs.")], output: Path) -> None:
-    """Add up time and memory of every stage."""
+    """Sum up the time of every stage, and find its peak memory."""
     from parkf.report.stages import collect_stages
 
     write_sealed(output, collect_stages(logs))
@@ -128,7 +128,7 @@ def stages(logs: Annotated[Path, Argument(help="Folder of a run's logs.")], outp
 
 @app.command(epilog="Example: parkf verify results/default params")
 def verify(folders: Annotated[list[Path], Argument(help="Folders of runs, or registries of sets.")]) -> None:
-    """Read every table, archive, JSON file and set below folders, and compare them with their checksums."""
+    """Read every table, archive, JSON file and set in folders, and compare them with their checksums."""
     from parkf.workflow.running.damage import verify as run
 
     results = [run(folder) for folder in folders]
@@ -143,8 +143,8 @@ def report(
     results: RunFolder,
     output: Path,
     gates: GatesFile = GATES,
-    geometry: Annotated[Path | None, Option(help="Geometry of the set to copy; found by default.")] = None,
-    alignment: Annotated[Path | None, Option(help="Its alignment; found by default.")] = None,
+    geometry: Annotated[Path | None, Option(help="Geometry of the set; found by default.")] = None,
+    alignment: Annotated[Path | None, Option(help="Alignment of the set; found by default.")] = None,
     threads: Threads = 1,
 ) -> None:
     """Write the pages of a run, and run.json, beside.json and copies of its inputs next to its figures."""
@@ -160,7 +160,7 @@ def report(
 def explain(
     parameters: Annotated[Path, Argument(help="Folder of a parameter set.")],
     fits: Annotated[Path | None, Option(help="Folder of the fits, for the errors.")] = None,
-    table: Annotated[bool, Option("--table", help="Print the magnet's 240,000 numbers, too.")] = False,
+    table: Annotated[bool, Option("--table", help="Also print the magnet's 240,000 numbers.")] = False,
 ) -> None:
     """Print every number of a set: block, set, index, name, value, unit, error."""
     from parkf.training.explanation import COLUMNS
@@ -195,13 +195,13 @@ def where(results: RunFolder, gates: GatesFile = GATES) -> None:
 def compare(
     subjects: Annotated[list[str] | None, Argument(metavar="A B …", help="Runs, sets or versions.")] = None,
     detector: Annotated[str | None, Option(help="All published sets of this detector, oldest first.")] = None,
-    everything: Annotated[bool, Option("--all", help="Show figures that are the same, too.")] = False,
+    everything: Annotated[bool, Option("--all", help="Also show figures that are the same.")] = False,
     page: Annotated[Path | None, Option(help="An HTML page to write.")] = None,
     gates: GatesFile = GATES,
     registry: RegistryFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Compare with the first: what differed in inputs and code, then figures, in errors and as ratios."""
+    """Compare runs or sets with the first one: inputs, code, and figures, in errors and as ratios."""
     from parkf.proof.comparing import compare_subjects, load_subject, published_of
     from parkf.proof.gates import load_thresholds
 
@@ -234,7 +234,7 @@ def display(
     sample: Annotated[str | None, Option(help="Sample; the first validation sample by default.")] = None,
     event: Annotated[int | None, Option(min=0, help="Number of the event; the first by default.")] = None,
     track: Annotated[
-        list[int] | None, Option(help="Track number; repeatable. Default: a typical, a bad, a false one.")
+        list[int] | None, Option(help="Track number; repeatable. Default: a typical, a bad one, a ghost.")
     ] = None,
 ) -> None:
     """Draw an event: hits, tracks that were found, their fits, the truth, and ghosts."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = Typer()
 families = Typer(
-    help="Many alignments, fields and geometries, trained together.",
+    help="Families of runs: many alignments, fields and geometries, trained together.",
     no_args_is_help=True,
     epilog="Example: parkf family members workflow/config/families/alignments.yaml",
 )
@@ -34,7 +34,7 @@ Schemas = Annotated[Path, Option(help="Folder of the schemas.")]
 def init(
     folder: Annotated[Path, Argument(help="Folder to make; files that exist stay as they are.")],
 ) -> None:
-    """Make a working folder: configurations, geometries, alignments, a field, and a Snakefile."""
+    """Make a working folder with configurations, geometries, alignments, a field, and a Snakefile."""
     from parkf.workflow.running.folder import make_folder
 
     made, there = make_folder(folder)
@@ -45,11 +45,11 @@ def init(
 
 @app.command(epilog="Example: parkf check workflow/config/default.yaml")
 def check(
-    configuration: Annotated[Path, Argument(help="workflow/config/<run>.yaml, or that of a family.")],
+    configuration: Annotated[Path, Argument(help="workflow/config/<run>.yaml, or file of a family.")],
     family: Annotated[bool, Option("--family", help="The configuration is that of a family.")] = False,
     schemas: Schemas = SCHEMAS,
 ) -> None:
-    """Check all that a run would read: configuration, detector, field, others' files, gates."""
+    """Check all files that a run would read: configuration, detector, field, imported files, gates."""
     _name_of(configuration, found(schemas), family)
     print(f"{configuration}: good, and so is all that it names")
 
@@ -61,16 +61,16 @@ def run(
         list[str] | None, Argument(help="validate, publish, or files; by default, all up to the report.")
     ] = None,
     family: Annotated[
-        bool, Option("--family", help="Several sets in one go: workflow/config/families/<name>.yaml.")
+        bool, Option("--family", help="Run a family of sets: workflow/config/families/<name>.yaml.")
     ] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="List what would run now, and run nothing.")] = False,
-    profile: Annotated[str, Option(help="Where jobs run: a folder of workflow/profiles.")] = "local",
+    profile: Annotated[str, Option(help="Where jobs run: name of a folder in workflow/profiles.")] = "local",
     cores: Annotated[int | None, Option(min=1, help="Cores of this machine to use; all by default.")] = None,
-    scratch: Annotated[Path | None, Option(help="Each machine's own folder, for copies of files.")] = None,
+    scratch: Annotated[Path | None, Option(help="Local folder of each machine, for copies of files.")] = None,
 ) -> None:
-    """Train, validate and report: check a configuration, and lead its run to the end or on from where it was.
+    """Check a configuration, then train, validate and report; an interrupted run continues.
 
-    Exits as Snakemake does.
+    The exit code is Snakemake's.
     """
     import subprocess
 
@@ -117,7 +117,7 @@ def supervise(
     folder: Annotated[Path, Argument(help="results/<run>")],
     command: Annotated[list[str], Argument(help="Snakemake and its arguments, after --")],
 ) -> None:
-    """Lead a run: one at a time in a folder, past what a killed one left behind."""
+    """Run Snakemake alone in the folder of a run, and remove what a killed run left there."""
     from parkf.workflow.running.supervise import supervise as run
 
     raise Exit(run(folder, command))
@@ -127,7 +127,7 @@ def supervise(
 def share(
     context: Context, job: Annotated[Path, Argument(help="File of a job, results/<run>/logs/<job>.log.json.")]
 ) -> None:
-    """Repeat a job of a run from its file, or copy its products where another run has made them."""
+    """Repeat a job of a run from its file, or copy its products if another run has made them."""
     from parkf.workflow.running.jobs import Job
 
     if code := _run(context.find_root().command, Job.read(job), []):
@@ -138,7 +138,7 @@ def share(
 def together(
     context: Context, words: Annotated[list[str], Argument(help="-- a command of parkf -- another one ...")]
 ) -> None:
-    """Run several commands, one after the other, in a process that starts once."""
+    """Run several commands, one after the other, in the same process."""
     parkf = context.find_root().command
     for between, command in groupby(words, "--".__eq__):
         if not between and (code := call(parkf, list(command))):
@@ -189,10 +189,10 @@ def call(parkf: Any, words: list[str]) -> int:
 
 @app.command(epilog="Example: parkf shared")
 def shared(
-    drop: Annotated[bool, Option("--empty", help="Remove all of it; runs keep their files.")] = False,
+    drop: Annotated[bool, Option("--empty", help="Remove shared products; runs keep their files.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Report what runs in results/ share, and how much disk space that needs."""
+    """Report the products that runs in results/ share, and the disk space that these need."""
     from parkf.workflow.running.shared import STORE, empty, listed, tidy
 
     if drop:
@@ -238,11 +238,11 @@ def members(
     " results/alignments.velo_shift"
 )
 def report(
-    index: Annotated[Path, Argument(help="The page: results/<family>/index.html.")],
+    index: Annotated[Path, Argument(help="Page to write: results/<family>/index.html.")],
     runs: Annotated[list[Path], Argument(help="Folders of finished runs.")],
     gates: GatesFile = GATES,
 ) -> None:
-    """Write the page that lays runs beside each other."""
+    """Write the page that compares the runs of a family."""
     from parkf.proof.gates import load_thresholds
     from parkf.report.family import write_family
 

@@ -12,8 +12,8 @@ from parkf.io.option_types import Segments, Signal
 app = Typer()
 
 Samples = Annotated[str, Option("--samples", help="Names of the samples, separated by blanks.")]
-Chunks = Annotated[int, Option("--chunks", min=1, help="Chunks of each sample.")]
-MaxRows = Annotated[int, Option("--max-rows", min=1000, help="Rows kept for each step.")]
+Chunks = Annotated[int, Option("--chunks", min=1, help="Number of chunks of each sample.")]
+MaxRows = Annotated[int, Option("--max-rows", min=1000, help="Number of rows to keep for each step.")]
 
 
 @app.command()
@@ -34,7 +34,7 @@ def field(
 def generate(
     output: Path,
     geometry: options.GeometryFile,
-    events: Annotated[int, Option(min=1, help="Bunch crossings.")],
+    events: Annotated[int, Option(min=1, help="Number of bunch crossings.")],
     seed: options.Seed,
     pile_up: Annotated[
         float,
@@ -43,7 +43,7 @@ def generate(
     first: Annotated[int, Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
     beside: Annotated[
         tuple[Path, int] | None,
-        Option(metavar="OUTPUT SEED", help="A second sample of as many, by the same Pythia."),
+        Option(metavar="OUTPUT SEED", help="Write a second sample of the same size, by the same Pythia."),
     ] = None,
     threads: options.Threads = 1,
 ) -> None:
@@ -61,7 +61,7 @@ def generate_signal(
     output: Path,
     signal: Annotated[Signal, Option(help="J/psi to two muons, or D0 to K pi.")],
     geometry: options.GeometryFile,
-    collisions: Annotated[int, Option(min=1, help="One in eight gives a pair of tracks.")],
+    collisions: Annotated[int, Option(min=1, help="Collisions; one in eight has a pair of tracks.")],
     seed: options.Seed,
     first: Annotated[int, Option(min=0, help="Number of the first collision, a multiple of 500.")] = 0,
     threads: options.Threads = 1,
@@ -83,12 +83,12 @@ def simulate(
     seed: options.Seed,
     states: Annotated[Path | None, Option(help="True states to write.")] = None,
     hits: Annotated[Path | None, Option(help="Hits to write.")] = None,
-    fates: Annotated[Path | None, Option(help="Hardest scattering of each particle, to write.")] = None,
+    fates: Annotated[Path | None, Option(help="Fates to write: each particle's hardest scattering.")] = None,
     hits_before: Annotated[int | None, Option(min=0, help="Hits and fates only below this crossing.")] = None,
     crowded: Annotated[bool, Option("--crowded", help="Hits with LHCb's tails, overlaps, density.")] = False,
     threads: options.Threads = 1,
 ) -> None:
-    """Carry particles through field and material to true states, and to hits."""
+    """Transport particles through field and material, and write their true states and hits."""
     from parkf.simulation.response.simulate import simulate as run
 
     print(f"simulate: seed {seed}", file=sys.stderr)
@@ -120,7 +120,7 @@ def misalign(
     ],
     seed: options.Seed,
 ) -> None:
-    """Displace SciFi mats; the reconstruction does not know of it."""
+    """Displace SciFi mats in the hits, unknown to the reconstruction."""
     from parkf.simulation.response.misalignment import misalign_scifi
 
     misalign_scifi(hits, output, module=scifi_module, mat=scifi_mat, seed=seed)
@@ -137,7 +137,7 @@ def candidates(
     matched: Annotated[bool, Option("--matched", help="No search: group hits by true particle.")] = False,
     threads: options.Threads = 1,
 ) -> None:
-    """Find track candidates in hits, in the form of the trigger's pattern recognition."""
+    """Find track candidates in hits, in the format of the trigger's pattern recognition."""
     from parkf.simulation.pattern import find_candidates
 
     geometry, field = detector.load()
@@ -162,7 +162,7 @@ def draw(
     alignment: options.AlignmentFile,
     max_rows: MaxRows = 300_000,
 ) -> None:
-    """Draw which rows of a sample's datasets may be kept."""
+    """Draw a random number for every row of a sample's datasets, and write the smallest."""
     from parkf.training.datasets.lottery import draw as run
 
     run(particles, states, output, beam=options.aligned(geometry, alignment).beam, max_rows=max_rows)
@@ -170,13 +170,13 @@ def draw(
 
 @app.command()
 def thresholds(
-    folder: Annotated[Path, Argument(help="Files of `draw`, by chunk.")],
+    folder: Annotated[Path, Argument(help="Folder with the files of `draw`, by chunk.")],
     output: Path,
     samples: Samples,
     chunks: Chunks = 1,
     max_rows: MaxRows = 300_000,
 ) -> None:
-    """Find up to which drawn number rows are kept, from the draws of all samples."""
+    """Find the random numbers below which rows are kept, from the draws of all samples."""
     from parkf.training.datasets.lottery import find_thresholds
     from parkf.workflow.chunks import chunk_files
 
@@ -190,7 +190,7 @@ def datasets(
     particles: Path,
     states: Path,
     folder: Annotated[Path, Argument(help="Folder for <step>.parquet of every step.")],
-    thresholds: Annotated[Path, Option(help="Which rows are kept, by `thresholds`.")],
+    thresholds: Annotated[Path, Option(help="File of `thresholds`, which decides the rows to keep.")],
     detector: options.Detector,
     threads: options.Threads = 1,
 ) -> None:

@@ -20,7 +20,7 @@ ClosedTable = Annotated[Path, Argument(help="The closed table.")]
 def check_dataset(
     step: str,
     dataset: Path,
-    copy_to: Annotated[Path | None, Option(help="Copy it here if it passes.")] = None,
+    copy_to: Annotated[Path | None, Option(help="Copy the dataset here if it passes.")] = None,
 ) -> None:
     """Check a step dataset of your own: units, ranges, NaN, polarity, duplicates, coverage."""
     from parkf.training.datasets.checks import check_dataset as run
@@ -32,7 +32,7 @@ def check_dataset(
 
 @app.command()
 def kernel(
-    compiling: Annotated[bool, Option("--compile", help="Compile it if it is outdated.")] = False,
+    compiling: Annotated[bool, Option("--compile", help="Compile the kernel if it is outdated.")] = False,
 ) -> None:
     """Check that the installed kernel was compiled from today's formulas and those of published layouts."""
     from parkf.workflow.installation import compile_kernel, kernel_is_current
@@ -50,7 +50,7 @@ def train_table(
     accuracy: Path,
     geometry: options.GeometryFile,
     field: options.FieldFile,
-    rays: Annotated[int, Option(min=1000, help="Rays through the magnet to fit.")],
+    rays: Annotated[int, Option(min=1000, help="Number of rays through the magnet to fit.")],
     seed: options.Seed,
     forms: options.FormsOfSet = "improved",
     threads: options.Threads = 1,
@@ -77,10 +77,10 @@ def train(
     forms: options.FormsOfSet = "improved",
     table: Annotated[Path | None, Option(help="Magnet table, for UTTF.")] = None,
     start_from: Annotated[Path | None, Option(help="Start from a neighbour's run, set or fit file.")] = None,
-    part: Annotated[str | None, Option(help="Fit a part of the sets, 2-of-5; then `join-fits`.")] = None,
+    part: Annotated[str | None, Option(help="Fit only this part of the sets, such as 2-of-5.")] = None,
     threads: options.Threads = 1,
 ) -> None:
-    """Fit p, then the scattering, of one step."""
+    """Fit the parameters of one step, then its scattering."""
     from parkf.training.neighbour import neighbour
     from parkf.training.result import Part
     from parkf.training.train import train_part, train_step
@@ -97,9 +97,9 @@ def train(
 
 @app.command("join-fits")
 def join_fits(
-    parts: Annotated[list[Path], Argument(help="Files of `train --part`, every part of a step.")],
+    parts: Annotated[list[Path], Argument(help="Files of `train --part`, for all parts of a step.")],
     output: Path,
-    dataset: Annotated[Path, Option(help="Dataset that they were fitted to.")],
+    dataset: Annotated[Path, Option(help="Dataset that the parts were fitted to.")],
 ) -> None:
     """Join the parts of a step's training."""
     from parkf.training.result import PartResult, join_parts
@@ -114,10 +114,10 @@ def assemble(
     steps: options.TrainedSteps,
     inputs: Annotated[str | None, Option(help="More fingerprints of inputs for the manifest (JSON).")] = None,
     validity: Annotated[str | None, Option(help="Data that the set is for, as configured (JSON).")] = None,
-    closure: Annotated[Path | None, Option(help="Folder with the closed table and its inputs' list.")] = None,
+    closure: Annotated[Path | None, Option(help="Folder with closed table and list of its inputs.")] = None,
     seeds: Annotated[str | None, Option(help="More seeds for the manifest (JSON).")] = None,
-    score: Annotated[Path | None, Option(help="Ghost score, by `train-score`.")] = None,
-    rich: Annotated[Path | None, Option(help="RICH constants, by `train-rich`.")] = None,
+    score: Annotated[Path | None, Option(help="Ghost score, made by `train-score`.")] = None,
+    rich: Annotated[Path | None, Option(help="RICH constants, made by `train-rich`.")] = None,
 ) -> None:
     """Make a parameter set from fits, magnet table and layers."""
     from parkf.params.validity import validity_of
@@ -172,8 +172,8 @@ def train_score(
 @app.command(epilog="Example: parkf accuracy results/default/set")
 def accuracy(
     parameters: Annotated[Path, Argument(metavar="SET", help="Set of a run: results/<run>/set.")],
-    output: Annotated[Path | None, Option(help="Write accuracy.json here, too.")] = None,
-    beside: Annotated[Path | None, Option(help="accuracy.json of other forms, to print beside.")] = None,
+    output: Annotated[Path | None, Option(help="Also write accuracy.json here.")] = None,
+    beside: Annotated[Path | None, Option(help="accuracy.json of other forms, for comparison.")] = None,
 ) -> None:
     """Compare every step and the table of a run's set with Runge-Kutta, in momentum bins."""
     from parkf.params.parameter_set import load
@@ -206,7 +206,7 @@ def closure_tracks(
     seed: options.Seed,
     threads: options.Threads = 1,
 ) -> None:
-    """Simulate tracks spread over the magnet table, and fit them in full."""
+    """Simulate tracks that are spread over the magnet table, and make their full fits."""
     from parkf.training.closure.sample import simulate_sample
 
     geometry, field = detector.load()
@@ -220,13 +220,13 @@ def closure_tracks(
 @options.grouped
 def close(
     output: ClosedTable,
-    accuracy: Annotated[Path, Argument(help="Its figures against its targets (JSON).")],
+    accuracy: Annotated[Path, Argument(help="Accuracy of the closed table against its targets (JSON).")],
     summary: Annotated[Path, Argument(help="Results of each stage (JSON).")],
     samples: Annotated[list[Path], Argument(help="Files of `closure-tracks`, of all polarities.")],
     steps: options.TrainedSteps,
     table_accuracy: Annotated[Path, Option(help="Figures of the table before the closure (JSON).")],
-    rays: Annotated[int, Option(min=1000, help="Rays to carry on through the SciFi.")],
-    passes: Annotated[int, Option(min=0, help="Passes over the fits of the tracks.")],
+    rays: Annotated[int, Option(min=1000, help="Number of rays to extrapolate through the SciFi.")],
+    passes: Annotated[int, Option(min=0, help="Number of passes over the fits of the tracks.")],
     scheme: Annotated[Scheme, Option(help="The fit that will use the set.")] = "smoother",
     threads: options.Threads = 1,
 ) -> None:
@@ -255,7 +255,7 @@ def close(
 @options.grouped
 def take_closure(
     output: ClosedTable,
-    accuracy: Annotated[Path, Argument(help="The neighbour's figures of it (JSON).")],
+    accuracy: Annotated[Path, Argument(help="Accuracy of the neighbour's table (JSON).")],
     summary: Annotated[Path, Argument(help="Results of each of the neighbour's stages (JSON).")],
     neighbour: Annotated[Path, Option(help="Another run's folder `closure`.")],
     steps: options.TrainedSteps,

@@ -1,7 +1,7 @@
 #pragma once
-// Tracks in, fitted tracks out, with the kernel that parkf itself runs. How many tracks share a vector register
-// follows from the instruction set that this is compiled for, as in parkf's own builds: with the same options the
-// numbers are the same to the last bit.
+// Fits tracks with the kernel that parkf itself runs. The instruction set that this is compiled for determines how
+// many tracks are fitted at once in vector registers, as in parkf's own builds. With the same options, the numbers
+// are the same to the last bit.
 
 #include <algorithm>
 #include <limits>
@@ -16,7 +16,7 @@ namespace parkf {
 
 enum class Scheme { smoother, trigger };
 
-/// The kernel's view of arrays as `Tracks` has them, wherever they lie.
+/// The kernel's view of arrays with the layout of those in `Tracks`, in any memory.
 template <class S>
 kalman::Candidates<S> candidates(std::size_t stride, const S* polarity, const S* qop, const int* velo_n,
                                  const S* velo, const S* ut, const S* scifi) {
@@ -27,7 +27,8 @@ kalman::Candidates<S> candidates(std::size_t stride, const S* polarity, const S*
           u(2), u(3), s(0), s(1), s(2), s(3)};
 }
 
-/// Candidates, track by track next to each other; slots without a hit hold NaN. S: float or double. Lengths in mm.
+/// Candidates: in each array, neighbouring numbers are of neighbouring tracks, and slots without a hit hold NaN. S is
+/// float or double. Lengths are in mm.
 template <class S>
 class Tracks {
  public:
@@ -37,7 +38,7 @@ class Tracks {
 
   std::size_t count, stride;
   std::vector<S> polarity;    // +1 MagUp, -1 MagDown
-  std::vector<S> qop;         // the pattern recognition's, 1/MeV
+  std::vector<S> qop;         // estimate of the pattern recognition, 1/MeV
   std::vector<int> velo_n;    // VELO hits, which fill the first slots in ascending z
   std::vector<S> velo;        // (x, y, z; 26 slots; stride)
   std::vector<S> ut, scifi;   // (x at y = 0, z there, dx/dy, σ; 4 or 12 layers; stride)
@@ -75,7 +76,7 @@ struct Results {
   std::vector<S> numbers;     // (16, stride)
   std::vector<int> integers;  // (4, stride)
   std::vector<S> scores;      // (2, stride): log odds that a track is genuine, without and with momentum and direction;
-                              // empty unless asked for
+                              // empty without `scored`
 
   kalman::Fitted<S> operator[](std::size_t i) const {
     const auto n = [&](int row) { return numbers[row * stride + i]; };
@@ -94,7 +95,7 @@ struct Job {
   Scheme scheme;
   S* numbers;
   int* integers;
-  const float* score;  // networks; none where no scores are wanted
+  const float* score;  // networks; null if no scores are required
   S* scores;
 };
 
@@ -115,13 +116,15 @@ template <class S>
 using Together = S;
 #endif
 
-/// Fit tracks begin … end - 1, multiples of 16, with a set's forms; below, for each that this header knows.
+/// Fit tracks begin … end - 1 with a set's forms; begin and end are multiples of 16. The definition is below,
+/// with all forms that this header knows.
 template <class S>
 bool fit_range(const std::string& kernel, const Job<S>& job, long begin, long end);
 
 }  // namespace detail
 
-/// Fit tracks. The result does not depend on the number of threads. `scored`: give ghost scores, of the smoother.
+/// Fit tracks. The result does not depend on the number of threads. With `scored`, the results have ghost scores;
+/// only the smoother has these.
 template <class S>
 Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, Scheme scheme = Scheme::smoother, int threads = 1,
                bool scored = false) {

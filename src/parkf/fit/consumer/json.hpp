@@ -1,6 +1,6 @@
 #pragma once
-// A JSON reader that trusts nobody: every problem is an error, depth is limited, no key is there twice, and it
-// allocates in proportion to the text.
+// A JSON reader that checks all of its input: every problem is an error, the depth of nesting is limited, and no key
+// may occur twice. The memory that it needs is proportional to the length of the text.
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace parkf::json {
 
 constexpr int deepest = 64;
 
-/// The text is no JSON; what() says where.
+/// The text is not JSON; what() has the position of the problem.
 struct NotJson : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -22,7 +22,7 @@ struct NotJson : std::runtime_error {
 struct Value {
   enum class Kind { null, boolean, integer, number, string, array, object };
   Kind kind = Kind::null;
-  std::string_view token;  // as written, of everything that is no array or object
+  std::string_view token;  // as written; empty for arrays and objects
   std::string text;        // a string's characters
   std::vector<Value> items;
   std::vector<std::pair<std::string, Value>> members;
@@ -238,7 +238,7 @@ class Parser {
   std::size_t at_ = 0;
 };
 
-/// Whether bytes are UTF-8: no overlong forms, no halves of pairs.
+/// Whether bytes are UTF-8, without overlong forms and halves of surrogate pairs.
 inline bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = [&](std::size_t n) -> unsigned {

@@ -1,5 +1,6 @@
 #pragma once
-// A parameter set from its folder, refused for the same reasons and in the same words as by parkf.params.load.
+// Reads a parameter set from its folder, or refuses it for the same reasons and with the same messages as
+// parkf.params.load.
 
 #include <array>
 #include <cmath>
@@ -20,7 +21,7 @@
 
 namespace parkf {
 
-/// What is wrong with a set or a batch: file, place, got, expected.
+/// An error in a set or a batch; the message has the file, the position, the value found and the one expected.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -31,7 +32,7 @@ struct Block {
   int sets, columns;
 };
 
-/// A set of forms in a layout that this header has the formulas of.
+/// A set of forms in a layout whose formulas are in this header.
 struct FormsLayout {
   const char* name;
   const char* kernel;  // namespace of its kernel
@@ -49,7 +50,7 @@ struct FormsLayout {
 constexpr std::array<int, 3> table_shape{60, 50, 80};
 constexpr std::uintmax_t largest_manifest = 4 << 20;
 
-inline const std::vector<FormsLayout>& known_forms();       // below, written with the formulas
+inline const std::vector<FormsLayout>& known_forms();       // defined below, next to the formulas
 inline const std::vector<std::string_view>& schema_text();  // of the manifest, in pieces
 
 class ParameterSet {
@@ -96,7 +97,7 @@ class ParameterSet {
     return set;
   }
 
-  /// Fingerprint of the formulas that the numbers are of.
+  /// Fingerprint of the formulas that use the numbers.
   std::string formulas() const { return forms ? forms->formulas : ""; }
 
   static std::size_t table_numbers() { return std::size_t(table_shape[0]) * table_shape[1] * table_shape[2]; }
@@ -110,7 +111,7 @@ class ParameterSet {
     return text;
   }
 
-  /// A file's bytes; its size is checked before anything is read.
+  /// Reads a file's bytes, after a check of its size.
   static std::string read(const std::filesystem::path& path, std::uintmax_t bytes, const std::string& expected,
                           bool exactly) {
     std::error_code problem;
@@ -151,7 +152,7 @@ class ParameterSet {
     }
   }
 
-  /// The checksum that a manifest says is of its own bytes, with zeros in its place.
+  /// Compares the checksum in a manifest with that of its bytes, in which zeros replace the checksum itself.
   static void check_sum(const std::string& path, std::string text, const json::Value& manifest, bool needed) {
     const json::Value* said = manifest.find("checksum");
     if (said == nullptr || said->kind == json::Value::Kind::null) {
@@ -159,7 +160,7 @@ class ParameterSet {
       return;
     }
     const std::string none(64, '0');
-    // What is no checksum is a matter for the schema.
+    // The schema refuses whatever cannot be a checksum.
     if (said->kind != json::Value::Kind::string || said->text.size() != none.size()) return;
     const std::size_t place = text.find(said->text);
     if (place != std::string::npos) text.replace(place, none.size(), none);
@@ -238,7 +239,7 @@ class ParameterSet {
            std::to_string(i % block.columns);
   }
 
-  /// The manifest describes every number, its value included: it must be this blob's.
+  /// Compares the blob with the manifest, which describes every number and has its value.
   void compare(const std::string& path, const json::Value& layout) const {
     const auto expect = [&](const std::string& where, const std::string& got, const std::string& expected) {
       if (got != expected) throw Error(path + ": layout: " + where + ": got " + got + ", expected " + expected);

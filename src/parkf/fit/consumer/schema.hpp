@@ -1,6 +1,6 @@
 #pragma once
-// Checks a document against a JSON Schema, as far as the manifest's goes, and says the first problem in the words
-// of parkf.params.schema: one schema, two readers, the same reason.
+// Checks a document against a JSON Schema that has only the features of the manifest's schema. The first problem is
+// returned with the same message as by parkf.params.schema, which uses the same schema.
 
 #include <cmath>
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace parkf::json {
 
-/// Whether text is like a pattern: ^, then characters or [classes] with {n} or {from,to}, then $. No more than that:
-/// the standard library's expressions take long to compile, and recurse once for each character.
+/// Whether text matches a pattern: ^, then characters or [classes] with {n} or {from,to}, then $. The regular
+/// expressions of the standard library are not used: they take long to compile, and recurse once for each character.
 class Pattern {
  public:
   static bool matches(std::string_view pattern, std::string_view text) {

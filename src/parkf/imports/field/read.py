@@ -131,7 +131,7 @@ def _read_csv(path: Path) -> tuple[NDArray[Any], dict[str, str | None]]:
         if missing := [name for name in _COLUMNS if name not in found]:
             raise ParkfError(f"{path}: column '{missing[0]}' is missing; it has {', '.join(header)}")
         try:
-            numbers = np.loadtxt(file, delimiter=",", ndmin=2)
+            numbers = np.loadtxt(file, delimiter=",", ndmin=2, usecols=range(len(header)))
         except ValueError as error:
             raise ParkfError(f"{path}: {error}") from error
     rows = numbers[:, [found[name][0] for name in _COLUMNS]] if len(numbers) else numbers
