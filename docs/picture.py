@@ -51,7 +51,7 @@ def _planes() -> Iterator[str]:
     for planes, half in ((VELO_PLANES, 50.0), (UT_PLANES, 760.0), (SCIFI_PLANES, 2500.0)):
         for plane in planes:
             yield _line(_x(z[plane]), _y(half), _x(z[plane]), _y(-half), "#999", 1)
-    for position in (geometry.z_in, geometry.z_out):
+    for position in (geometry.magnet.z_in, geometry.magnet.z_out):
         place = _x(position)
         yield f'<path d="M{place} 60V290" stroke="#b58900" stroke-width="1" stroke-dasharray="4 3" fill="none"/>'
 
