@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from full_gain import Estimate, changed_energy, on_plane
 from full_reference import fit_full_reference
-from full_samples import tracks
 
 import parkf._full_fit as _full_fit
 from parkf.detector.alignment import Alignment
@@ -18,6 +17,8 @@ from parkf.detector.transport import propagate
 from parkf.fit.fitted import INTEGERS, NUMBERS
 from parkf.fit.reference.full import fit_full
 from parkf.proof.validation.core import fit_core
+
+from .full_samples import tracks
 
 DATA = Path(__file__).parents[2] / "data"
 NAMES = ("x", "y", "tx", "ty", "qop")

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from full_global import Knowledge, fit_globally
 from full_reference import FullReference
-from full_samples import tracks
 
 from parkf.fit.fitted import INTEGERS, NUMBERS
+
+from .full_samples import tracks
 
 
 def test_the_filter_is_at_the_optimum(tmp_path, geometry, field):
