@@ -112,10 +112,10 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
                    ", " + std::to_string(slots) + ")");
 }
 
-/// Fit a batch; (number_rows + more_rows, n) and (integer_rows, n). The last
-/// more_rows are of the ghost score. `rich` are the constants of the steps to the RICH planes, where they are wanted.
-/// `removed` are the bits of hits that a search for outliers leaves out, as in Batch but (n). With `trace`, fit in the
-/// trigger's arithmetic, and write states there. `limit` is that of a fit without outliers.
+/// Fit a batch; (number_rows + more_rows, n) and (integer_rows, n). The last more_rows are of the ghost score. `rich` are
+/// the constants of the steps to the RICH planes, where they are wanted. `removed` are the bits of hits that a search for
+/// outliers leaves out, as in Batch but (n). With `trace`, fit in the trigger's arithmetic, and write states there. `limit`
+/// is that of a fit without outliers.
 template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
