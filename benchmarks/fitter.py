@@ -21,7 +21,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,7 +32,7 @@ from benchmarks.machine import Machine
 
 from parkf.fit import Fitted, cpu, fit
 from parkf.fit.candidates import Candidates, from_arrays
-from parkf.fit.outliers import OUTLIER, fit_again
+from parkf.fit.outliers import fit_without_outliers
 from parkf.fit.rich import fit_with_rich
 from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS
@@ -114,8 +113,7 @@ def extras(machine: Machine, toy: Toy, tracks: Candidates) -> dict[str, float]:
     scored = SimpleNamespace(**(vars(p) | {"score": Score(networks, 0, 0)}))
 
     def cleaned() -> None:
-        fitted = cpu.fit(p, tracks, smoother=True, threads=1)
-        fit_again(p, tracks, fitted, partial(fit, p, threads=1), limit=OUTLIER, threads=1)
+        fit_without_outliers(p, tracks, threads=1)
 
     def with_states() -> None:
         fit_with_rich(p, tracks, threads=1)

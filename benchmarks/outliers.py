@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.pull_bound import Truth, with_truth
 
 from parkf.fit import Fitted, fit
-from parkf.fit.outliers import OUTLIER, fit_again, fit_as_trigger
+from parkf.fit.outliers import fit_as_trigger, fit_without_outliers
 from parkf.fit.sample import chi2_per_ndof
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.proof.validation.core import fit_core
@@ -43,10 +43,7 @@ def ways(parameters: ParameterSet) -> dict[str, Way]:
         return fitted, np.zeros(len(fitted.qop), bool)
 
     def without_outliers(one: Truth) -> tuple[Fitted, np.ndarray]:
-        before = plain["smoother"](one.candidates)
-        fitted, removed = fit_again(
-            parameters, one.candidates, before, plain["smoother"], limit=OUTLIER, threads=1
-        )
+        fitted, removed = fit_without_outliers(parameters, one.candidates, threads=1)
         return fitted, removed != 0
 
     def robust(one: Truth) -> tuple[Fitted, np.ndarray]:

@@ -9,7 +9,7 @@ from kalman_toy import generate
 from parkf.fit import fit, fit_file, fitter
 from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import common_set, fitted_with, set_metadata
-from parkf.fit.outliers import fit_as_trigger, without_outliers
+from parkf.fit.outliers import fit_as_trigger, fit_without_outliers, without_hits
 from parkf.fit.rich import fit_with_rich
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
@@ -119,7 +119,7 @@ def test_outliers_and_rich_states_are_columns_of_their_own(toy, files):
     assert removed[500] == 1 << 36
     assert np.count_nonzero(removed) < 10
     given = from_arrow(rows(SimpleNamespace(arrays=bad)), "float32")
-    tracks, _ = without_outliers(toy.parameters, given, fit(toy.parameters, given))
+    tracks = without_hits(given, fit_without_outliers(toy.parameters, given)[1])
     _, states = fit_with_rich(toy.parameters, tracks)
     for i, z in enumerate(RICH_PLANES):
         got = table.column(f"state_{z}").combine_chunks().flatten().to_numpy().reshape(-1, 4)

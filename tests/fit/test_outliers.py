@@ -7,7 +7,8 @@ import pytest
 from kalman_toy import generate
 
 from parkf.fit import cpu, fit
-from parkf.fit.outliers import ROUNDS, fit_again, fit_as_trigger, without_outliers
+from parkf.fit.fitted import INTEGERS, NUMBERS
+from parkf.fit.outliers import ROUNDS, fit_as_trigger, fit_without_outliers, without_hits
 from parkf.model.steps import FORMS
 
 CHI2 = ("chi2_velo", "chi2_ut", "chi2_scifi")
@@ -36,6 +37,14 @@ def without(tracks, slot):
     return dataclasses.replace(tracks, velo=velo, velo_n=tracks.velo_n - 1)
 
 
+def compared(toy, tracks, **how):
+    """Compare each hit with all others, and remove none: the fits, u² of the worst hit, and its slot."""
+    how = {"threads": 1, "limit": np.inf} | how
+    fitted, removed, u2, slot = cpu.fit_without_outliers(toy.parameters, tracks, **how)
+    assert (removed == 0).all()
+    return fitted, u2, slot
+
+
 @pytest.mark.parametrize("forms", FORMS)
 def test_u2_is_what_chi2_loses_without_the_worst_strip(forms):
     """The χ² of the filter without a hit is the χ² that the backward recursion predicts."""
@@ -43,17 +52,16 @@ def test_u2_is_what_chi2_loses_without_the_worst_strip(forms):
     # linearised.
     toy = generate(400, 40000.0, seed=5, seed_error=0.0, efficiency=0.9, forms=forms)
     tracks = toy.candidates("float64")
-    numbers, slots = cpu.interval(toy.parameters, tracks, threads=1)
-    u2, slot = numbers[0], slots[0]
+    _, u2, slot = compared(toy, tracks)
     whole = fit(toy.parameters, tracks)
-    compared = 0
+    checked = 0
     # The first SciFi hits fix where the bend is evaluated: without them, the fit is about another point.
     for s in [*range(26, 30), *range(33, 42)]:
         chosen = slot == s
         lost = chi2(whole) - chi2(fit(toy.parameters, without(tracks, s)))
         np.testing.assert_allclose(u2[chosen], lost[chosen], rtol=0.02, atol=0.02)
-        compared += chosen.sum()
-    assert compared > 50
+        checked += chosen.sum()
+    assert checked > 50
 
 
 def test_u2_of_a_velo_hit_is_of_its_worse_coordinate():
@@ -64,14 +72,14 @@ def test_u2_of_a_velo_hit_is_of_its_worse_coordinate():
     for s in range(6):
         shift = 1.0
         bad = moved(toy, "velo_x", s, shift).candidates("float64")
-        numbers, slots = cpu.interval(toy.parameters, bad, threads=1)
-        chosen = (slots[0] == s) & (tracks.velo_n > 6)
+        _, u2, slot = compared(toy, bad)
+        chosen = (slot == s) & (tracks.velo_n > 6)
         assert chosen.mean() > 0.95 * np.mean(tracks.velo_n > 6)
         left = fit(toy.parameters, without(bad, s))
         lost = chi2(fit(toy.parameters, bad)) - chi2(left)
-        # The other coordinate contributes as much to the loss of χ² as that of a good hit.
-        np.testing.assert_allclose(numbers[0][chosen], lost[chosen], rtol=0.05, atol=15)
-        assert np.median(np.abs(numbers[0] - lost)[chosen]) < 3
+        # The other coordinate contributes to the loss of χ² as in a good hit.
+        np.testing.assert_allclose(u2[chosen], lost[chosen], rtol=0.05, atol=15)
+        assert np.median(np.abs(u2 - lost)[chosen]) < 3
     assert whole.status.max() == 0
 
 
@@ -90,7 +98,8 @@ def test_a_planted_bad_hit_is_found(name, slots, first_bit, shift, precision):
     bad = moved(toy, name, slot, shift * random.choice([-1, 1], keep.sum()))
     tracks = bad.candidates(precision)
     given = [a.copy() for a in (*tracks.velo, *tracks.ut, *tracks.scifi, tracks.velo_n)]
-    cleaned, removed = without_outliers(toy.parameters, tracks, fit(toy.parameters, tracks))
+    _, removed = fit_without_outliers(toy.parameters, tracks)
+    cleaned = without_hits(tracks, removed)
     found = removed == np.int64(1) << (first_bit + slot)
     assert found.mean() > 0.97
     # Exactly the hits in `removed` are missing.
@@ -114,19 +123,18 @@ def test_a_planted_bad_hit_is_found(name, slots, first_bit, shift, precision):
 
 @pytest.mark.parametrize("limit", [16.0, 30.0])
 def test_tracks_of_a_small_chi2_are_passed_over(limit):
-    """The threshold is the limit plus ndof/2; ndof is two per VELO hit and one per strip, minus five."""
-    toy = generate(200, 10000.0, seed=8)
-    tracks = moved(toy, "scifi_x", np.full(200, 6), 3.0).candidates("float64")
-    result = fit(toy.parameters, tracks)
+    """The threshold is the limit plus ndof/2; ndof has two a VELO hit and one a strip, less five."""
+    toy = generate(20000, 10000.0, seed=8, seed_error=0.01)
+    toy = dataclasses.replace(toy, arrays={n: a[toy.arrays["velo_n"] > 3] for n, a in toy.arrays.items()})
+    count = len(toy.arrays["velo_n"])
+    tracks = moved(toy, "scifi_x", np.full(count, 6), np.linspace(0.3, 0.8, count)).candidates("float64")
+    whole, u2, _ = compared(toy, tracks)
+    _, removed = fit_without_outliers(toy.parameters, tracks, limit=limit)
     ndof = 2 * tracks.velo_n + 16 - 5
-
-    def touched(chi2):
-        one = dataclasses.replace(result, chi2_velo=chi2 / 2, chi2_ut=chi2 / 8, chi2_scifi=3 * chi2 / 8)
-        return without_outliers(toy.parameters, tracks, one, limit=limit)[1] != 0
-
-    assert touched(chi2(result)).all()
-    assert touched(limit + ndof / 2 + 0.01).all()
-    assert not touched(limit + ndof / 2 - 0.01).any()
+    enough = whole.chi2 > limit + ndof / 2
+    np.testing.assert_array_equal(removed != 0, (u2 > limit) & enough)
+    assert np.sum((u2 > limit) & ~enough) > 5
+    assert np.sum((u2 > limit) & enough) > 1000
 
 
 def test_clean_tracks_keep_their_hits():
@@ -134,48 +142,130 @@ def test_clean_tracks_keep_their_hits():
     for momentum in (3000.0, 10000.0, 50000.0):
         toy = generate(8000, momentum, seed=9)
         tracks = toy.candidates("float32")
-        cleaned, removed = without_outliers(toy.parameters, tracks, fit(toy.parameters, tracks))
+        _, removed = fit_without_outliers(toy.parameters, tracks)
         touched.append(removed != 0)
-        same = removed == 0
+        cleaned, same = without_hits(tracks, removed), removed == 0
         np.testing.assert_array_equal(cleaned.velo_n[same], tracks.velo_n[same])
     assert 0 < np.mean(touched) < 0.003
 
 
 def test_a_bad_hit_does_not_reach_neighbours():
+    """Neither where it is compared, nor where a track is fitted again without it."""
     toy = generate(64, 10000.0, seed=3)
-    tracks = toy.candidates("float32")
-    good, _ = cpu.interval(toy.parameters, tracks, threads=1)
-    bad = moved(toy, "scifi_x", np.where(np.arange(64) == 5, 3, 0), np.where(np.arange(64) == 5, np.inf, 0.0))
-    got, _ = cpu.interval(toy.parameters, bad.candidates("float32"), threads=1)
+    good = compared(toy, toy.candidates("float32"))
+    shift = np.where(np.arange(64) == 5, np.inf, 0.0)
+    bad = moved(toy, "scifi_x", np.where(np.arange(64) == 5, 3, 0), shift)
+    got = compared(toy, bad.candidates("float32"))
     others = np.arange(64) != 5
-    np.testing.assert_array_equal(got[:, others], good[:, others])
+    same_to_the_bit(got[0], good[0], others)
+    for now, before in zip(got[1:], good[1:], strict=True):
+        np.testing.assert_array_equal(now[others], before[others])
+    worse = moved(toy, "scifi_x", np.full(64, 7), np.where(np.arange(64) % 9 == 4, 4.0, 0.0))
+    many, removed = fit_without_outliers(toy.parameters, worse.candidates("float32"))
+    assert (removed[4::9] == 1 << 37).all()
+    one, _ = fit_without_outliers(toy.parameters, worse.candidates("float32").rows(np.array([13])))
+    same_to_the_bit(many, one, np.array([13]), np.array([0]))
+
+
+def same_to_the_bit(one, other, rows, of_other=None):
+    for name in (*NUMBERS, *INTEGERS):
+        expected = getattr(other, name)[rows if of_other is None else of_other]
+        np.testing.assert_array_equal(getattr(one, name)[rows], expected, err_msg=name)
+
+
+def agree(one, other, rows, sigmas):
+    """The states agree to so many σ; variances, χ² and counts too."""
+    for name in ("x", "y", "tx", "ty", "qop"):
+        variance = getattr(other, 2 * name)[rows]
+        off = (getattr(one, name) - getattr(other, name))[rows] / np.sqrt(variance)
+        np.testing.assert_array_less(np.abs(off), sigmas, err_msg=name)
+        np.testing.assert_allclose(getattr(one, 2 * name)[rows], variance, rtol=sigmas)
+    for name in ("z", "xtx", "yty", *CHI2):
+        got, expected = getattr(one, name)[rows], getattr(other, name)[rows]
+        np.testing.assert_allclose(got, expected, rtol=sigmas, atol=sigmas)
+    for name in INTEGERS:
+        np.testing.assert_array_equal(getattr(one, name)[rows], getattr(other, name)[rows])
+
+
+@pytest.mark.parametrize("forms", FORMS)
+@pytest.mark.parametrize(("precision", "sigmas"), [("float32", 3e-3), ("float64", 1e-10)])
+@pytest.mark.parametrize("momentum", [2000.0, 10000.0, 100000.0])
+def test_the_fit_with_all_hits_is_the_plain_one(momentum, precision, sigmas, forms):
+    toy = generate(1000, momentum, seed=4, efficiency=0.9, forms=forms)
+    tracks = toy.candidates(precision)
+    agree(compared(toy, tracks)[0], fit(toy.parameters, tracks), slice(None), sigmas)
 
 
 def test_builds_and_threads_agree():
-    toy = generate(700, 8000.0, seed=4)
-    tracks = toy.candidates("float64")
-    expected = cpu.interval(toy.parameters, tracks, threads=1, build="plain")
-    got = cpu.interval(toy.parameters, tracks, threads=2)
-    np.testing.assert_array_equal(got[1], expected[1])
-    np.testing.assert_allclose(got[0][0], expected[0][0], rtol=1e-6)
+    """The order in which tracks are fitted again depends on the threads; the fits do not."""
+    toy = generate(3000, 8000.0, seed=4)
+    bad = moved(toy, "scifi_x", np.full(3000, 6), np.where(np.arange(3000) % 7 == 0, 3.0, 0.0))
+    for tracks, limit in ((toy.candidates("float64"), np.inf), (bad.candidates("float64"), 16.0)):
+        expected = cpu.fit_without_outliers(toy.parameters, tracks, limit=limit, threads=1, build="plain")
+        one, two = (cpu.fit_without_outliers(toy.parameters, tracks, limit=limit, threads=n) for n in (1, 2))
+        same_to_the_bit(one[0], two[0], slice(None))
+        agree(one[0], expected[0], slice(None), 1e-6)
+        for got, again, slow in zip(one[1:], two[1:], expected[1:], strict=True):
+            np.testing.assert_array_equal(got, again)
+            np.testing.assert_allclose(got, slow, rtol=1e-6)
 
 
-def test_only_fits_that_lost_a_hit_are_replaced():
+@pytest.mark.parametrize("count", [1, 7, 500])
+def test_fits_are_those_of_candidates_without_the_removed_hits(count):
     toy = generate(500, 10000.0, seed=8)
-    shift = np.where(np.arange(500) == 7, 3.0, 0.0)
-    tracks = moved(toy, "scifi_x", np.full(500, 6), shift).candidates("float64")
-    whole = fit(toy.parameters, tracks)
-    again, removed = fit_again(
-        toy.parameters, tracks, whole, lambda some: fit(toy.parameters, some), limit=16.0
-    )
-    cleaned, same_ones = without_outliers(toy.parameters, tracks, whole)
-    np.testing.assert_array_equal(removed, same_ones)
-    expected = fit(toy.parameters, cleaned)
-    assert removed[7] == 1 << 36
-    for name in ("qop", "qopqop", "chi2_scifi", "ndof_scifi", "status"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(expected, name))
-        same = removed == 0
-        np.testing.assert_array_equal(getattr(again, name)[same], getattr(whole, name)[same])
+    toy = dataclasses.replace(toy, arrays={n: a[:count] for n, a in toy.arrays.items()})
+    shift = np.where(np.arange(count) % 7 == 0, 3.0, 0.0)
+    tracks = moved(toy, "scifi_x", np.full(count, 6), shift).candidates("float64")
+    again, removed = fit_without_outliers(toy.parameters, tracks)
+    assert (removed[::7] == 1 << 36).all()
+    agree(again, fit(toy.parameters, without_hits(tracks, removed)), slice(None), 1e-10)
+    agree(again, fit(toy.parameters, tracks), removed == 0, 1e-10)
+
+
+@pytest.mark.parametrize("slots", [(1, 2), (0, 4), (5, 1), (3, 28), (27, 36)])
+def test_two_bad_hits_are_both_found(slots):
+    """The bits are those of the slots of the candidate, although later VELO hits move up in between."""
+    toy = generate(3000, 50000.0, seed=8, seed_error=0.01)
+    toy = dataclasses.replace(toy, arrays={n: a[toy.arrays["velo_n"] >= 8] for n, a in toy.arrays.items()})
+    bad, count = toy, len(toy.arrays["velo_n"])
+    for slot, shift in zip(slots, (1.0, 0.6), strict=True):
+        kind, first = ("velo_x", 0) if slot < 26 else ("ut_x", 26) if slot < 30 else ("scifi_x", 30)
+        far = shift if slot < 26 else 8 * shift
+        bad = moved(bad, kind, np.full(count, slot - first), far)
+    tracks = bad.candidates("float64")
+    again, removed = fit_without_outliers(toy.parameters, tracks)
+    wanted = sum(1 << slot for slot in slots)
+    assert np.mean(removed & wanted == wanted) > 0.95
+    agree(again, fit(toy.parameters, without_hits(tracks, removed)), slice(None), 1e-9)
+
+
+def test_no_candidate_loses_more_than_three_hits():
+    toy = generate(500, 20000.0, seed=8, seed_error=0.01)
+    bad = toy
+    for layer, shift in ((2, 5.0), (4, -9.0), (6, 7.0), (9, -6.0), (11, 8.0)):
+        bad = moved(bad, "scifi_x", np.full(500, layer), shift)
+    again, removed = fit_without_outliers(toy.parameters, bad.candidates("float64"))
+    lost = (removed[:, None] >> np.arange(42) & 1).sum(axis=1)
+    assert lost.max() == 3
+    assert np.mean(lost == 3) > 0.9
+    of_scifi = (removed[:, None] >> np.arange(30, 42) & 1).sum(axis=1)
+    np.testing.assert_array_equal(again.ndof_scifi, 11 - of_scifi)
+
+
+@pytest.mark.parametrize(("hits", "lost"), [(3, 0), (4, 1), (5, 2)])
+def test_three_velo_hits_stay(hits, lost):
+    toy = generate(3000, 20000.0, seed=8, seed_error=0.01)
+    arrays = {n: a[toy.arrays["velo_n"] >= hits].copy() for n, a in toy.arrays.items()}
+    arrays["velo_n"] = np.full_like(arrays["velo_n"], hits)
+    for name in ("velo_x", "velo_y", "velo_z"):
+        arrays[name][:, hits:] = np.nan
+    arrays["velo_x"][:, 1] += 3.0
+    arrays["velo_y"][:, 2] -= 2.0
+    tracks = dataclasses.replace(toy, arrays=arrays).candidates("float64")
+    _, removed = fit_without_outliers(toy.parameters, tracks)
+    taken = (removed[:, None] >> np.arange(26) & 1).sum(axis=1)
+    assert taken.max() == lost
+    assert np.mean(taken == lost) > 0.9
 
 
 def searched(toy, tracks, removed):

@@ -55,7 +55,9 @@ void run(const CandidateRows<float>& rows, const Detector<float>& detector, cons
       search.choose(chi2, slot);
     }
     store(fit_smoother<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
-    store_interval(fit_interval<T>(tracks, 0, detector), i, worst.data(), slots.data());
+    const auto compared = fit_interval<T>(tracks, 0, detector);
+    store(compared.worst, worst.data() + i);
+    store_integer<T>(compared.worst_slot, slots.data() + i);
     store_states(fit_rich<T>(tracks, 0, detector, rich.data()), stride, i, states.data());
   }
   std::FILE* out = std::fopen("out", "wb");

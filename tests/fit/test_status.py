@@ -13,7 +13,7 @@ from parkf.fit import STATUS, STATUS_BITS, fit, status_names
 from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.fit.fitter import fit_file
-from parkf.fit.outliers import without_outliers
+from parkf.fit.outliers import fit_without_outliers
 from parkf.fit.reference.full import fit_full
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.summary import Summary
@@ -176,7 +176,7 @@ def test_nulls_among_hits_are_named(toy, fitting, column):
 
 def test_what_is_asked_besides_survives_bad_numbers(toy, fitting):
     tracks = spoiled(toy, "float32")
-    without_outliers(toy.parameters, tracks, fitting("parkf", tracks), limit=16.0, threads=1)
+    fit_without_outliers(toy.parameters, tracks, threads=1)
     fit_with_rich(toy.parameters, tracks, threads=1)
 
 

@@ -113,7 +113,7 @@ _WIDTH = {False: ("-DPARKF_LANE_BYTES=0",), True: ("-DPARKF_LANE_BYTES=16", "-ma
 def _parts(lanes: bool) -> tuple[Part, ...]:
     width = (_PLAIN, *_WIDTH[lanes])
     return (
-        *(Part("_fitter", f"fit/{part}_lanes.cpp", width) for part in ("fit", "interval", "robust", "score")),
+        *(Part("_fitter", f"fit/{part}_lanes.cpp", width) for part in ("fit", "clean", "robust", "score")),
         _SINGLE_STEPS,
         Part("_fitter", "bindings/fitter.cpp"),
         Part("_full_fit", "full_fit/full_fit_lanes.cpp", width),

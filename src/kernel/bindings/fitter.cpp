@@ -112,17 +112,17 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
                    ", " + std::to_string(slots) + ")");
 }
 
-/// Fit a batch or search for its worst hits; return arrays (number_rows + more_rows, n) and (integer_rows, n). The last
-/// more_rows are those of the ghost score. `rich` has the constants of the steps to the RICH planes, if states there
-/// are wanted. `removed` has the bits of hits that a search for outliers leaves out: those of Batch, as arrays (n).
-/// With `trace`, fit in the trigger's arithmetic, and write states to `trace`.
+/// Fit a batch; (number_rows + more_rows, n) and (integer_rows, n). The last more_rows are of the ghost score. `rich` are
+/// the constants of the steps to the RICH planes, where they are wanted. `removed` are the bits of hits that a search for
+/// outliers leaves out, as in Batch but (n). With `trace`, fit in the trigger's arithmetic, and write states there. `limit`
+/// is that of a fit without outliers.
 template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
               bool smoother, FitRange<S> Build::* range, const S* rich, const float* score, std::size_t number_rows,
               std::size_t more_rows, std::size_t integer_rows, S* trace = nullptr,
-              const Removed& removed = {}) {
+              const Removed& removed = {}, double limit = 0) {
   const Forms& forms = forms_named(forms_name);
   const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
   expect(smoother || forms.has_trigger,
@@ -149,6 +149,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   batch.smoother = smoother;
   batch.rich = rich;
   batch.removed[0] = batch.removed[1] = nullptr;
+  batch.limit = static_cast<S>(limit);
   batch.scored = more_rows > 0;
   batch.score = score;
   batch.score_row = static_cast<int>(number_rows);
@@ -226,15 +227,18 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
                 fitted_integers + (robust ? robust_integers : 0));
 }
 
+/// Fit by the smoother without outliers. One more number is u² of the worst hit that is left. Three more integers are its
+/// slot, and the bits of VELO slots and of layers whose hits were removed.
 template <class S>
-nb::tuple interval(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
-                   In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
-                   const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads) {
+nb::tuple fit_without_outliers(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+                               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo,
+                               const Hits<S>& ut, const Hits<S>& scifi, const std::string& forms,
+                               const std::string& build, int threads, double limit) {
   FitRange<S> Build::* range;
-  if constexpr (sizeof(S) == 4) range = &Build::interval_float;
-  else range = &Build::interval_double;
+  if constexpr (sizeof(S) == 4) range = &Build::clean_float;
+  else range = &Build::clean_double;
   return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, true, range, nullptr, nullptr, 1, 0, 1);
+                threads, true, range, nullptr, nullptr, fitted_numbers + 1, 0, fitted_integers + 3, nullptr, {}, limit);
 }
 
 /// Fit in the trigger's arithmetic without some hits, and find the worst of the others. Its χ² is an additional number,
@@ -325,8 +329,10 @@ NB_MODULE(_fitter, module) {
       "`score`, numbers of the ghost score, adds two rows of scores; none of them, the rows of its features. `rich`, "
       "constants of the steps to the RICH planes, adds x, y, tx, ty and the lower triangle of their covariance at each. "
       "The arrays' type, float32 or float64, is the precision of the fit.";
-  const char* interval_text =
-      "Search for the hit of each candidate that agrees least with its others; returns its u2 (1, n) and its slot (1, n).";
+  const char* clean_text =
+      "Fit by the smoother. A hit whose u2 from all others is above the limit is removed, at most three of a candidate. "
+      "Returns numbers (17, n), the last of them u2 of the worst hit that is left, and integers (7, n), the last of them "
+      "its slot, or -1, and the bits of the removed hits: VELO slots; UT and SciFi layers.";
   const auto define = [&module](const char* name, auto* function, const char* text, auto... last) {
     module.def(name, function, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a, "polarity"_a,
                "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "build"_a, "threads"_a, last...);
@@ -335,8 +341,8 @@ NB_MODULE(_fitter, module) {
          "rich"_a = nb::none());
   define("fit", &parkf::kalman::fit<double>, fit_text, "smoother"_a, "robust"_a = false, "score"_a = nb::none(),
          "rich"_a = nb::none());
-  define("interval", &parkf::kalman::interval<float>, interval_text);
-  define("interval", &parkf::kalman::interval<double>, interval_text);
+  define("fit_without_outliers", &parkf::kalman::fit_without_outliers<float>, clean_text, "limit"_a);
+  define("fit_without_outliers", &parkf::kalman::fit_without_outliers<double>, clean_text, "limit"_a);
   const char* search_text =
       "Fit in the trigger's arithmetic without the hits whose bits are set, and find the worst hit of each candidate; returns "
       "numbers (17, n), the last of them its chi2, and integers (5, n), the last of them its slot, or -1.";

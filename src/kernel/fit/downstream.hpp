@@ -1,8 +1,8 @@
 #pragma once
-// The forward filter behind the VELO: UT, magnet, SciFi. Each scheme has a `Memory`, which the filter calls after each
-// step, hit and change of q/p: step(jacobian), hit(innovation, slope, p, the parabola of the detector's hits so far)
-// and move(change). The memory also decides which noise is added, by scattering(slot, noise), and which UT hits are
-// used, by ut_hit(measured).
+// The forward filter behind the VELO: UT, magnet, SciFi. Besides filtering, each scheme does something of its own with
+// a step's Jacobian, with a hit and with a new q/p: its `Memory` has step(jacobian), hit(innovation, slope, p, the
+// parabola of the detector's hits so far) and move(change). It also decides which noise is added, scattering(slot,
+// noise), and which UT hits are used, ut_hit(measured). It sees the filter behind each UT layer, layer(number, filter).
 
 #include "fit/ahead.hpp"
 #include "fit/magnet.hpp"
@@ -91,6 +91,7 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
     add(memory.scattering(ut_slots + layer, q), fit.c);
     fit.z = strip.z;
     if (memory.looks_at(strip.measured)) measure(strip, fit, fit.ut, memory);
+    memory.layer(layer, fit);
     fit.ndof_ut = fit.ndof_ut + count<T>(strip.measured);
   }
   // The short step to z_in has neither parameters nor noise: the magnet's noise begins at the last UT layer.

@@ -12,11 +12,12 @@ struct Batch {
   bool smoother;  // whether fits are the smoother's; otherwise in the trigger's arithmetic
   const S* rich;  // constants of the steps to the RICH planes, for states there
   const int* removed[2];  // (stride): bits of VELO slots and of layers whose hits are left out, in a search for outliers
-  bool scored;    // whether robust fits have ghost scores, too
-  const float* score;  // numbers of the ghost score; null if features are wanted
-  int score_row;       // row of `numbers` where scores or features begin
-  // Results, (quantity, stride): those of Interval, or those of Fitted followed by those of a robust fit, of the RICH
-  // planes or of the worst hit. Rows begin at cache lines, and fill whole lines.
+  S limit;        // of a hit's u², above which a fit without outliers removes it
+  bool scored;    // of robust fits: with ghost scores, too
+  const float* score;  // numbers of the ghost score; none where features are wanted
+  int score_row;       // of `numbers`, where scores or features begin
+  // (quantity, stride): those of Fitted, with those of a robust fit, of states at the RICH planes or of the worst hit
+  // behind them, and hits that were removed; rows begin at cache lines and hold whole ones.
   long stride;
   S* numbers;
   int* integers;
@@ -33,9 +34,10 @@ struct Build {
   const char* name;
   FitRange<float> fit_float;
   FitRange<double> fit_double;
-  FitRange<float> interval_float;
-  FitRange<double> interval_double;
-  // The fit in the trigger's arithmetic, with the worst hit of each track.
+  // The fit by smoother without outliers.
+  FitRange<float> clean_float;
+  FitRange<double> clean_double;
+  // In the trigger's arithmetic, with the worst hit of each track.
   FitRange<float> outlier_float;
   FitRange<double> outlier_double;
   FitRange<float> rich_float;

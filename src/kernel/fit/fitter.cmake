@@ -42,7 +42,7 @@ function(add_fitter_part part source)
   endforeach()
 endfunction()
 
-set(fit_kinds fit interval outlier rich robust score)
+set(fit_kinds fit clean outlier rich robust score)
 function(add_fitter_build build bytes)
   foreach(part IN LISTS fit_kinds)
     add_fitter_part(${part}_${build} ${part}_lanes.cpp ${ARGN} -DPARKF_BUILD=${build} -DPARKF_LANE_BYTES=${bytes})

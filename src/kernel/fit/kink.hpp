@@ -11,6 +11,12 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
+/// The parts of a step's noise that describe a single kick there.
+template <class T>
+struct Kicks {
+  T xtx, txtx, yty, tyty;
+};
+
 /// The hardest kick found so far.
 template <class T>
 struct Kink {
@@ -49,45 +55,42 @@ struct Kink {
   }
 };
 
-/// Go backward over `record`, which is at the q/p of the fit with the variance `qop_variance`.
+/// Writes down a fit of a treated track, and the noise of its steps.
 template <class T>
-KERNEL_FUNCTION Kink<T> hardest_kink(const StripsRecord<T>& record, const T& qop_variance) {
+struct TreatedRecord : StripsRecord<T> {
+  Mask<T> without_ut;
+  Kicks<T> kicks[StripsRecord<T>::strips];
+
+  KERNEL_FUNCTION explicit TreatedRecord(const Mask<T>& without_ut) : without_ut(without_ut) {}
+  KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured & !without_ut; }
+  KERNEL_FUNCTION Noise<T> scattering(int slot, const Noise<T>& q) {
+    if (slot >= ut_slots) kicks[slot - ut_slots] = {q.xtx, q.txtx, q.yty, q.tyty};
+    return q;
+  }
+};
+
+/// Backward over `record`, whose q/p is the fit's, known to `qop_variance`.
+template <class T>
+KERNEL_FUNCTION Kink<T> hardest_kink(const TreatedRecord<T>& record, const T& qop_variance) {
   Kink<T> kink;
   Later<T> later(qop_variance);
-  int step = record.steps;
   for (int strip = record.strips - 1; strip >= 0; --strip) {
-    const StripRecord<T>& r = record.hits[strip];
-    later.template hit<0, 1>(velo_slots + strip, r, r.slope);
-    if (strip != ut_layers) {
-      kink.consider(velo_slots + strip, record.kicks[strip], later);
-      later.step(record.levers[--step]);
-    } else {
-      later.step(record.levers[--step]);  // back to where the magnet ends
-      kink.consider(scifi_slots, record.kicks[strip], later);
-      later.step(record.levers[--step]);
-      later.step(record.levers[--step]);
-    }
+    later.strip(record, strip, [&] { kink.consider(ut_slots + strip, record.kicks[strip], later); });
   }
   return kink;
 }
 
-/// Records the fit of a treated track.
-template <class T>
-struct TreatedRecord : StripsRecord<T> {
-  Mask<T> without_ut;
-
-  KERNEL_FUNCTION explicit TreatedRecord(const Mask<T>& without_ut) : without_ut(without_ut) {}
-  KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured & !without_ut; }
-};
-
-/// Find the hardest kicks of the tracks from number `i` on that run together.
+/// Of the tracks from number `i` on that run together.
 template <class T>
 KERNEL_FUNCTION Kink<T> find_kink(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                   const Mask<T>& without_ut) {
   const T pol = load<T>(tracks.polarity + i);
   Filter<T> fit;
+  FirstState<T> first;
+  T z_first;
   TreatedRecord<T> record(without_ut);
-  const T qop_variance = fit_recorded(tracks, i, detector, pol, fit, record);
+  forward_velo(tracks, i, detector, pol, fit, first, z_first, record);
+  const T qop_variance = record_behind_velo(tracks, i, detector, pol, fit, record);
   return hardest_kink(record, qop_variance);
 }
 

@@ -99,26 +99,37 @@ KERNEL_FUNCTION Innovation<T> update(const Mask<T>& measured, const T& value, co
   return u;
 }
 
-/// Update the first state with the same measurement.
+/// The same measurement's effect on one number of the first state; returns the covariance of both.
 template <class T>
-KERNEL_FUNCTION void update_first(const Innovation<T>& u, const T& slope, const T* p, FirstState<T>& first) {
-  T v[4];
-  for (int l = 0; l < 4; ++l) {
-    T* row = first.cross[l];
-    v[l] = row[0] - slope * row[1];
-    first.state[l] += v[l] * u.pull;
-    first.by_k[l] -= v[l] * u.by_k;
-    const T scaled = v[l] * u.weight;
-    for (int j = 1; j < 4; ++j) row[j] -= scaled * p[j];
-    row[0] = u.shrink * v[l] + slope * row[1];
-  }
-  const T weighted[4] = {v[0] * u.weight, v[1] * u.weight, v[2] * u.weight, v[3] * u.weight};
-  first.xx -= weighted[0] * v[0];
-  first.xtx -= weighted[0] * v[2];
-  first.txtx -= weighted[2] * v[2];
-  first.yy -= weighted[1] * v[1];
-  first.yty -= weighted[1] * v[3];
-  first.tyty -= weighted[3] * v[3];
+KERNEL_FUNCTION T update_first(int l, const Innovation<T>& u, const T& slope, const T* p, FirstState<T>& first) {
+  T* row = first.cross[l];
+  const T v = row[0] - slope * row[1];
+  first.state[l] += v * u.pull;
+  first.by_k[l] -= v * u.by_k;
+  const T scaled = v * u.weight;
+  for (int j = 1; j < 4; ++j) row[j] -= scaled * p[j];
+  row[0] = u.shrink * v + slope * row[1];
+  return v;
+}
+
+/// On x and tx of the first state.
+template <class T>
+KERNEL_FUNCTION void update_first_x(const Innovation<T>& u, const T& slope, const T* p, FirstState<T>& first) {
+  const T x = update_first(0, u, slope, p, first), tx = update_first(2, u, slope, p, first);
+  const T weighted = x * u.weight;
+  first.xx -= weighted * x;
+  first.xtx -= weighted * tx;
+  first.txtx -= tx * u.weight * tx;
+}
+
+/// On y and ty.
+template <class T>
+KERNEL_FUNCTION void update_first_y(const Innovation<T>& u, const T& slope, const T* p, FirstState<T>& first) {
+  const T y = update_first(1, u, slope, p, first), ty = update_first(3, u, slope, p, first);
+  const T weighted = y * u.weight;
+  first.yy -= weighted * y;
+  first.yty -= weighted * ty;
+  first.tyty -= ty * u.weight * ty;
 }
 
 /// Update with x of a VELO hit, while x, tx, q/p are uncorrelated with y, ty.

@@ -5,14 +5,19 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// The columns tx and ty of a Jacobian, with rows x, y, tx, ty. Its columns x and y are those of the identity.
+/// What covariances see of a step between two planes: the lever arms of tx and ty.
+template <class T>
+struct Drift {
+  T x_tx, y_ty;
+};
+
+/// Columns of the magnet's Jacobian for tx and ty, with rows x, y, tx, ty; the columns of x and y are the identity's.
 template <class T>
 struct Levers {
   T to[2][4];
 
   Levers() = default;
-  template <class Jacobian>
-  KERNEL_FUNCTION explicit Levers(const Jacobian& f) {
+  KERNEL_FUNCTION explicit Levers(const JacobianMagnet<T>& f) {
     for (int column = 0; column < 2; ++column) {
       T* v = to[column];
       for (int row = 0; row < 4; ++row) v[row] = T(row == 2 + column ? 1 : 0);
@@ -21,65 +26,45 @@ struct Levers {
   }
 };
 
-/// A measured coordinate: its covariance with the state, and its residual.
+/// A measured strip x - slope·y: its residual, and the gains of y, tx and ty from it.
 template <class T>
-struct Measured {
-  T p[4], pull, by_k, weight;
+struct StripRecord {
+  T gain[3], pull, by_k, weight, shrink, slope;
 
-  KERNEL_FUNCTION void set(const Innovation<T>& u, const T& p0, const T& p1, const T& p2, const T& p3) {
-    p[0] = p0;
-    p[1] = p1;
-    p[2] = p2;
-    p[3] = p3;
-    pull = u.pull;
-    by_k = u.by_k;
-    weight = u.weight;
-  }
   KERNEL_FUNCTION void move(const T& change) { pull -= by_k * change; }
 };
 
-template <class T>
-struct StripRecord : Measured<T> {
-  T slope;
-};
-
+/// A measured x or y of a VELO hit: the covariance of this coordinate and of its slope with it, and its residual. In the
+/// VELO neither the other coordinate nor, in y, q/p matters.
 template <class T>
 struct PixelRecord {
-  JacobianV<T> f;
-  Measured<T> x, y;
-};
-
-/// The parts of a step's noise that describe a single kick there.
-template <class T>
-struct Kicks {
-  T xtx, txtx, yty, tyty;
+  T place, slope, pull, weight;
 };
 
 /// Records the forward filter behind the VELO.
 template <class T>
 struct StripsRecord : AsTheyAre<T> {
-  static constexpr int steps_behind = ut_layers + 2 + scifi_layers, strips = ut_layers + scifi_layers;
+  static constexpr int strips = ut_layers + scifi_layers;
 
-  Levers<T> levers[steps_behind];
+  Drift<T> drifts[strips + 1];  // to each UT layer, to where the magnet begins, and to each SciFi layer
+  T bend;                       // the factor on tx of the first of these steps
+  Levers<T> magnet;
   StripRecord<T> hits[strips];
-  Kicks<T> kicks[strips];
-  int steps = 0, strip = 0;
+  int drift = 0, strip = 0;
 
   KERNEL_FUNCTION void begin(const Integer<T>&, const FirstState<T>&) {}
   KERNEL_FUNCTION void velo(int, const JacobianV<T>&, const Innovation<T>&, const Innovation<T>&, const T*) {}
-  KERNEL_FUNCTION void end_of_velo() {}
-  KERNEL_FUNCTION Noise<T> scattering(int slot, const Noise<T>& q) {
-    if (slot >= ut_slots) kicks[slot - ut_slots] = {q.xtx, q.txtx, q.yty, q.tyty};
-    return q;
-  }
   template <class Jacobian>
   KERNEL_FUNCTION void step(const Jacobian& f) {
-    levers[steps++] = Levers<T>(f);
+    drifts[drift++] = {f.x_tx, f.y_ty};
   }
+  KERNEL_FUNCTION void step(const JacobianVUT<T>& f) {
+    bend = f.tx_tx;
+    drifts[drift++] = {f.x_tx, f.y_ty};
+  }
+  KERNEL_FUNCTION void step(const JacobianMagnet<T>& f) { magnet = Levers<T>(f); }
   KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>&) {
-    StripRecord<T>& r = hits[strip++];
-    r.set(u, p[0], p[1], p[2], p[3]);
-    r.slope = slope;
+    hits[strip++] = {{p[1] * u.weight, p[2] * u.weight, p[3] * u.weight}, u.pull, u.by_k, u.weight, u.shrink, slope};
   }
   /// Change the whole record to another q/p.
   KERNEL_FUNCTION void move(const T& change) {
@@ -87,42 +72,64 @@ struct StripsRecord : AsTheyAre<T> {
   }
 };
 
-/// Records the forward filter in the VELO, too.
+/// The strip up to which a HalfwayRecord carries x and tx of the first state along: the second SciFi layer's.
+constexpr int halfway = ut_layers + 1;
+
+/// Carries the first state along, too: in the VELO, and x and tx to the first SciFi hits. From there on, `Later` adds what
+/// all hits behind say of it. If it did so earlier, the variance of tx would be the small difference of large numbers: at
+/// given q/p, the SciFi measures the slope of a straight track thousands of times better than the VELO does.
 template <class T>
-struct Record : StripsRecord<T> {
-  const Filter<T>& fit;
-  PixelRecord<T> pixels[velo_slots];
-  // Covariances with the state at the second hit of the start: of x and y at the first hit and at the second hit.
-  T start[4][4];
-  Integer<T> second;
-  int pixels_end = 2;
+struct HalfwayRecord : StripsRecord<T> {
+  FirstState<T> first;
 
-  KERNEL_FUNCTION explicit Record(const Filter<T>& filter) : fit(filter) {}
-
-  KERNEL_FUNCTION void begin(const Integer<T>& used, const FirstState<T>& first) {
-    second = used;
-    for (int j = 0; j < 4; ++j) {
-      start[0][j] = first.cross[0][j];
-      start[1][j] = first.cross[1][j];
-      start[2][j] = fit.c(0, j);
-      start[3][j] = fit.c(1, j);
+  KERNEL_FUNCTION void velo(int, const JacobianV<T>& f, const Innovation<T>& ux, const Innovation<T>& uy, const T* p) {
+    update_first_velo(f, ux, uy, p, first);
+  }
+  template <class Jacobian>
+  KERNEL_FUNCTION void step(const Jacobian& f) {
+    if (this->strip <= halfway) {
+      apply(f, first.cross[0]);
+      apply(f, first.cross[2]);
     }
+    StripsRecord<T>::step(f);
+  }
+  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>& hits) {
+    if (this->strip <= halfway) update_first_x(u, slope, p, first);
+    StripsRecord<T>::hit(u, slope, p, hits);
+  }
+  KERNEL_FUNCTION void move(const T& change) {
+    first.move(change);
+    StripsRecord<T>::move(change);
+  }
+};
+
+/// Writes down what the filter does in the VELO, too.
+template <class T>
+struct Record : HalfwayRecord<T> {
+  Integer<T> second;  // slot of the start's second hit
+  T variance, lever;  // covariances of x of this hit with x and tx there; the same in y
+  Drift<T> steps[velo_slots];
+  PixelRecord<T> x[velo_slots], y[velo_slots];
+  T by_k[velo_slots];  // of the pulls of x
+  int end = 2;
+
+  KERNEL_FUNCTION void begin(const Integer<T>& used, const FirstState<T>& start) {
+    second = used;
+    variance = start.xx;
+    lever = -start.xtx;
   }
   KERNEL_FUNCTION void velo(int slot, const JacobianV<T>& f, const Innovation<T>& ux, const Innovation<T>& uy,
                             const T* p) {
-    const T zero(0);
-    PixelRecord<T>& r = pixels[slot];
-    r.f = f;
-    r.x.set(ux, p[0], zero, p[2], zero);
-    r.y.set(uy, zero, p[1], zero, p[3]);
-    pixels_end = slot + 1;
+    HalfwayRecord<T>::velo(slot, f, ux, uy, p);
+    steps[slot] = {f.x_tx, f.y_ty};
+    x[slot] = {p[0], p[2], ux.pull, ux.weight};
+    y[slot] = {p[1], p[3], uy.pull, uy.weight};
+    by_k[slot] = ux.by_k;
+    end = slot + 1;
   }
   KERNEL_FUNCTION void move(const T& change) {
-    for (int slot = 2; slot < pixels_end; ++slot) {
-      pixels[slot].x.move(change);
-      pixels[slot].y.move(change);
-    }
-    StripsRecord<T>::move(change);
+    for (int slot = 2; slot < end; ++slot) x[slot].pull -= by_k[slot] * change;
+    HalfwayRecord<T>::move(change);
   }
 };
 
@@ -137,17 +144,6 @@ KERNEL_FUNCTION T record_behind_velo(const Candidates<Scalar<T>>& tracks, long i
   const Parabola<T> known = fit.known();
   move(known.best(), fit, record);
   return T(1) / known.weight;
-}
-
-/// Fit the tracks from number `i` on that run together, and record the fit. A Record also reads `fit`.
-template <class T, class Recorded>
-KERNEL_FUNCTION T fit_recorded(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
-                               const T& pol, Filter<T>& fit, Recorded& record) {
-  FirstState<T> first;
-  T z_first;
-  forward_velo(tracks, i, detector, pol, fit, first, z_first, record);
-  record.end_of_velo();
-  return record_behind_velo(tracks, i, detector, pol, fit, record);
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

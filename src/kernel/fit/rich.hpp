@@ -1,7 +1,7 @@
 #pragma once
-// States at the planes of the RICH detectors, from all hits of a track. The smoother's filter records its steps and
-// hits behind the VELO, and `Later` goes back over this record. Steps with their own constants lead to the planes. This
-// part is for the CPU.
+// States at the planes of the RICH detectors, from all hits of a track. The smoother's filter writes down what it does
+// behind the VELO, and `Later` goes back over it. It improves the first state, too, which takes less time than to carry
+// that state along to the last hit. Steps with numbers of their own lead to the planes. This part is for the CPU.
 
 #include "fit/later.hpp"
 #include "fit/smoother.hpp"
@@ -24,38 +24,25 @@ struct RichStates {
   PlaneState<T> at[rich::planes];
 };
 
-/// The smoother's memory, which also records the filter behind the VELO, and the states where steps to RICH 1 begin.
+/// Also keeps the states from which steps lead to RICH 1.
 template <class T>
-struct RichMemory : FirstStateMemory<T> {
-  const Filter<T>& fit;
-  StripsRecord<T> record;
+struct RichMemory : HalfwayRecord<T> {
   Conditional<T> last_velo, first_ut;
   T last_velo_z, first_ut_z;
 
-  KERNEL_FUNCTION explicit RichMemory(const Filter<T>& filter) : fit(filter) {}
-
-  KERNEL_FUNCTION void end_of_velo() {
+  KERNEL_FUNCTION void end_of_velo(const Filter<T>& fit) {
     last_velo = fit;
     last_velo_z = fit.z;
   }
-  template <class Jacobian>
-  KERNEL_FUNCTION void step(const Jacobian& f) {
-    FirstStateMemory<T>::step(f);
-    record.step(f);
-  }
-  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>& hits) {
-    if (record.strip == 0) {
-      first_ut = fit;
-      first_ut_z = fit.z;
-    }
-    FirstStateMemory<T>::hit(u, slope, p, hits);
-    record.hit(u, slope, p, hits);
+  KERNEL_FUNCTION void layer(int number, const Filter<T>& fit) {
+    if (number > 0) return;
+    first_ut = fit;
+    first_ut_z = fit.z;
   }
   KERNEL_FUNCTION void move(const T& change) {
-    FirstStateMemory<T>::move(change);
-    record.move(change);
     last_velo.move(change);
     first_ut.move(change);
+    HalfwayRecord<T>::move(change);
   }
 };
 
@@ -67,18 +54,16 @@ KERNEL_FUNCTION RichStates<T> fit_rich(const Candidates<Scalar<T>>& tracks, long
   using S = Scalar<T>;
   const T pol = load<T>(tracks.polarity + i);
   Filter<T> fit;
-  RichMemory<T> memory(fit);
-  MagnetCoefficients<T> m;
+  RichMemory<T> memory;
   T z_first;
   forward_velo(tracks, i, detector, pol, fit, memory.first, z_first, memory);
-  memory.end_of_velo();
+  memory.end_of_velo(fit);
+  const T qop_variance = record_behind_velo(tracks, i, detector, pol, fit, memory);
 
   RichStates<T> result;
-  result.track = fit_behind_velo(tracks, i, detector, pol, z_first, fit, memory, m);
-  const T qop_variance = result.track.qopqop;
   const auto z_of = [](int plane) { return T(static_cast<S>(rich::z[plane])); };
-  // Store the state `there`, which has been carried to a plane; `f` is the Jacobian of the step to the plane.
-  const auto publish = [&](int plane, Conditional<T>& there, const auto& f) {
+  // The state has been carried there; `f` is the step's Jacobian.
+  const auto publish_plane = [&](int plane, Conditional<T>& there, const auto& f) {
     transport(f, there.c);
     total_derivative(f, there.by_k);
     for (int row = 0; row < 4; ++row) {
@@ -94,23 +79,26 @@ KERNEL_FUNCTION RichStates<T> fit_rich(const Candidates<Scalar<T>>& tracks, long
     Conditional<T> there = fit;
     JacobianRICH_SCIFI<T> f;
     step_RICH_SCIFI<T>(numbers + rich::RICH_SCIFI + set * rich::RICH_SCIFI_columns, pol, last_layer, z_of(2 + set), there.state, f);
-    publish(2 + set, there, f);
+    publish_plane(2 + set, there, f);
   }
   Later<T> later(qop_variance);
-  const StripsRecord<T>& record = memory.record;
-  int step = record.steps;
-  for (int strip = record.strips - 1; strip > 0; --strip) later.strip(record, strip, step);
+  int strip = memory.strips - 1;
+  for (; strip > halfway; --strip) later.strip(memory, strip);
+  later.improve_x(memory.first);
+  for (; strip > 0; --strip) later.strip(memory, strip);
   {
     Conditional<T> there = later.smoothed(memory.first_ut);
     JacobianRICH_UT<T> f;
     step_RICH_UT<T>(numbers + rich::RICH_UT, pol, memory.first_ut_z, z_of(1), there.state, f);
-    publish(1, there, f);
+    publish_plane(1, there, f);
   }
-  later.strip(record, 0, step);
+  later.strip(memory, 0);
   Conditional<T> there = later.smoothed(memory.last_velo);
   JacobianRICH_VELO<T> f;
   step_RICH_VELO<T>(numbers + rich::RICH_VELO, pol, memory.last_velo_z, z_of(0), there.state, f);
-  publish(0, there, f);
+  publish_plane(0, there, f);
+  later.improve_y(memory.first);
+  result.track = publish(detector, pol, z_first, memory.first, fit, qop_variance);
   return result;
 }
 

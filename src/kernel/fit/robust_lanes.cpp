@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "fit/after_velo.hpp"
+#include "fit/gathered.hpp"
 #include "fit/kink.hpp"
 #include "fit/magnet_lanes.hpp"
 #include "fit/robust.hpp"
@@ -17,33 +18,9 @@
 namespace parkf::kalman::PARKF_FORMS {
 namespace {
 
-/// UT and SciFi hits of a few tracks from anywhere in a batch, next to each other.
-template <class S, int n>
-struct alignas(64) Gathered {
-  S ut[4][n * ut_layers], scifi[4][n * scifi_layers];
-
-  template <class T>
-  void take(const CandidateRows<S>& all, const long* rows, Tile<T>& tile) {
-    CandidateRows<S> here{n, nullptr, nullptr, nullptr, {}, {}, {}};
-    for (int q = 0; q < 4; ++q) here.ut[q] = ut[q], here.scifi[q] = scifi[q];
-    for (int lane = 0; lane < n; ++lane) {
-      tile.polarity[lane] = all.polarity[rows[lane]];
-      for (int q = 0; q < 4; ++q) copy<ut_layers>(all.ut[q], rows[lane], ut[q], lane);
-      for (int q = 0; q < 4; ++q) copy<scifi_layers>(all.scifi[q], rows[lane], scifi[q], lane);
-    }
-    fill_strips(here, 0, tile);
-  }
-
- private:
-  template <int slots>
-  static void copy(const S* from, long row, S* to, int lane) {
-    __builtin_memcpy(to + lane * slots, from + row * slots, slots * sizeof(S));
-  }
-};
-
-/// How many numbers a waiting track has. First come the numbers of its fit at the last VELO hit, then those of its
-/// stage: a Treatment and, if its UT hits are doubted, χ² and number of UT hits of the plain fit, and whether to look
-/// for a kick in that fit. Tracks are transposed into lanes in pieces of eight numbers.
+/// How many numbers a waiting track has. The first are those of its fit at the last VELO hit. Those of its stage follow:
+/// a Treatment and, if its UT hits are doubted, χ² and number of UT hits of the plain fit and whether to look for a kick
+/// in that fit. Tracks are turned into lanes in pieces of eight numbers.
 constexpr int waiting_numbers = 56, stage_numbers = 7;
 static_assert(after_velo_numbers + stage_numbers <= waiting_numbers && waiting_numbers % 8 == 0);
 
@@ -159,7 +136,11 @@ class RobustFits {
 
   /// Gather the hits of waiting tracks from number `first` on, and turn their numbers into lanes.
   Candidates<S> gather(const List& waiting, int first) {
-    gathered_.take(batch_.tracks, waiting.rows + first, tile_);
+    for (int lane = 0; lane < n; ++lane) {
+      tile_.polarity[lane] = batch_.tracks.polarity[waiting.rows[first + lane]];
+      gathered_.take_strips(batch_.tracks, waiting.rows[first + lane], lane);
+    }
+    fill_strips(gathered_.strips(), 0, tile_);
     turn<T, waiting_numbers>(waiting.numbers[first], after_velo_numbers + stage_numbers, columns_);
     return tile_.candidates();
   }
@@ -250,7 +231,7 @@ class RobustFits {
   // A stage runs when its tracks fill the lanes. The lists also have room for tracks from the stages before, and for
   // copies of the last track.
   List doubted_, suspects_, kicked_;
-  Gathered<S, n> gathered_;
+  GatheredStrips<S, n> gathered_;
   Tile<T> tile_;
   alignas(64) S columns_[waiting_numbers * n];
   alignas(64) S numbers_[fitted_numbers * room];

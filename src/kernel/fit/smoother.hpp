@@ -32,37 +32,25 @@ struct FirstStateMemory : AsTheyAre<T> {
 
   KERNEL_FUNCTION void begin(const Integer<T>&, const FirstState<T>&) {}
   KERNEL_FUNCTION void velo(int, const JacobianV<T>& f, const Innovation<T>& ux, const Innovation<T>& uy, const T* p) {
-    apply_x(f, first.cross[0]);
-    apply_x(f, first.cross[2]);
-    apply_y(f, first.cross[1]);
-    apply_y(f, first.cross[3]);
-    update_first_velo_x(ux, p, first);
-    update_first_velo_y(uy, p, first);
+    update_first_velo(f, ux, uy, p, first);
   }
   template <class Jacobian>
   KERNEL_FUNCTION void step(const Jacobian& f) {
     for (auto& row : first.cross) apply(f, row);
   }
   KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>&) {
-    update_first(u, slope, p, first);
+    update_first_x(u, slope, p, first);
+    update_first_y(u, slope, p, first);
   }
   KERNEL_FUNCTION void move(const T& change) { first.move(change); }
 };
 
-/// Continue the fit behind the last VELO hit. `m` is memory for the magnet's coefficients, and `memory` is a
-/// FirstStateMemory. `fit` ends at the last layer, at the q/p from all hits.
-template <class T, class Memory, class Kept>
-KERNEL_FUNCTION Fitted<T> fit_behind_velo(const Candidates<Scalar<T>>& tracks, long i,
-                                          const Detector<Scalar<T>>& detector, const T& pol, const T& z_first,
-                                          Filter<T>& fit, Memory& memory, MagnetCoefficients<T, Kept>& m) {
-  const FirstState<T>& first = memory.first;
+/// What is published of a fit at the q/p of all hits, with what they say of the first state.
+template <class T>
+KERNEL_FUNCTION Fitted<T> publish(const Detector<Scalar<T>>& detector, const T& pol, const T& z_first,
+                                  const FirstState<T>& first, const Filter<T>& fit, const T& qop_variance) {
   Fitted<T> track;
   track.z = z_first;
-  forward_ut(tracks, i, detector.constant, pol, fit, memory);
-  forward_magnet<true>(tracks, i, detector, pol, m, fit, memory);
-  forward_scifi(tracks, i, detector.constant, pol, fit, memory);
-  const Parabola<T> known = fit.known();
-  move(known.best(), fit, memory);
   track.x = first.state[0];
   track.y = first.state[1];
   track.tx = first.state[2];
@@ -74,9 +62,23 @@ KERNEL_FUNCTION Fitted<T> fit_behind_velo(const Candidates<Scalar<T>>& tracks, l
   track.yy = first.yy;
   track.yty = first.yty;
   track.tyty = first.tyty;
-  free_qop(first.by_k, T(1) / known.weight, track);
+  free_qop(first.by_k, qop_variance, track);
   to_beamline(detector, pol, fit, track);
   return track;
+}
+
+/// Go on from the last VELO hit; `m` is where the magnet's coefficients are kept meanwhile, `memory` a
+/// FirstStateMemory. `fit` ends at the last layer, at the q/p of all hits.
+template <class T, class Memory, class Kept>
+KERNEL_FUNCTION Fitted<T> fit_behind_velo(const Candidates<Scalar<T>>& tracks, long i,
+                                          const Detector<Scalar<T>>& detector, const T& pol, const T& z_first,
+                                          Filter<T>& fit, Memory& memory, MagnetCoefficients<T, Kept>& m) {
+  forward_ut(tracks, i, detector.constant, pol, fit, memory);
+  forward_magnet<true>(tracks, i, detector, pol, m, fit, memory);
+  forward_scifi(tracks, i, detector.constant, pol, fit, memory);
+  const Parabola<T> known = fit.known();
+  move(known.best(), fit, memory);
+  return publish(detector, pol, z_first, memory.first, fit, T(1) / known.weight);
 }
 
 /// Fit the tracks from number `i` on that run together.

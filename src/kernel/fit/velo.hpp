@@ -21,6 +21,9 @@ struct AsTheyAre {
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured; }
   /// Whether the filter visits a UT layer in which some of these tracks have a hit that is used.
   KERNEL_FUNCTION bool looks_at(const Mask<T>&) { return true; }
+  /// The filter behind the hit of a UT layer.
+  template <class Fit>
+  KERNEL_FUNCTION void layer(int, const Fit&) {}
 };
 
 /// The worst values among a track's hits, to recognise impossible hits. NaN is not searched for, because it shows in
@@ -154,6 +157,18 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
   z_first = z1;
   fit.seed.weight = T(1) / (width * width);
   return used;
+}
+
+/// What a VELO hit and the step to it do to the first state.
+template <class T>
+KERNEL_FUNCTION void update_first_velo(const JacobianV<T>& f, const Innovation<T>& ux, const Innovation<T>& uy,
+                                       const T* p, FirstState<T>& first) {
+  apply_x(f, first.cross[0]);
+  apply_x(f, first.cross[2]);
+  apply_y(f, first.cross[1]);
+  apply_y(f, first.cross[3]);
+  update_first_velo_x(ux, p, first);
+  update_first_velo_y(uy, p, first);
 }
 
 /// Filter all VELO hits; the fit ends at the last one. The scheme's `memory` has begin(slot of the second hit, first

@@ -57,14 +57,21 @@ def fit_features(
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
 
-def interval(
-    parameters: ParameterSet, tracks: Candidates, *, threads: int | None, build: str = ""
-) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Find the hit of each candidate that agrees least with the candidate's other hits.
+def fit_without_outliers(
+    parameters: ParameterSet, tracks: Candidates, *, limit: float, threads: int | None, build: str = ""
+) -> tuple[Fitted, NDArray[np.int64], NDArray[Any], NDArray[np.int32]]:
+    """Fit a batch by the smoother, and remove outliers (:func:`parkf.fit.outliers.fit_without_outliers`).
 
-    Return u² of the hit, (1, n), and its VELO slot, 26 + UT layer or 30 + SciFi layer, (1, n).
+    Return the fits, and the bits of the removed hits. For each candidate, also return u² of the hit that
+    agrees least with the other hits that are left, and the number of its bit, or -1. All are (n,).
     """
-    return _fitter.interval(*_arguments(parameters, tracks, threads, build))
+    numbers, integers = _fitter.fit_without_outliers(
+        *_arguments(parameters, tracks, threads, build), limit=limit
+    )
+    slot, velo, strips = integers[len(INTEGERS) :]
+    removed = velo | strips.astype(np.int64) << VELO_SLOTS
+    fitted = Fitted.from_kernel(numbers[: len(NUMBERS)], integers[: len(INTEGERS)])
+    return fitted, removed, numbers[-1], slot
 
 
 def fit_and_search(

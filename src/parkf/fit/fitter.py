@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from parkf.fit import cpu, gpu
 from parkf.fit.candidates import Candidates, as_candidates, check_rows, from_arrow
 from parkf.fit.fitted import Fitted, set_metadata
-from parkf.fit.outliers import fit_again, fit_as_trigger, without_outliers
+from parkf.fit.outliers import fit_as_trigger, fit_without_outliers, without_hits
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary
@@ -78,6 +78,40 @@ def fit(
 
     With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit.
     """
+    _check(
+        parameters,
+        scheme=scheme,
+        precision=precision,
+        backend=backend,
+        threads=threads,
+        robust=robust,
+        score=score,
+    )
+    tracks = as_candidates(candidates, precision)
+    if scheme == "velo_only":
+        # Imported here only, because the import builds symbolic formulas, which other schemes do not need.
+        from parkf.fit.reference.velo_only import fit_velo_only
+
+        return fit_velo_only(parameters, tracks)
+    smoother = scheme == "smoother"
+    if backend == "gpu" and not score:
+        fitted = gpu.fit(parameters, tracks, smoother=smoother, robust=robust)
+    else:
+        fitted = cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust, score=score)
+    return fitted.flagged(tracks.nulls, "null_number")
+
+
+def _check(
+    parameters: ParameterSet,
+    *,
+    scheme: Scheme = "smoother",
+    precision: Precision = "float32",
+    backend: Backend = "cpu",
+    threads: int | None = None,
+    robust: bool = False,
+    score: bool = False,
+) -> None:
+    """Raise a ParkfError if the options of :func:`fit` are wrong or do not go with the set."""
     options = (("scheme", scheme, Scheme), ("precision", precision, Precision), ("backend", backend, Backend))
     for name, given, kind in options:
         if given not in get_args(kind):
@@ -96,18 +130,6 @@ def fit(
             f"scheme 'trigger': it fits with production's forms, got a set of forms"
             f" '{parameters.manifest.forms}'; use a set that was trained with `forms: production`"
         )
-    tracks = as_candidates(candidates, precision)
-    if scheme == "velo_only":
-        # Imported here only, because the import builds symbolic formulas, which other schemes do not need.
-        from parkf.fit.reference.velo_only import fit_velo_only
-
-        return fit_velo_only(parameters, tracks)
-    smoother = scheme == "smoother"
-    if backend == "gpu" and not score:
-        fitted = gpu.fit(parameters, tracks, smoother=smoother, robust=robust)
-    else:
-        fitted = cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust, score=score)
-    return fitted.flagged(tracks.nulls, "null_number")
 
 
 def fit_file(
@@ -123,8 +145,8 @@ def fit_file(
 
     `candidates` is a Parquet table ``candidates``, whose truth (``particle`` and ``purity``) may be missing;
     `fitted` is the table ``fitted`` to write. If a limit `outliers` is set, hits that disagree more with the
-    other hits are removed in a second fit (:mod:`parkf.fit.outliers`). It adds the columns ``REMOVED_HITS``.
-    `rich_states` fits on processor cores and adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`).
+    other hits are removed (:mod:`parkf.fit.outliers`). It adds the columns ``REMOVED_HITS``. `rich_states`
+    adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`). Both of them fit on processor cores.
     The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``.
     """
     numbers = load(parameters)
@@ -140,36 +162,28 @@ def fit_file(
         raise ParkfError(
             "robust: neither outliers nor states at the RICH planes, which would be of another fit"
         )
+    _check(numbers, **options)
     table = FITTED.with_columns(
         (REMOVED_HITS if outliers is not None else ())
         + (RICH_STATES if rich_states else ())
         + (ROBUST if robust else ())
         + (SCORES if options.get("score") else ())
     )
-    fit_tracks, refit = partial(fit, numbers, **options), partial(fit, numbers, **options | {"score": False})
+    fit_tracks = partial(fit, numbers, **options)
 
     def batch(rows: pa.RecordBatch) -> Batch:
         tracks = from_arrow(rows, options.get("precision", "float32"))
         more: dict[str, NDArray[Any]] = {}
-        if rich_states and outliers is None and not options.get("score"):
-            result, states = fit_with_rich(numbers, tracks, threads=threads)
-            return result, states.columns()
-        if scheme == "trigger" and outliers is not None:
-            result, more["removed"] = fit_as_trigger(numbers, tracks, limit=outliers, threads=threads)
-            return result.flagged(tracks.nulls, "null_number"), more
-        result = fit_tracks(tracks)
-        # The scores belong to the fit with all hits, before outliers are removed below.
-        more |= {**(result.before or {}), **(result.scores or {})}
+        if options.get("score") or not (rich_states or outliers is not None):
+            result = fit_tracks(tracks)
+            # The scores belong to the fit with all hits, before outliers are removed below.
+            more |= {**(result.before or {}), **(result.scores or {})}
         if outliers is not None:
-            if rich_states:
-                tracks, more["removed"] = without_outliers(
-                    numbers, tracks, result, limit=outliers, threads=threads
-                )
-            else:
-                result, more["removed"] = fit_again(
-                    numbers, tracks, result, refit, limit=outliers, threads=threads
-                )
+            remove = fit_as_trigger if scheme == "trigger" else fit_without_outliers
+            result, more["removed"] = remove(numbers, tracks, limit=outliers, threads=threads)
         if rich_states:
+            if outliers is not None:
+                tracks = without_hits(tracks, more["removed"])
             result, states = fit_with_rich(numbers, tracks, threads=threads)
             more |= states.columns()
         return result, more

@@ -63,7 +63,7 @@ class SparseJacobian:
         name = "transport_decoupled" if decoupled else "transport"
         order = self._row_order()
         body = self._transport_by_rows(order, coupled) if order is not None else self._transport_at_once()
-        return function(f"void {name}(const Jacobian{self.name}<T>& f, Covariance<T>& c)", body)
+        return self._function(name, "Covariance<T>& c", body)
 
     def _row_order(self) -> list[int] | None:
         """Order in which the components may be updated one after the other; None if there is none.
@@ -138,7 +138,14 @@ class SparseJacobian:
         used = set().union(*(form.free_symbols for form in results.values()))
         lines = [f"const T v{j} = v[{j}];" for j in sorted(part) if sp.Symbol(f"v{j}") in used]
         lines += [f"v[{i}] = {text(form)};" for i, form in results.items()]
-        return function(f"void {name}(const Jacobian{self.name}<T>& f, T* v)", lines)
+        return self._function(name, "T* v", lines)
+
+    def _function(self, name: str, changed: str, body: list[str]) -> list[str]:
+        """C++ function of a Jacobian and what it changes. If it changes nothing, parameters have no names."""
+        parameters = [f"const Jacobian{self.name}<T>& f", changed]
+        if not body:
+            parameters = [parameter.rsplit(" ", 1)[0] for parameter in parameters]
+        return function(f"void {name}({', '.join(parameters)})", body)
 
     def functions(self) -> list[str]:
         """Type and functions of the Jacobian, decoupled ones too if the step keeps x and y apart."""
