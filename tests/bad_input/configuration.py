@@ -53,7 +53,7 @@ CASES = [
     text(
         "indented with a tab",
         BASE.replace("  training: 1000", "\ttraining: 1000"),
-        f"{CONFIG}:37",
+        f"{CONFIG}:39",
         "not a YAML file",
     ),
     text("key twice", BASE + "seed: 5\n", "key 'seed' is there twice, first in line 7"),
