@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +111,7 @@ class Reach:
             files.setdefault(item.path, []).append(item)
         for path, there in files.items():
             name = "-".join(path.relative_to(ROOT).with_suffix("").parts)
-            kept = folder / f"{name}-{digest_of([path, Path(__file__)])}.json"
+            kept = folder / f"{name}-{digest_of([path])}.json"
             found = json.loads(kept.read_text()) if kept.exists() else {}
             # Slow tests may be left out now, or may have been left out before.
             names = {item.nodeid for item in there}
@@ -128,20 +128,23 @@ class Reach:
                     self.tests.setdefault(line, set()).add(test)
 
     def of(self, mutant_file: str, line: int) -> list[str]:
-        """Return the tests to run for a line, the quickest first.
+        """Return the tests that a change of a line can affect.
 
         These are the tests that reach the line. A line that importing reaches, such as a formula or a number
         of a module, can affect all tests that reach the module. If no test reaches anything else in the
-        module, it can affect all tests of the area.
+        module, it can affect all tests.
         """
         where = f"{mutant_file}:{line}"
         tests = set(self.tests.get(where, ()))
         if where in self.imported:
-            for there, some in self.tests.items():
-                if there.startswith(f"{mutant_file}:"):
-                    tests |= some
+            tests |= self.of_modules([mutant_file])
             tests = tests or set(self.seconds)
-        return sorted(tests, key=lambda test: self.seconds[test])
+        return sorted(tests)
+
+    def of_modules(self, files: Collection[str]) -> set[str]:
+        """Return the tests that reach anything in some modules."""
+        there = (some for line, some in self.tests.items() if line.rsplit(":", 1)[0] in files)
+        return set().union(*there)
 
 
 def _sources(lines: dict[str, list[str]]) -> dict[str, str]:

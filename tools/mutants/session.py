@@ -8,8 +8,11 @@ from typing import Any
 from tools.mutants.mutant import ROOT
 
 # Tests that compile, start processes, or compare with compiled or published results are left out: they notice
-# any change of a formula, whether it is wrong or not.
-LEFT_OUT = ("sanitizer", "gpu.py", "kernel", "fuzz", "memory", "commands", "frozen")
+# any change of a formula, whether it is wrong or not. Tests of the project's own files are left out, too.
+LEFT_OUT = (
+    *("sanitizer", "gpu.py", "kernel", "fuzz", "memory", "commands", "frozen", "consumer/", "runs/"),
+    *("test_house", "test_environment", "test_packaging", "test_starts", "benchmark", "faults_page"),
+)
 
 
 def pytest_main(arguments: list[str], plugins: list[Any], folder: Path) -> int:
@@ -54,12 +57,12 @@ class _Instead:
         return True
 
 
-def with_tests(work: Callable[[list[Any]], None], area: str, folder: Path, *, slow: bool) -> None:
-    """Collect the tests of an area, with or without those that are marked as slow, and do something."""
+def with_tests(work: Callable[[list[Any]], None], folder: Path, *, slow: bool) -> None:
+    """Collect the tests of the package, with or without those that are marked as slow, and do something."""
     files = (
         path
-        for path in sorted((ROOT / "tests" / area).rglob("test_*.py"))
-        if not any(word in path.name for word in LEFT_OUT)
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        if not any(word in str(path.relative_to(ROOT / "tests")) for word in LEFT_OUT)
     )
     marked = [] if slow else ["-m", "not slow"]
     code = pytest_main([*marked, *map(str, files)], [_Instead(work)], folder)
