@@ -63,6 +63,20 @@ def test_a_half_moves_its_modules_alone(geometry: Geometry) -> None:
         assert moved.frames[plane].origin[0] == pytest.approx(expected)
 
 
+def test_the_left_half_of_the_velo_is_at_positive_x(geometry: Geometry) -> None:
+    """LHCb's left half is its A side, at x > 0. Each half moves the modules whose sensors are there."""
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        moved = _moved(
+            geometry, velo_halves={side: {"y": 0.2}}, velo_sensors={4 * p: {"z": 1e-3} for p in VELO_PLANES}
+        )
+        for plane in VELO_PLANES:
+            at_positive_x = moved.pieces[plane].origin[:, 0].mean() > 0
+            expected = 0.2 if at_positive_x == (sign > 0) else 0.0
+            assert moved.frames[plane].origin[1] == pytest.approx(expected)
+    # The first module is at z = -287.5 mm, in the right half.
+    assert geometry.velo.modules[0] == (-287.5, "right")
+
+
 @given(displacement=displacements, u=lengths, v=lengths, slope=st.floats(-0.1, 0.1))
 def test_points_lie_on_plane_and_line(displacement: Displacement, u: float, v: float, slope: float) -> None:
     frame = Frame.upright(8000.0, 0.0036)

@@ -8,6 +8,7 @@ import pytest
 
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap
+from parkf.imports.field.physics import inspect_field
 from parkf.imports.field.read import Declared, read_field
 from parkf.io.errors import ParkfError
 
@@ -68,3 +69,24 @@ def test_what_is_taken_over_is_a_map(tmp_path, small):
     source = field_writers.write_csv(tmp_path, *small)
     read_field(source, Declared(), interpolation="cubic", outside="zero").save(tmp_path / "map.npz")
     assert FieldMap.load(tmp_path / "map.npz").interpolation == "cubic"
+
+
+@pytest.mark.parametrize("component", [0, 2])
+def test_the_error_of_the_grid_is_that_of_central_differences(component):
+    """A component a·x³ has the derivative 3·a·x². Its difference over ±h is a·h² more than that."""
+    spacing, a = 0.25, 0.01  # m, T/m³
+    corner, counts = np.array([-3000.0, -2500.0, -500.0]), (25, 21, 41)
+    x = 1e-3 * corner[component] + spacing * np.arange(counts[component])
+    shape = [1, 1, 1]
+    shape[component] = -1
+    values = np.zeros((*counts, 3), np.float32)
+    values[..., 1] = -1.0
+    values[..., component] = (a * x**3).reshape(shape)
+    seen = inspect_field(
+        FieldMap(corner, np.full(3, 1000.0 * spacing), values),
+        DipoleSources.load(ROOT / "data/field/dipole.json"),
+        "map",
+    )
+    figures = {figure.name: figure for figure in seen.figures}
+    assert figures["|∇·B|, 68 %"].expected == f"{a * spacing**2:.2g} by the grid"
+    assert figures["|∇×B|, 68 %"].value == pytest.approx(0.0, abs=1e-6)

@@ -6,6 +6,7 @@ import dump_writers
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from parkf.cli.commands.options import aligned
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
@@ -95,6 +96,23 @@ def test_a_tilted_layer_is_the_layers_own_and_a_displaced_module_the_modules(tmp
     assert dzdy == pytest.approx(0.0036 + 2e-3, abs=1e-6)
     moved = geometry.frames[7].origin - nominal.frames[7].origin
     np.testing.assert_allclose(moved, [0.02, -0.03, 0.05], atol=1e-4)
+    assert _farthest(_corners(geometry, SCIFI_PLANES), made["scifi"]) < ROUNDING
+
+
+@pytest.mark.parametrize("turn", [1.5e-3, -1.5e-3])
+def test_a_layer_that_turns_about_y_turns_as_a_whole(tmp_path, turn):
+    """Right-handed about y, a point at +x goes to smaller z. No mat moves within its layer."""
+    made = dump_writers.detector()
+    layer = made["numbers"] // 128 == 6
+    c, s = np.cos(turn), np.sin(turn)
+    about_y = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
+    made["scifi"][layer] = (made["scifi"][layer] - [0, 0, 8648]) @ about_y.T + [0, 0, 8648]
+    geometry, _ = _imported(dump_writers.write(tmp_path / "dumps", made), tmp_path)
+    _, dzdx, dzdy = geometry.planes()[SCIFI_PLANES[6]]
+    assert (dzdx, dzdy) == pytest.approx((-np.tan(turn), 0.0036), abs=2e-6)
+    alignment = yaml.safe_load((tmp_path / "a.yaml").read_text())
+    assert alignment["scifi_layers"][6]["ry"] == pytest.approx(turn, abs=1e-6)
+    assert not alignment["scifi_mats"]
     assert _farthest(_corners(geometry, SCIFI_PLANES), made["scifi"]) < ROUNDING
 
 
