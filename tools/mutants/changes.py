@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,10 +26,12 @@ _CONFUSED = (
     *(("sin", "cos"), ("floor", "ceil"), ("any", "all"), ("mean", "median"), ("prior", "posterior")),
 )
 _OTHER = {one: other for pair in _CONFUSED for one, other in (pair, pair[::-1])}
-# A path that is joined with a slash is no quotient.
-_PATHS = {"folder", "path", "root", "file", "parent", "name", "project"}
+# A path that is joined with a slash is no quotient, and kinds that are joined with a bar are no selection.
+_PATHS = re.compile(r"folder|path|file|^(root|parent|name|project|source)s?$", re.IGNORECASE)
+_KINDS = {"int", "float", "str", "bool", "bytes", "list", "dict", "tuple", "set"}
 # Functions that are easily forgotten.
 _OF_ONE = {"sqrt", "square", "log", "exp"}
+_LITERALS = (ast.Starred, ast.List, ast.Dict, ast.Set, ast.Lambda, ast.JoinedStr)
 _SCALES = (1000.0, 0.001, 10.0)
 _TERMS = (ast.Mult, ast.Div)
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -101,7 +104,7 @@ def _factors(node: ast.AST) -> Iterator[ast.AST]:
 def _exchanges(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Call) and _called(node) not in {"isinstance", "getattr", "hasattr"}:
         yield from (_with(node, args=pair) for pair in _neighbours(node.args))
-    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) and not _is_kind(node.value):
         for pair in _neighbours(node.slice.elts):
             yield _with(node, slice=_with(node.slice, elts=pair))
     elif isinstance(node, ast.Attribute) and node.attr in _OTHER:
@@ -112,7 +115,8 @@ def _exchanges(node: ast.AST) -> Iterator[ast.AST]:
 
 def _neighbours(parts: list[ast.expr]) -> Iterator[list[ast.expr]]:
     for at in range(len(parts) - 1):
-        if not any(isinstance(one, ast.Starred) for one in parts[at : at + 2]):
+        # Arguments that are not alike are not confused, or it is noticed at once.
+        if len({_sort(one) for one in parts[at : at + 2]} - {"value"}) == 0:
             yield [*parts[:at], parts[at + 1], parts[at], *parts[at + 2 :]]
 
 
@@ -133,6 +137,8 @@ def _selections(node: ast.AST) -> Iterator[ast.AST]:
             rest = [*node.values[:at], *node.values[at + 1 :]]
             yield rest[0] if len(rest) == 1 else _with(node, values=rest)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+        if _is_kind(node.left) or _is_kind(node.right):
+            return
         yield from (node.left, node.right)
     elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (*_ORDERS, ast.Eq, ast.NotEq)):
         yield ast.BinOp(node, ast.BitOr(), ast.Constant(True))
@@ -156,7 +162,7 @@ def _computes(node: ast.AST) -> bool:
     return not any(
         (isinstance(part, ast.Constant) and isinstance(part.value, str) and not _is_key(part, node))
         or isinstance(part, ast.JoinedStr)
-        or (isinstance(part, ast.Name) and part.id.strip("_").lower() in _PATHS)
+        or _PATHS.search(getattr(part, "id", getattr(part, "attr", "")))
         for part in ast.walk(node)
     )
 
@@ -164,6 +170,19 @@ def _computes(node: ast.AST) -> bool:
 def _is_key(text: ast.AST, node: ast.AST) -> bool:
     """Return whether a text is only the key of an entry, as in `hits["x"]`."""
     return any(isinstance(part, ast.Subscript) and part.slice is text for part in ast.walk(node))
+
+
+def _sort(node: ast.AST) -> str:
+    """Return which sort of argument an expression is; only values of any sort are confused."""
+    if isinstance(node, ast.Constant) and not _is_number(node):
+        return "word"
+    return "value" if isinstance(node, (ast.expr, ast.Slice)) and not isinstance(node, _LITERALS) else "other"
+
+
+def _is_kind(node: ast.AST) -> bool:
+    """Return whether an expression names a type."""
+    name = getattr(node, "id", getattr(node, "attr", ""))
+    return name in _KINDS or (name[:1].isupper() and not name.isupper())
 
 
 def _called(node: ast.Call) -> str:
