@@ -1,6 +1,6 @@
 """Deliberate mistakes in the code, and whether a test notices.
 
-Run: python -m tools.mutants --json FILE [--count 12] [--rooms fit kernel …] [--again [FILE …]]
+Run: python -m tools.mutants --json FILE [--count 12] [--rooms fit kernel …] [--again [FILE …]] [--slow]
 
 Each mutant is one mistake. An operator or a number is changed, a sign is turned, a factor or a unit is wrong,
 neighbours are exchanged, a bound is moved, or a selection is dropped. Mutants are drawn at random, the same
@@ -12,8 +12,8 @@ replaces the installed one in a forked process. In each room the unchanged code 
 must pass with it.
 
 The file keeps each mutant, so that a benchmark that was stopped continues. Mutants that are no longer drawn,
-because code has changed, are dropped. `--again` judges survivors again, with the slow tests, too: all of
-them, or those in the named files. `survivors[]` have a `reason`, which is written by hand and kept. A reason
+because code has changed, are dropped. `--again` judges survivors again: all of them, or those in the named
+files. With `--slow`, slow tests run, too. `survivors[]` have a `reason`, which is written by hand and kept. A reason
 that begins with "equivalent" means that the changed code is equivalent.
 """
 
@@ -171,8 +171,9 @@ def main() -> None:
         "--again",
         nargs="*",
         metavar="FILE",
-        help="judge survivors anew, with slow tests, too: all, or those in these files",
+        help="judge survivors anew: all, or those in these files",
     )
+    parser.add_argument("--slow", action="store_true", help="with slow tests, and as many as there are")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="keeps what tests reach")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -212,7 +213,7 @@ def main() -> None:
         change = f"{mutant.file}:{mutant.line} {mutant.before} → {mutant.after}"
         print(f"{time.strftime('%H:%M:%S')} {'killed  ' if by else 'SURVIVED'} {change} {by}", flush=True)
 
-    modules = ModuleJudge(options.folder, patient=options.again is not None)
+    modules = ModuleJudge(options.folder, patient=options.slow)
     late = options.folder / "late.json"
     todo = [mutant for room in options.rooms if room != "kernel" for mutant in chosen(room)]
     in_session(lambda: modules.judge(todo, verdict, late))

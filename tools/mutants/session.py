@@ -10,8 +10,8 @@ from tools.mutants.mutant import ROOT
 # Tests that compile, start processes, or compare with compiled or published results are left out: they notice
 # any change of a formula, whether it is wrong or not. Tests of the project's own files are left out, too.
 LEFT_OUT = (
-    *("sanitizer", "gpu.py", "kernel", "fuzz", "memory", "commands", "frozen", "consumer/", "runs/"),
-    *("test_house", "test_environment", "test_packaging", "test_starts", "benchmark", "faults_page"),
+    *("sanitizer", "gpu.py", "kernel", "fuzz", "memory", "frozen", "consumer/", "runs/"),
+    *("test_house", "test_environment", "test_packaging", "test_starts", "benchmark", "faults_page", "mutants_page"),
 )
 
 
