@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from parkf.detector.dipole import DipoleSources
-from parkf.detector.field import FieldMap
+from parkf.detector.field import FieldMap, evaluate_on_grid
 from parkf.imports.field.physics import inspect_field
 from parkf.imports.field.read import Declared, read_field
 from parkf.io.errors import ParkfError
@@ -63,6 +63,32 @@ def test_parts_are_unfolded_by_the_rules_of_their_formats(tmp_path, small):
         np.testing.assert_array_equal(octant.values, octant.values[flip])
     with pytest.raises(ParkfError, match="x begins at -400 mm, expected 0"):
         read_field(field_writers.write_csv(tmp_path, *small), Declared(symmetry="octant"))
+
+
+@pytest.mark.parametrize("begin", [0.5, -30.0, 100.0])
+def test_a_part_that_begins_beside_the_axis_is_not_mirrored(tmp_path, small, begin):
+    _, spacing, field = small
+    source = field_writers.write_csv(tmp_path, np.array([begin, 0.0, 0.0]), spacing, field[2:, 2:])
+    with pytest.raises(ParkfError, match=f"x begins at {begin:g} mm, expected 0 of a mirrored part"):
+        read_field(source, Declared(symmetry="octant"))
+
+
+@pytest.mark.parametrize(("share", "found"), [(0.007, False), (0.015, True)])
+def test_a_map_may_lack_one_node_in_a_hundred_of_those_that_tracks_pass(share, found):
+    """Tracks have |tx| < 0.3 and |ty| < 0.25, and the magnet is between 3 and 7 m."""
+    dipole = DipoleSources.load(ROOT / "data/field/dipole.json")
+    made = evaluate_on_grid(dipole, spacing=500.0, y_max=3000.0, z_max=9500.0)
+    nodes = [
+        o + s * np.arange(n) for o, s, n in zip(made.origin, made.spacing, made.values.shape[:3], strict=True)
+    ]
+    x, y, z = np.meshgrid(*nodes, indexing="ij")
+    passed = np.argwhere((np.abs(x) <= 0.3 * z) & (np.abs(y) <= 0.25 * z) & (z > 3000) & (z < 7000))
+    values = made.values.copy()
+    for node in passed[:: len(passed) // round(share * len(passed))][: round(share * len(passed))]:
+        values[tuple(node)] = 0.0
+    seen = inspect_field(FieldMap(made.origin, made.spacing, values), dipole, "map")
+    empty = [one for one in seen.findings if one.what == "a part of the map is empty"]
+    assert [one.verdict for one in empty] == (["wrong"] if found else [])
 
 
 def test_what_is_taken_over_is_a_map(tmp_path, small):
