@@ -127,7 +127,7 @@ class ModuleJudge:
             left = {}
             for place, mutant in enumerate(mutants):
                 tests = self._chosen(mutant, reach)
-                at_import = f"{mutant.file}:{mutant.line}" in reach.imported
+                at_import = reach.place(mutant) in reach.imported
                 if at_import or mutant.file.startswith(_COMPILED_IN):
                     left[place] = tests
                     continue
@@ -143,7 +143,7 @@ class ModuleJudge:
 
     def _chosen(self, mutant: Mutant, reach: Reach) -> list[str]:
         """Return the tests to run: first those of the mutant's room, the quickest first."""
-        tests = reach.of(mutant.file, mutant.line)
+        tests = reach.of(mutant)
         own = [test for test in tests if test.startswith(f"tests/{mutant.room}/")]
         # Other rooms use formulas only as they were compiled.
         others = [] if mutant.file.startswith(_COMPILED_IN) else sorted({*tests} - {*own})

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tools.mutants.child import digest_of, in_child
 from tools.mutants.modules import SOURCE
-from tools.mutants.mutant import ROOT
+from tools.mutants.mutant import ROOT, Mutant
 from tools.mutants.session import run_items
 
 # The number of calls for which a function is traced line by line in a test.
@@ -127,17 +127,26 @@ class Reach:
                 for line in lines:
                     self.tests.setdefault(line, set()).add(test)
 
-    def of(self, mutant_file: str, line: int) -> list[str]:
-        """Return the tests that a change of a line can affect.
+    def place(self, mutant: Mutant) -> str:
+        """Return the line of a mutant, as file:line, or the nearest one above that anything reaches.
 
-        These are the tests that reach the line. A line that importing reaches, such as a formula or a number
+        Python computes a tuple of numbers as a whole, so that only the line where it begins is reached.
+        """
+        lines = (f"{mutant.file}:{line}" for line in range(mutant.line, max(mutant.line - 30, 0), -1))
+        here = f"{mutant.file}:{mutant.line}"
+        return next((line for line in lines if line in self.tests or line in self.imported), here)
+
+    def of(self, mutant: Mutant) -> list[str]:
+        """Return the tests that a mutant can affect.
+
+        These are the tests that reach its line. A line that importing reaches, such as a formula or a number
         of a module, can affect all tests that reach the module. If no test reaches anything else in the
         module, it can affect all tests.
         """
-        where = f"{mutant_file}:{line}"
+        where = self.place(mutant)
         tests = set(self.tests.get(where, ()))
         if where in self.imported:
-            tests |= self.of_modules([mutant_file])
+            tests |= self.of_modules([mutant.file])
             tests = tests or set(self.seconds)
         return sorted(tests)
 

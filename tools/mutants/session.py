@@ -11,7 +11,15 @@ from tools.mutants.mutant import ROOT
 # any change of a formula, whether it is wrong or not. Tests of the project's own files are left out, too.
 LEFT_OUT = (
     *("sanitizer", "gpu.py", "kernel", "fuzz", "memory", "frozen", "consumer/", "runs/"),
-    *("test_house", "test_environment", "test_packaging", "test_starts", "benchmark", "faults_page", "mutants_page"),
+    *(
+        "test_house",
+        "test_environment",
+        "test_packaging",
+        "test_starts",
+        "benchmark",
+        "faults_page",
+        "mutants_page",
+    ),
 )
 
 
