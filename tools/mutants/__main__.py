@@ -13,8 +13,8 @@ must pass with it.
 
 The file keeps each mutant, so that a benchmark that was stopped continues. Mutants that are no longer drawn,
 because code has changed, are dropped. `--again` judges survivors again: all of them, or those in the named
-files. With `--slow`, slow tests run, too. `survivors[]` have a `reason`, which is written by hand and kept. A reason
-that begins with "equivalent" means that the changed code is equivalent.
+files. With `--slow`, slow tests run, too. `survivors[]` have a `reason`, which is written by hand and kept. A
+reason that begins with "equivalent" means that the changed code is equivalent.
 """
 
 import argparse
