@@ -2,10 +2,11 @@
 
 import importlib
 import json
+import math
 import shutil
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
@@ -30,17 +31,6 @@ _TRIED_S = 60.0
 
 
 Verdict = Callable[[Mutant, str], None]
-
-
-def _enough(tests: Collection[str], seconds: dict[str, float], most: float = TESTS_S) -> list[str]:
-    """Return the quickest tests, as many as the time allows."""
-    chosen, spent = [], 0.0
-    for test in sorted(tests, key=lambda test: seconds[test]):
-        spent += seconds[test]
-        if spent > most and chosen:
-            break
-        chosen.append(test)
-    return chosen
 
 
 def _killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str], folder: Path) -> str:
@@ -147,12 +137,8 @@ class ModuleJudge:
         own = [test for test in tests if test.startswith(f"tests/{mutant.room}/")]
         # Other rooms use formulas only as they were compiled.
         others = [] if mutant.file.startswith(_COMPILED_IN) else sorted({*tests} - {*own})
-        if self._patient:
-            return [
-                *sorted(own, key=reach.seconds.__getitem__),
-                *sorted(others, key=reach.seconds.__getitem__),
-            ]
-        return _enough(own, reach.seconds) + _enough(others, reach.seconds)
+        most = math.inf if self._patient else TESTS_S
+        return reach.quickest(own, most) + reach.quickest(others, most)
 
     def killer(self, mutant: Mutant, tests: list[str]) -> str:
         """Return the test that notices a change that affects importing, or an empty string."""
@@ -209,7 +195,7 @@ def _users(reach: Reach) -> dict[str, list[str]]:
     result = {}
     for module, tests in users.items():
         own = [test for test in tests if test.startswith(tuple(rooms[module]))]
-        result[module] = _enough(own or tests, reach.seconds, _TRIED_S)
+        result[module] = reach.quickest(own or tests, _TRIED_S)
     return result
 
 
@@ -260,7 +246,7 @@ class KernelJudge:
             if module not in self._seconds:
                 unchanged = self._extensions.with_change(None, header)
                 self._seconds[module] = self._measured(module, unchanged[module])
-            tests = _enough(self._seconds[module], self._seconds[module])
+            tests = sorted(self._seconds[module], key=self._seconds[module].__getitem__)
             only = {module: changed[module]}
             if by := _killer(lambda only=only: [SubstituteExtensions(only)], tests, self._folder):  # type: ignore[misc]
                 return by

@@ -29,6 +29,7 @@ class Tracer:
         self.lines: dict[str, list[str]] = {}
         self.of_fixtures: dict[str, set[str]] = {}
         self.seconds: dict[str, float] = {}
+        self.costs: Counter[str] = Counter()
         self.failed: set[str] = set()
         self._root = str(SOURCE) + os.sep
 
@@ -53,9 +54,12 @@ class Tracer:
         """Record separately what a fixture's set-up reaches: it runs once for all tests that use it."""
         before, calls = self._here, self._calls
         self._here, self._calls = set(), Counter()
+        began, inner = time.process_time(), self.costs.total()
         try:
             return (yield)
         finally:
+            # Without the fixtures that it has set up itself.
+            self.costs[fixturedef.argname] += time.process_time() - began - (self.costs.total() - inner)
             self.of_fixtures.setdefault(fixturedef.argname, set()).update(self._named(self._here))
             self._here, self._calls = before | self._here, calls
 
@@ -66,13 +70,13 @@ class Tracer:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Begin with a test."""
-        self.seconds[nodeid] = time.process_time()
+        self.seconds[nodeid] = time.process_time() - self.costs.total()
         self.begin()
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Record the lines that the test has reached."""
         self.lines[nodeid] = self.end()
-        self.seconds[nodeid] = time.process_time() - self.seconds[nodeid]
+        self.seconds[nodeid] = time.process_time() - self.costs.total() - self.seconds[nodeid]
 
     def _trace(self, frame: Any, event: str, argument: Any) -> Any:
         code = frame.f_code
@@ -105,6 +109,7 @@ class Reach:
     def __init__(self, folder: Path, items: list[Any], imported: list[str]) -> None:
         self.tests: dict[str, set[str]] = {}
         self.seconds: dict[str, float] = {}
+        self._fixtures: dict[str, dict[tuple[Path, str], float]] = {}
         self.imported = set(imported)
         files: dict[Path, list[Any]] = {}
         for item in items:
@@ -124,6 +129,8 @@ class Reach:
                 # The names of cases may contain a changed number, so a test runs with all of its cases.
                 test = case.split("[")[0]
                 self.seconds[test] = self.seconds.get(test, 0.0) + found["seconds"][case]
+                for name, cost in found.get("fixtures", {}).get(case, {}).items():
+                    self._fixtures.setdefault(test, {})[path, name] = cost
                 for line in lines:
                     self.tests.setdefault(line, set()).add(test)
 
@@ -149,6 +156,22 @@ class Reach:
             tests |= self.of_modules([mutant.file])
             tests = tests or set(self.seconds)
         return sorted(tests)
+
+    def quickest(self, tests: Collection[str], most: float) -> list[str]:
+        """Return the quickest tests, as many as some seconds allow; tests of a file share its fixtures."""
+
+        def alone(test: str) -> float:
+            return self.seconds[test] + sum(self._fixtures.get(test, {}).values())
+
+        chosen, spent, made = [], 0.0, set()
+        for test in sorted(tests, key=alone):
+            own = self._fixtures.get(test, {})
+            spent += self.seconds[test] + sum(own[name] for name in own.keys() - made)
+            made |= own.keys()
+            if spent > most and chosen:
+                break
+            chosen.append(test)
+        return chosen
 
     def of_modules(self, files: Collection[str]) -> set[str]:
         """Return the tests that reach anything in some modules."""
@@ -177,7 +200,11 @@ def _follow(items: list[Any], kept: Path) -> None:
             for item in items
             if item.nodeid not in tracer.failed
         }
-        found = {"sources": _sources(lines), "lines": lines, "seconds": tracer.seconds}
+        fixtures = {
+            item.nodeid: {name: cost for name in item.fixturenames if (cost := tracer.costs[name]) > 0.05}
+            for item in items
+        }
+        found = {"sources": _sources(lines), "lines": lines, "seconds": tracer.seconds, "fixtures": fixtures}
         kept.write_text(json.dumps(found))
         return 0
 
