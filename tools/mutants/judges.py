@@ -142,9 +142,9 @@ class ModuleJudge:
 
     def killer(self, mutant: Mutant, tests: list[str]) -> str:
         """Return the test that notices a change that affects importing, or an empty string."""
-        if mutant.file not in self._checked:
+        if mutant.room not in self._checked:
             _expect_nothing(_killer(lambda: [Substitute(mutant.file)], tests, self._folder), mutant)
-            self._checked.add(mutant.file)
+            self._checked.add(mutant.room)
         by = _killer(lambda: [Substitute(mutant.file, mutant)], tests, self._folder)
         if not by and mutant.file.startswith(_COMPILED_IN):
             by = self._compiled_in(mutant)
