@@ -51,3 +51,17 @@ def test_a_field_comes_from_the_tree_and_the_polarity_that_are_named(tmp_path, p
     taken = FieldMap.load(tmp_path / "field.npz")
     np.testing.assert_allclose(taken.values, values, atol=1e-6)
     np.testing.assert_allclose(taken.origin, corner)
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong", "bounds"),
+    [
+        ("--seed", 2**63, "0<=x<=9223372036854775807"),
+        ("--seed", -1, "0<=x<=9223372036854775807"),
+        ("--threads", 0, "x>=1"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_with_the_range(option, wrong, bounds):
+    done = CliRunner().invoke(app, ["simulate", option, str(wrong)], env={"COLUMNS": "200", "TERM": "dumb"})
+    assert done.exit_code == 2
+    assert f"{wrong} is not in the range {bounds}." in done.output
