@@ -62,6 +62,9 @@ def test_a_field_comes_from_the_tree_and_the_polarity_that_are_named(tmp_path, p
     ],
 )
 def test_numbers_out_of_range_are_refused_with_the_range(option, wrong, bounds):
-    done = CliRunner().invoke(app, ["simulate", option, str(wrong)], env={"COLUMNS": "200", "TERM": "dumb"})
+    files = {"--geometry": "g.yaml", "--alignment": "a.yaml", "--field": "f.npz"}
+    given = files | {"--polarity": "1", "--seed": "1", option: str(wrong)}
+    words = ["simulate", "particles.parquet", *(word for pair in given.items() for word in pair)]
+    done = CliRunner().invoke(app, words, env={"COLUMNS": "200", "TERM": "dumb"})
     assert done.exit_code == 2
     assert f"{wrong} is not in the range {bounds}." in done.output
