@@ -90,6 +90,16 @@ def test_points_lie_on_plane_and_line(displacement: Displacement, u: float, v: f
     assert (line_x + dx * y, line_z + dz * y) == pytest.approx((x, z), abs=1e-7)
 
 
+@pytest.mark.parametrize(("names", "most"), [("x y z", 30.0), ("rx ry rz", 0.1)])
+def test_more_than_an_open_velo_is_no_misalignment(names: str, most: float) -> None:
+    """An open half of the VELO is 29 mm from its closed position."""
+    for name in names.split():
+        for sign in (1, -1):
+            assert getattr(Displacement(**{name: sign * most}), name) == sign * most
+            with pytest.raises(ValueError, match=name):
+                Displacement(**{name: sign * 1.01 * most})
+
+
 @given(displacement=displacements)
 def test_rotations_are_rotations(displacement: Displacement) -> None:
     rotation = displacement.rotation
