@@ -20,7 +20,7 @@ def test_the_table_is_that_of_the_file(outcome) -> None:
 def test_every_room_was_tried(outcome) -> None:
     rooms = {path.parent.name for path in Path(ROOT / "src/parkf").glob("*/__init__.py")}
     assert set(outcome["areas"]) == rooms | {"kernel"}
-    assert all(room["mutants"] >= 12 for room in outcome["areas"].values())
+    assert all(room["mutants"] >= 10 for room in outcome["areas"].values())
     assert {one["area"] for one in outcome["tried"]} == set(outcome["areas"])
 
 
