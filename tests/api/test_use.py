@@ -49,6 +49,7 @@ CONTAINERS = {
     },
     "arrow": lambda frame: pa.parquet.read_table(parkf.example()),
     "awkward": lambda frame: ak.from_parquet(parkf.example()),
+    "arrays of lists": lambda frame: {name: frame[name].to_numpy() for name in frame},
     "jagged": lambda frame: {
         **_arrays(frame),
         **{
@@ -189,6 +190,12 @@ WRONG = {
         _arrays(f) | {"velo_n": np.full(len(f), 7.5)}
     ),
     "'qop' has type <U3, expected float": lambda p, f: p.fit(_arrays(f) | {"qop": np.full(len(f), "abc")}),
+    "'ut_x' has a row without a list or with more than 4 hits": lambda p, f: p.fit(
+        _arrays(f) | {"ut_x": [[1.0, 2.0, 3.0, 4.0, 5.0], *([[1.0]] * (len(f) - 1))]}
+    ),
+    "'velo_x' has a row without a list or with more than 26 hits": lambda p, f: p.fit(
+        _arrays(f) | {"velo_x": [*([[1.0]] * (len(f) - 1)), None]}
+    ),
     "'qop' has masked rows": lambda p, f: p.fit(_arrays(f) | {"qop": np.ma.masked_all(len(f))}),
     r"'scifi_x' has shape \(400, 3\), expected \(400, 12\)": lambda p, f: p.fit(
         _arrays(f) | {"scifi_x": np.zeros((len(f), 3))}

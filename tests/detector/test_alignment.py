@@ -63,6 +63,20 @@ def test_a_half_moves_its_modules_alone(geometry: Geometry) -> None:
         assert moved.frames[plane].origin[0] == pytest.approx(expected)
 
 
+def test_the_left_half_of_the_velo_is_at_positive_x(geometry: Geometry) -> None:
+    """LHCb's left half is its A side, at x > 0. Each half moves the modules whose sensors are there."""
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        moved = _moved(
+            geometry, velo_halves={side: {"y": 0.2}}, velo_sensors={4 * p: {"z": 1e-3} for p in VELO_PLANES}
+        )
+        for plane in VELO_PLANES:
+            at_positive_x = moved.pieces[plane].origin[:, 0].mean() > 0
+            expected = 0.2 if at_positive_x == (sign > 0) else 0.0
+            assert moved.frames[plane].origin[1] == pytest.approx(expected)
+    # The first module is at z = -287.5 mm, in the right half.
+    assert geometry.velo.modules[0] == (-287.5, "right")
+
+
 @given(displacement=displacements, u=lengths, v=lengths, slope=st.floats(-0.1, 0.1))
 def test_points_lie_on_plane_and_line(displacement: Displacement, u: float, v: float, slope: float) -> None:
     frame = Frame.upright(8000.0, 0.0036)
@@ -74,6 +88,16 @@ def test_points_lie_on_plane_and_line(displacement: Displacement, u: float, v: f
     np.testing.assert_allclose(np.ravel(frame.local(point[0], point[1])), [u, v], atol=1e-8)
     line_x, line_z, dx, dz = (float(value[0]) for value in frame.lines(np.array([u - slope * v]), slope))
     assert (line_x + dx * y, line_z + dz * y) == pytest.approx((x, z), abs=1e-7)
+
+
+@pytest.mark.parametrize(("names", "most"), [("x y z", 30.0), ("rx ry rz", 0.1)])
+def test_more_than_an_open_velo_is_no_misalignment(names: str, most: float) -> None:
+    """An open half of the VELO is 29 mm from its closed position."""
+    for name in names.split():
+        for sign in (1, -1):
+            assert getattr(Displacement(**{name: sign * most}), name) == sign * most
+            with pytest.raises(ValueError, match=name):
+                Displacement(**{name: sign * 1.01 * most})
 
 
 @given(displacement=displacements)

@@ -163,6 +163,16 @@ def test_a_bad_map_is_refused(tmp_path: Path, change: dict, complaint: str) -> N
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize("axis", range(3))
+def test_a_map_has_two_nodes_along_each_axis(axis: int) -> None:
+    """Nothing can be interpolated along an axis with one node."""
+    counts = [2, 2, 2]
+    FieldMap(np.zeros(3), np.ones(3), np.zeros((*counts, 3), np.float32))
+    counts[axis] = 1
+    with pytest.raises(ParkfError, match="at least two nodes an axis"):
+        FieldMap(np.zeros(3), np.ones(3), np.zeros((*counts, 3), np.float32))
+
+
 def test_make_field_map_evaluates_sources_and_reads_maps(tmp_path: Path, field: FieldMap) -> None:
     dipole = ROOT / "data/field/dipole.json"
     made = make_field_map(dipole, spacing=100.0, interpolation="linear", outside="error")

@@ -140,3 +140,11 @@ def test_fingerprint_follows_the_content(tmp_path: Path, geometry: Geometry) -> 
     assert load_geometry(FILE).fingerprint() == geometry.fingerprint()
     other = load_geometry(_changed(tmp_path, lambda c: c["slabs"][0].update(thickness=2.1)))
     assert other.fingerprint() != geometry.fingerprint()
+
+
+@pytest.mark.parametrize("efficiency", ["0.99", 1.01, -0.01])
+def test_a_fraction_is_a_number_from_0_to_1(geometry, efficiency):
+    content = geometry.description.model_dump(mode="json", exclude_unset=True)
+    content["ut"]["efficiency"] = efficiency
+    with pytest.raises(ValueError, match=r"ut\.efficiency"):
+        Description.model_validate(content)

@@ -167,6 +167,11 @@ def test_an_alignment_comes_back_from_conditions(places):
         ("FT/T3/X2/HL0/M0", ("FT", 3, 3, 0, None, 0, None)),
         ("T/FT/T1/LV/Q3/M4/Mat2", ("FT", 1, 2, 1, 3, 4, 2)),
         ("FT/T1/LV/HL0/Q3/M4", None),
+        # A module is in a half or in a quarter, and a mat is in a quarter's module.
+        ("FT/T1/LV/M4", None),
+        ("FT/T1/LV/HL0/M4/Mat2", None),
+        ("FT/T1/LV/Q2/Mat2", None),
+        ("FT/T1/LV/Q2/M4", ("FT", 1, 2, 0, 2, 4, None)),
         ("FT/T4", None),
         ("UTaV", None),
         ("Muon/M2", None),

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from parkf.detector.dipole import DipoleSources
-from parkf.detector.field import FieldMap
+from parkf.detector.field import FieldMap, evaluate_on_grid
+from parkf.imports.field.physics import inspect_field
 from parkf.imports.field.read import Declared, read_field
 from parkf.io.errors import ParkfError
 
@@ -64,15 +65,54 @@ def test_parts_are_unfolded_by_the_rules_of_their_formats(tmp_path, small):
         read_field(field_writers.write_csv(tmp_path, *small), Declared(symmetry="octant"))
 
 
+@pytest.mark.parametrize("begin", [0.5, -30.0, 100.0])
+def test_a_part_that_begins_beside_the_axis_is_not_mirrored(tmp_path, small, begin):
+    _, spacing, field = small
+    source = field_writers.write_csv(tmp_path, np.array([begin, 0.0, 0.0]), spacing, field[2:, 2:])
+    with pytest.raises(ParkfError, match=f"x begins at {begin:g} mm, expected 0 of a mirrored part"):
+        read_field(source, Declared(symmetry="octant"))
+
+
+@pytest.mark.parametrize(("share", "found"), [(0.007, False), (0.015, True)])
+def test_a_map_may_lack_one_node_in_a_hundred_of_those_that_tracks_pass(share, found):
+    """Tracks have |tx| < 0.3 and |ty| < 0.25, and the magnet is between 3 and 7 m."""
+    dipole = DipoleSources.load(ROOT / "data/field/dipole.json")
+    made = evaluate_on_grid(dipole, spacing=500.0, y_max=3000.0, z_max=9500.0)
+    nodes = [
+        o + s * np.arange(n) for o, s, n in zip(made.origin, made.spacing, made.values.shape[:3], strict=True)
+    ]
+    x, y, z = np.meshgrid(*nodes, indexing="ij")
+    passed = np.argwhere((np.abs(x) <= 0.3 * z) & (np.abs(y) <= 0.25 * z) & (z > 3000) & (z < 7000))
+    values = made.values.copy()
+    for node in passed[:: len(passed) // round(share * len(passed))][: round(share * len(passed))]:
+        values[tuple(node)] = 0.0
+    seen = inspect_field(FieldMap(made.origin, made.spacing, values), dipole, "map")
+    empty = [one for one in seen.findings if one.what == "a part of the map is empty"]
+    assert [one.verdict for one in empty] == (["wrong"] if found else [])
+
+
 def test_what_is_taken_over_is_a_map(tmp_path, small):
     source = field_writers.write_csv(tmp_path, *small)
     read_field(source, Declared(), interpolation="cubic", outside="zero").save(tmp_path / "map.npz")
     assert FieldMap.load(tmp_path / "map.npz").interpolation == "cubic"
 
 
-def test_rows_that_are_shorter_than_the_header_are_refused(tmp_path, small):
-    source = Path(field_writers.write_csv(tmp_path, *small))
-    header, *rows = source.read_text().splitlines()
-    source.write_text("\n".join([header, *(row.rsplit(",", 1)[0] for row in rows)]))
-    with pytest.raises(ParkfError, match=r"field.*csv: invalid column index 5 at row 1 with 5 columns"):
-        read_field(str(source), Declared())
+@pytest.mark.parametrize("component", [0, 2])
+def test_the_error_of_the_grid_is_that_of_central_differences(component):
+    """A component a·x³ has the derivative 3·a·x². Its difference over ±h is a·h² more than that."""
+    spacing, a = 0.25, 0.01  # m, T/m³
+    corner, counts = np.array([-3000.0, -2500.0, -500.0]), (25, 21, 41)
+    x = 1e-3 * corner[component] + spacing * np.arange(counts[component])
+    shape = [1, 1, 1]
+    shape[component] = -1
+    values = np.zeros((*counts, 3), np.float32)
+    values[..., 1] = -1.0
+    values[..., component] = (a * x**3).reshape(shape)
+    seen = inspect_field(
+        FieldMap(corner, np.full(3, 1000.0 * spacing), values),
+        DipoleSources.load(ROOT / "data/field/dipole.json"),
+        "map",
+    )
+    figures = {figure.name: figure for figure in seen.figures}
+    assert figures["|∇·B|, 68 %"].expected == f"{a * spacing**2:.2g} by the grid"
+    assert figures["|∇×B|, 68 %"].value == pytest.approx(0.0, abs=1e-6)

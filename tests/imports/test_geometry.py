@@ -6,11 +6,15 @@ import dump_writers
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
+from scipy.spatial.transform import Rotation
 
 from parkf.cli.commands.options import aligned
+from parkf.detector.alignment import Alignment
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
-from parkf.imports.geometry.dumps import read_beam_line, read_scifi, read_ut, read_velo
+from parkf.imports.geometry.dumps import Elements, read_beam_line, read_scifi, read_ut, read_velo
 from parkf.imports.geometry.folder import import_dumps
+from parkf.imports.geometry.placing import residuals
 from parkf.io.tables import STATES
 from parkf.proof.validation.positions import positions
 from parkf.simulation.response.hits import respond
@@ -96,6 +100,41 @@ def test_a_tilted_layer_is_the_layers_own_and_a_displaced_module_the_modules(tmp
     moved = geometry.frames[7].origin - nominal.frames[7].origin
     np.testing.assert_allclose(moved, [0.02, -0.03, 0.05], atol=1e-4)
     assert _farthest(_corners(geometry, SCIFI_PLANES), made["scifi"]) < ROUNDING
+
+
+@pytest.mark.parametrize("turn", [1.5e-3, -1.5e-3])
+def test_a_layer_that_turns_about_y_turns_as_a_whole(tmp_path, turn):
+    """Right-handed about y, a point at +x goes to smaller z. No mat moves within its layer."""
+    made = dump_writers.detector()
+    layer = made["numbers"] // 128 == 6
+    c, s = np.cos(turn), np.sin(turn)
+    about_y = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
+    made["scifi"][layer] = (made["scifi"][layer] - [0, 0, 8648]) @ about_y.T + [0, 0, 8648]
+    geometry, _ = _imported(dump_writers.write(tmp_path / "dumps", made), tmp_path)
+    _, dzdx, dzdy = geometry.planes()[SCIFI_PLANES[6]]
+    assert (dzdx, dzdy) == pytest.approx((-np.tan(turn), 0.0036), abs=2e-6)
+    alignment = yaml.safe_load((tmp_path / "a.yaml").read_text())
+    assert alignment["scifi_layers"][6]["ry"] == pytest.approx(turn, abs=1e-6)
+    assert not alignment["scifi_mats"]
+    assert _farthest(_corners(geometry, SCIFI_PLANES), made["scifi"]) < ROUNDING
+
+
+def test_residuals_of_a_layer_without_pieces_are_distances_from_its_plane():
+    """The plane has turned about y and x. Corners on it are at no distance, and others are in front of it."""
+    plane, rx, ry = SCIFI_PLANES[2], 2e-3, 5e-3
+    displacement = {"velo_halves": {}, "velo_modules": {}, "ut_layers": {}}
+    moved = Alignment.model_validate(
+        {"tag": "turned", **displacement, "scifi_layers": {2: {"rx": rx, "ry": ry}}}
+    )
+    geometry = load_geometry(BASE).align(moved)
+    u, v = np.array([[-500.0, 500.0, 500.0, -500.0], [100.0, 100.0, 900.0, 900.0]])
+    # Points of the layer at y = 0: at 7966 mm, leaning by 3.601 mrad.
+    upright = np.column_stack([u, v, 0.003601 * v])
+    turned = Rotation.from_euler("xyz", [rx, ry, 0.0]).apply(upright) + np.array([0.0, 0.0, 7966.0])
+    off = np.array([0.0, 0.3, -0.7, 2.0])
+    corners = turned + off[:, None] * [0.0, 0.0, 1.0]
+    elements = Elements(number=np.array([0]), plane=np.array([plane]), corners=corners[None])
+    np.testing.assert_allclose(residuals(elements, geometry)[0], np.abs(off), atol=2e-3)
 
 
 def test_files_that_are_missing_stay_as_they_were_and_are_named(tmp_path):

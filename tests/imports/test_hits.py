@@ -68,6 +68,22 @@ def test_particles_and_hits_come_back(tmp_path, geometry, field, sample, kind):
     assert (hits.plane == np.tile(hit_sample.PLANES, len(x))).all()
 
 
+def test_digitised_hits_have_the_error_of_their_part(tmp_path, geometry, field, sample):
+    """A strip's error is its pitch over √12: 93.5 µm near the beam, 187.5 µm outside (LHCb-TDR-15)."""
+    source = hit_sample.write_csv(tmp_path / "csv", hit_sample.csv_of(sample))
+    _, paths = _take(source, geometry, field, tmp_path)
+    hits = HITS.open(paths["hits"]).read().to_pandas().sort_values(["event", "particle", "plane"])
+    x, y, _ = np.abs(sample["crossing"].reshape(-1, 3).T)
+    inner = (x < 192.7) & (y < 200.0)
+    ut, scifi = hits.plane.between(52, 55), hits.plane >= 58
+    assert 0 < (ut & inner).sum() < ut.sum()
+    assert hits.sigma[ut & inner].to_numpy() == pytest.approx(0.02699, abs=1e-5)
+    assert hits.sigma[ut & ~inner].to_numpy() == pytest.approx(0.05413, abs=1e-5)
+    assert hits.sigma[~ut & ~scifi].to_numpy() == pytest.approx(0.0125)
+    # All other hits are as good as the smallest clusters of the SciFi.
+    assert hits.sigma[scifi].to_numpy() == pytest.approx(min(geometry.scifi.cluster_errors))
+
+
 @pytest.mark.parametrize("polarity", [-1, 1])
 def test_reconstructed_tracks_become_candidates(tmp_path, geometry, field, polarity):
     sample = hit_sample.tracks(geometry, field, polarity)

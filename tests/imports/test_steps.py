@@ -5,6 +5,8 @@ import pytest
 import step_writers
 from step_sample import field_map, sample
 
+from parkf.imports.steps.physics import inspect_step
+from parkf.imports.steps.rows import Carrier
 from parkf.imports.steps.take import import_steps
 from parkf.io.errors import ParkfError
 from parkf.io.tables import STEP_DATA
@@ -113,6 +115,21 @@ def test_what_came_over_trains_to_the_same_parameters(tmp_path, field, samples):
         trained(tmp_path / "a/V.parquet"), trained(tmp_path / "b/V.parquet"), strict=True
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.03, 0.3])
+def test_a_wrong_sign_in_a_few_rows_is_found(field, samples, share):
+    """At most one row in a hundred may have a q/p without its charge's sign."""
+    rows = {name: values.astype(float) for name, values in samples["UTTF"].items()}
+    some = np.random.default_rng(3).random(len(rows["qop"])) < share
+    rows["qop"] = np.where(some, -rows["qop"], rows["qop"])
+    found = inspect_step(rows, Carrier("UTTF", field, threads=1)).findings
+    (sign,) = [one for one in found if "sign" in one.what]
+    assert (sign.verdict, sign.what) == ("wrong", "q/p has not the charge's sign")
+    assert f"in {100 * some.mean():.0f} % of the rows" in sign.evidence
+    rows["qop"] = samples["UTTF"]["qop"].copy()
+    rows["qop"][::150] *= -1
+    assert not inspect_step(rows, Carrier("UTTF", field, threads=1)).findings
 
 
 def test_nothing_is_written_when_physics_says_no(tmp_path, field, samples):

@@ -8,7 +8,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parkf.io.errors import ParkfError
-from parkf.io.tables import CANDIDATES, PARTICLES, STATES, STEP_DATA
+from parkf.io.tables import (
+    CANDIDATES,
+    CLOSURE_TRACKS,
+    FATES,
+    FITTED,
+    HITS,
+    PARTICLES,
+    STATES,
+    STEP_DATA,
+)
 
 
 def _one_row(table):
@@ -38,6 +47,21 @@ def test_a_missing_or_mistyped_column_is_named(tmp_path):
         pq.write_table(broken.replace_schema_metadata(STATES.schema.metadata), tmp_path / "broken.parquet")
         with pytest.raises(ParkfError, match=message):
             STATES.open(tmp_path / "broken.parquet")
+
+
+@pytest.mark.parametrize(
+    "table", [CANDIDATES, CLOSURE_TRACKS, FATES, FITTED, HITS, PARTICLES, STATES, STEP_DATA]
+)
+def test_files_of_the_first_version_are_read_and_no_others(tmp_path, table):
+    """What is written today must be read tomorrow; another version has other columns or units."""
+    for version in (0, 1, 2):
+        schema = table.schema.with_metadata({"parkf.table": f"{table.name} {version}"})
+        pq.write_table(schema.empty_table(), tmp_path / "one.parquet")
+        if version == 1:
+            assert table.open(tmp_path / "one.parquet").read().num_rows == 0
+        else:
+            with pytest.raises(ParkfError, match=f"{table.name} {version}"):
+                table.open(tmp_path / "one.parquet")
 
 
 def test_text_is_no_table(tmp_path):

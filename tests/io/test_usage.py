@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from parkf.io.usage import Usage, read_usage
+from parkf.io.usage import Meter, Usage, read_usage
 
 BUSY = """
 import os, sys, time
@@ -48,6 +48,15 @@ def test_children_count():
     # Each of two concurrent children uses 200 MiB; the process itself uses none.
     assert 200 < alone.peak_mb < 400
     assert 400 < shared.peak_mb < 700
+
+
+def test_a_log_has_milliseconds_and_tenths_of_a_mebibyte():
+    meter = Meter()
+    for _ in range(20):
+        used = meter.usage()
+        for seconds in (used.wall_s, used.cpu_s, used.began, used.ended):
+            assert seconds == round(seconds, 3)
+        assert used.peak_mb == round(used.peak_mb, 1)
 
 
 def test_nothing_is_said_unless_asked():

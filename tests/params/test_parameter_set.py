@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from parkf.io.errors import ParkfError
 from parkf.params import load
-from parkf.params.parameter_set import with_blobs
+from parkf.params.parameter_set import aligned, with_blobs
 
 _reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=10)
 
@@ -102,6 +102,20 @@ def test_a_save_that_fails_leaves_no_manifest(tmp_path, parameters, monkeypatch)
         parameters.save(tmp_path)
     with pytest.raises(ParkfError, match="no such file"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("offset", [0, 4, 32, 60, 64])
+def test_numbers_begin_at_a_cache_line(offset):
+    """A vector that a cache line holds must not lie across two of them."""
+    room = np.zeros(1024, np.uint8)
+    begin = -room.ctypes.data % 64 + offset
+    numbers = room[begin : begin + 48].view(np.float32).reshape(3, 4)
+    numbers[:] = np.arange(12).reshape(3, 4)
+    moved = aligned(numbers)
+    assert moved.ctypes.data % 64 == 0
+    np.testing.assert_array_equal(moved, numbers)
+    # Nothing is copied that is in its place already.
+    assert np.shares_memory(moved, numbers) == (offset % 64 == 0)
 
 
 def test_numbers_of_a_set_cannot_be_written_to(parameters):

@@ -2,9 +2,11 @@
 
 import json
 import multiprocessing
+import platform
 import random
 import time
 
+import numpy as np
 import pytest
 
 from parkf.io.errors import ParkfError
@@ -46,6 +48,16 @@ def test_names_sort_and_sets_follow_each_other(made, sets):
     assert all(m.state == "published" and m.gates == GATES and m.created for m in manifests)
     assert {"python", "numpy"} <= set(manifests[0].environment)
     assert [m.constants.beam_x for m in manifests] == [0, 1, 2]
+
+
+def test_a_published_set_has_the_versions_that_it_was_published_with(parameters, sets, tmp_path):
+    manifest = parameters.manifest.model_copy(
+        update={"environment": {"python": "3.1.4", "numpy": "0.1"}, "detector": "run3"}
+    )
+    ParameterSet(parameters.constant, parameters.table, manifest).save(tmp_path / "old")
+    name = sets.publish(tmp_path / "old", year=2025, gates=GATES)
+    found = sets.load(name).manifest.environment
+    assert (found["python"], found["numpy"]) == (platform.python_version(), np.__version__)
 
 
 def test_sets_of_other_forms_stand_side_by_side(made, better, sets, tmp_path):

@@ -69,6 +69,27 @@ def test_the_same_inputs_are_run_with_the_same_configuration(trained, tmp_path, 
     assert not found.environment
 
 
+def test_a_training_is_repeated_in_a_new_folder_and_again_in_the_same_one(trained, tmp_path, monkeypatch):
+    work, commands = tmp_path / "none/of/these", []
+
+    def snakemake(command, **_):
+        commands.append(command)
+        trained.save(work / "results/reproduced/set")
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(module.subprocess, "run", snakemake)
+    for _ in range(2):
+        assert replay(trained, ROOT, work, 3).identical
+    command = commands[0]
+    assert command[command.index("--cores") + 1] == "3"
+    assert command[command.index("--directory") + 1] == str(work)
+    monkeypatch.setattr(
+        module.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 1)
+    )
+    with pytest.raises(ParkfError, match="the repeated training failed"):
+        replay(trained, ROOT, tmp_path / "other", 1)
+
+
 def test_a_set_from_before_the_noise_scale_is_made_without(trained, tmp_path, monkeypatch):
     kept = {k: v for k, v in trained.manifest.configuration.items() if "noise_scale" not in k}
     assert len(kept) == len(trained.manifest.configuration) - 8

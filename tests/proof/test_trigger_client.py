@@ -1,6 +1,8 @@
 """A set goes through the trigger's files and arithmetic; the figures on candidates are compared with bars."""
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,10 @@ import pytest
 from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT
 from parkf.params.parameter_set import load
-from parkf.proof.trigger_client import BIAS, Client, held, read_back, samples_of
+from parkf.proof.trigger_client import BIAS, Client, held, measured, read_back, samples_of
+
+sys.path.insert(0, str(Path(__file__).parent / "validation"))
+from samples import make_sample
 
 GOOD = Client(
     tracks=20_000,
@@ -45,6 +50,21 @@ def test_other_forms_are_refused(tmp_path):
     improved = load(PROJECT / "params/2026-run3-like-2-r008")
     with pytest.raises(ParkfError, match="forms 'improved', expected 'production'"):
         read_back(improved, tmp_path)
+
+
+@pytest.mark.parametrize(("tracks", "ghosts"), [(50, 50), (49, 50), (50, 49)])
+def test_fifty_tracks_and_fifty_ghosts_are_enough(tracks, ghosts):
+    sample = make_sample(n=tracks, ghosts=ghosts)
+    sample.rows["polarity"] = 1
+    sample.rows["p_true"] = np.maximum(sample.rows["p_true"], 3000.0)
+    if min(tracks, ghosts) == 50:
+        client = measured(sample)
+        assert (client.tracks, client.ghosts) == (tracks, ghosts)
+    else:
+        with pytest.raises(
+            ParkfError, match=f"{tracks} good tracks and {ghosts} ghosts, expected 50 of each"
+        ):
+            measured(sample)
 
 
 def test_each_bar_refuses_what_it_is_for():

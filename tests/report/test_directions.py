@@ -24,6 +24,22 @@ def test_the_worst_cells_are_those_of_the_most_significant_bias():
     assert not any("+1.000" in row[5] for row in rows)
 
 
+def test_a_cell_is_worse_by_what_its_bias_exceeds_three_errors():
+    """They exceed three errors by 7, 8, and -2 of a thousand."""
+    cells = [cell(bias=0.010, bias_error=0.001), cell(bias=-0.020, bias_error=0.004)]
+    cells += [cell(bias=0.013, bias_error=0.005)]
+    assert [row[5].split()[0] for row in worst(cells).rows] == ["-2.000", "+1.000", "+1.300"]
+
+
+def test_numbers_of_a_map_are_emphasised_beyond_three_errors():
+    """Of biases of 2.9 and 3.1 errors, those beyond three are sure."""
+    sure = {}
+    for errors in (2.9, 3.1, -2.9, -3.1):
+        (row,) = bias_maps([cell(bias=errors * 1e-3, bias_error=1e-3)])["positive"].rows.values()
+        sure[errors] = row[0].sure
+    assert sure == {2.9: False, 3.1: True, -2.9: False, -3.1: True}
+
+
 def test_a_map_for_each_charge_with_every_bias():
     cells = [cell(bias=0.0012), cell(bias=-0.0034, charge=-1), cell(bias=0.002, p_min=5.0, p_max=10.0)]
     maps = bias_maps(cells)

@@ -7,7 +7,8 @@ import pytest
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.detector.transport import track_through
 from parkf.io.tables import HITS
-from parkf.simulation.generate.secondaries import SOURCES, secondaries
+from parkf.simulation.generate.gun import shoot
+from parkf.simulation.generate.secondaries import ELECTRON_PULL, HADRON_PULL, SOURCES, secondaries
 from parkf.simulation.response import crowd
 from parkf.simulation.response.crowd import merge
 from parkf.simulation.response.hits import NOISE, respond
@@ -112,6 +113,59 @@ def test_close_hits_merge_and_distant_ones_do_not(geometry):
     assert rows == [(0, 1, 5.0), (0, 2, 5.01), (58, 1, 10.125), (58, 2, 10.125), (58, 3, 12.05)]
     large = merged["sigma"][(merged["plane"] == 58) & (merged["x"] < 11)]
     assert np.allclose(large, geometry.scifi.hit_errors[crowd.LARGE_CLUSTER])
+
+
+def test_a_stranger_is_seen_in_a_layer_and_not_in_its_hole_or_beside_it(geometry):
+    ut, scifi = UT_PLANES[1], SCIFI_PLANES[3]
+    hole = geometry.scifi.hole
+    places = [
+        (ut, 300.0, -300.0, True),
+        (ut, 800.0, 0.0, False),
+        (ut, 0.0, -700.0, False),
+        (scifi, 2500.0, 2000.0, True),
+        (scifi, -5000.0, 0.0, False),
+        (scifi, 0.0, 2500.0, False),
+        (scifi, 0.9 * hole.half_width, -0.9 * hole.half_height, False),
+        (scifi, 1.1 * hole.half_width, 0.9 * hole.half_height, True),
+        (scifi, 0.9 * hole.half_width, 1.1 * hole.half_height, True),
+        # The same places in the UT are seen if they are outside its own hole.
+        (ut, 0.9 * geometry.ut.hole.half_width, 0.0, False),
+        (VELO_PLANES[20], 1.0, 1.0, True),
+    ]
+    plane, x, y, expected = (np.array(column) for column in zip(*places, strict=True))
+    assert crowd._sees(plane, np.stack([x, y]), geometry).tolist() == expected.tolist()
+
+
+def test_secondaries_fly_away_from_the_beam_with_a_pull_in_either_direction():
+    """Slopes are those of the line from the origin, apart from a transverse momentum in x and in y."""
+    count = 60_000
+    prompt = {
+        "collision": np.repeat(np.arange(600), 100),
+        **{name: np.zeros(count) for name in "xyz"},
+        "px": np.full(count, 200.0),
+        "py": np.zeros(count),
+        "pz": np.full(count, 4000.0),
+    }
+    found = secondaries(prompt, np.random.Generator(np.random.Philox(5)))
+    p = np.sqrt(found["px"] ** 2 + found["py"] ** 2 + found["pz"] ** 2)
+    electron = np.abs(found["pdg_id"]) == 11
+    for axis in "xy":
+        pull = (found[f"p{axis}"] / found["pz"] - found[axis] / found["z"]) * p
+        for kind, width in ((electron, ELECTRON_PULL), (~electron, HADRON_PULL)):
+            error = width / np.sqrt(kind.sum())
+            assert pull[kind].mean() == pytest.approx(0.0, abs=5 * error)
+            assert pull[kind].std() == pytest.approx(width, abs=5 * error)
+    # Photons (22) make electrons, pions (211) make hadrons.
+    assert set(found["mother"][electron]) == {22}
+    assert set(found["mother"][~electron]) == {211}
+    # For each charged particle there are 0.363 secondaries in front of 6.6 m, and 0.714 behind.
+    front = found["z"] < 6600.0
+    for number, rate in ((front.sum(), 0.363), ((~front).sum(), 0.714)):
+        assert number / count == pytest.approx(rate, abs=5 * np.sqrt(rate / count))
+    assert (found["z"] < 3200.0).sum() / count == pytest.approx(0.14, abs=5 * np.sqrt(0.14 / count))
+    # They begin at either side of the beam alike.
+    for axis in "xy":
+        assert np.mean(found[axis] > 0) == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(len(p)))
 
 
 def test_secondaries_come_at_their_rate_from_where_they_should():

@@ -60,6 +60,32 @@ def test_as_many_decay_as_lifetimes_say(kind, charged):
     assert number == pytest.approx(charged, abs=0.03)
 
 
+@pytest.mark.parametrize(("kind", "c_tau", "mass"), [(PION, 7804.5, 139.57), (KAON, 3711.0, 493.68)])
+def test_decays_follow_the_lifetimes_of_the_pdg(kind, c_tau, mass):
+    """Reference: PDG 2024, mean lives 26.033 and 12.380 ns. The region is 2.7 to 9.5 m."""
+    momentum = 10_000.0
+    before = _particles(kind, momentum)
+    mothers, _ = decay_behind_ut(before, _random())
+    alive = np.isinf(before["z_end"])
+    decayed = alive & np.isfinite(mothers["z_end"])
+    length = c_tau * before["pz"][0] / mass
+    expected = -np.expm1(-(9500.0 - Z_END) / length)
+    error = np.sqrt(expected * (1 - expected) / alive.sum())
+    assert decayed.sum() / alive.sum() == pytest.approx(expected, abs=4 * error)
+    assert mothers["z_end"][decayed].max() < 9500.0
+
+
+def test_kaons_decay_to_muons_three_times_as_often_as_to_two_pions():
+    """Reference: PDG 2024, 63.56 % to μν and 20.67 % to ππ⁰. Products of other decays are left out."""
+    before = _particles(KAON, 10_000.0)
+    mothers, products = decay_behind_ut(before, _random())
+    decays = (np.isfinite(mothers["z_end"]) & np.isinf(before["z_end"])).sum()
+    kind = np.abs(products["pdg_id"])
+    for product, fraction in ((MUON, 0.6356), (PION, 0.2067)):
+        error = np.sqrt(fraction * (1 - fraction) / decays)
+        assert (kind == product).sum() / decays == pytest.approx(fraction, abs=4 * error)
+
+
 def test_products_have_the_momenta_of_two_body_decays():
     """The transverse momentum, charge, kind and mean energy of the products are right."""
     for kind, largest in ((PION, 29.79), (KAON, 235.53)):

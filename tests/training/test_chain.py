@@ -2,35 +2,16 @@
 
 import numpy as np
 import pytest
-from toy_steps import COMPONENTS, STEPS, draw, no_field, truth, write
+from toy_steps import COMPONENTS, STEPS, draw, no_field, result_of, truth, write
 
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
 from parkf.training.chain import measure_chain
 from parkf.training.magnet_hop import Trained
-from parkf.training.result import FitResult, SetResult
 
 UT_LAYERS = (2327.5, 2372.5, 2597.5, 2642.5)
 Z_IN, Z_OUT, SCIFI = 2665.0, 7826.0, 7836.0
 COUNT = 30_000
-
-
-def _result(name, p):
-    sets = [
-        SetResult(
-            label=label,
-            rows=1,
-            values=p.tolist(),
-            errors=[None] * len(p),
-            minima=[],
-            accuracy=[],
-            truth_width={},
-            profiles=[],
-        )
-        for label in STEPS[name].sets
-    ]
-    formula = STEPS[name].formula_hash()
-    return FitResult(forms="improved", step=name, formula=formula, dataset="0" * 64, table=None, sets=sets)
 
 
 def _parameters(name, stretch=1.0):
@@ -91,7 +72,7 @@ def datasets(tmp_path_factory):
 
 @pytest.mark.parametrize("stretch", [1.0, 1.25])
 def test_widths_over_all_steps(datasets, stretch):
-    results = {name: _result(name, _parameters(name, stretch)) for name in ("VUT", "UT", "UTTF", "TFT")}
+    results = {name: result_of(name, _parameters(name, stretch)) for name in ("VUT", "UT", "UTTF", "TFT")}
     figures = measure_chain(Trained(FORMS["improved"], results, no_field(), datasets))
     assert {f.component for f in figures} == set(COMPONENTS)
     for component in COMPONENTS:

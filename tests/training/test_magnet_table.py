@@ -235,6 +235,20 @@ def test_too_few_rays_are_refused():
         solve(lambda first, d: np.full((1, 1), -1.0 if d == 0 else 0.0), np.ones((BINS, 1, 1)), 1)
 
 
+def test_bins_without_rays_follow_from_their_neighbours():
+    """All rays are in one corner of the grid and have one target. The ridge alone decides far from there."""
+    header, degrees = HEADERS["production"], (1, 1, 1)
+    states, qop = _states(300), _qop(300)
+    states[:, :2] = 0.02 * states[:, :2]
+    states[:, 2:] = 0.0
+    rows, order = _rows(header, states, qop)
+    found = solve_grid(rows, np.ones((300, 1)), degrees, 1)
+    assert np.isfinite(found).all()
+    basis, weights = _design(header, states[order], qop[order], degrees)
+    fitted = np.einsum("nmt,nm->nt", np.tensordot(weights, found, 1), basis)
+    np.testing.assert_allclose(fitted, 1.0, atol=1e-3)
+
+
 def test_solver_is_exact_for_coefficients_linear_in_the_grid():
     """The smoothing does not change coefficients that are linear in the grid; all rays agree with them."""
     count = 30_000

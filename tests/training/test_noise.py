@@ -6,7 +6,7 @@ from toy_steps import STEPS, draw, truth
 
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.proof.validation.core import fit_core
-from parkf.training.noise import _limits
+from parkf.training.noise import _correlation, _limits
 from parkf.training.train import train_rows
 
 COUNT = 30_000
@@ -57,6 +57,27 @@ def test_tails_of_scattering_do_not_add_up_as_cores_do():
     one = _thin_layer(random, 200_000)[:, 0]
     sixteen = sum(_thin_layer(random, 200_000)[:, 0] for _ in range(16)) / 4
     assert fit_core(sixteen).width / fit_core(one).width == pytest.approx(1.12, abs=0.03)
+
+
+@pytest.mark.parametrize("rho", [0.3, -0.6, 0.99995, -1.0001, 1.002])
+def test_the_likelihood_of_a_correlation_has_its_numerical_derivative(rho):
+    """Beyond the largest correlation the likelihood rises like a wall, and its derivative leads back."""
+    random = np.random.default_rng(3)
+    truth_ = {"x": random.normal(size=20), "tx": random.normal(size=20)}
+
+    def at(value, fraction=0.1):
+        noise = {"x": np.full(20, 1.3), "tx": np.full(20, 0.8), "rho_x": np.full(20, value)}
+        return _correlation("rho_x", truth_, noise, fraction)
+
+    step = 1e-7
+    _, slope, by_fraction = at(rho)
+    np.testing.assert_allclose(
+        slope, (at(rho + step)[0] - at(rho - step)[0]) / (2 * step), rtol=1e-3, atol=1e-4
+    )
+    numerical = (at(rho, 0.1 + step)[0] - at(rho, 0.1 - step)[0]) / (2 * step)
+    np.testing.assert_allclose(by_fraction, numerical, rtol=1e-5, atol=1e-5)
+    if abs(rho) > 0.9999:
+        assert (np.sign(slope) == np.sign(rho)).all()
 
 
 def test_correlation_of_position_and_slope():

@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from toy_steps import COMPONENTS, draw, no_field, result_of, truth, write
 
-from parkf.training.sums import COUNTS, widths_of_sums
+from parkf.model.steps import FORMS
+from parkf.training.magnet_hop import Trained
+from parkf.training.sums import COUNTS, measure_sums, widths_of_sums
 
 EDGES = np.linspace(-40, 40, 4002)
 
@@ -12,6 +15,33 @@ def _widths(values: np.ndarray) -> list[float]:
     found = widths_of_sums(np.histogram(values, EDGES)[0].astype(float))
     assert [row["steps"] for row in found] == list(COUNTS)
     return [row["width"] for row in found]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Parameters that the rows were drawn from. Rows below 3 GeV scatter ten times as far as they say."""
+    folder, results = tmp_path_factory.mktemp("sums"), {}
+    for name in ("V", "VUT", "UT", "UTTF", "T"):
+        rows = draw("TFT" if name == "UTTF" else name, 13_200, 7, truth("TFT" if name == "UTTF" else name))
+        if name == "UTTF":
+            rows |= {"z0": np.full(13_200, 2665.0), "z1": np.full(13_200, 7826.0)}
+        soft = np.abs(rows["qop"]) > 1 / 3000.0
+        assert 0.1 < soft.mean() < 0.3
+        for c in COMPONENTS:
+            rows[f"{c}1"] = rows[f"{c}e"] + np.where(soft, 10.0, 1.0) * (rows[f"{c}1"] - rows[f"{c}e"])
+        write(rows, folder / f"{name}.parquet")
+        results[name] = result_of(name)
+    return Trained(FORMS["improved"], results, no_field(), folder)
+
+
+def test_sums_of_steps_are_those_of_tracks_above_3_gev(trained):
+    """Steps scatter as their forms say, and so do sums of any number of them."""
+    measured = measure_sums(trained)
+    assert list(measured) == ["V", "VUT", "UT", "UTTF", "T"]
+    for name in ("V", "VUT", "UT", "T"):
+        for component in COMPONENTS:
+            widths = [row["width"] for row in measured[name][component]]
+            assert widths == pytest.approx([1.0] * 5, rel=0.06), (name, component)
 
 
 def test_normal_numbers_add_in_quadrature():

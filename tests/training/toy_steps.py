@@ -12,6 +12,7 @@ from parkf.model.layout import TABLE_SHAPE
 from parkf.model.steps import FORMS
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import make_header
+from parkf.training.result import FitResult, SetResult
 from parkf.training.rows import StoredRows, store_sets
 
 STEPS = FORMS["improved"].steps
@@ -100,3 +101,23 @@ def no_field(forms: FormsName = "improved") -> MagnetTable:
     """Let every track go straight through the magnet."""
     header = make_header(FORMS[forms].table, 2665.0, 7826.0, BENDS).numbers.astype(np.float32)
     return MagnetTable(header, np.zeros(TABLE_SHAPE, np.float32))
+
+
+def result_of(name: str, p: np.ndarray | None = None) -> FitResult:
+    """The result of a fit that found these parameters, by default those that the toys are drawn from."""
+    values = (truth(name) if p is None else p).tolist()
+    sets = [
+        SetResult(
+            label=label,
+            rows=1,
+            values=values,
+            errors=[None] * len(values),
+            minima=[],
+            accuracy=[],
+            truth_width={},
+            profiles=[],
+        )
+        for label in STEPS[name].sets
+    ]
+    formula = STEPS[name].formula_hash()
+    return FitResult(forms="improved", step=name, formula=formula, dataset="0" * 64, table=None, sets=sets)

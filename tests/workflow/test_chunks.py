@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +9,10 @@ from parkf.simulation.generate.signal import COLLISIONS_PER_CHUNK as SIGNAL
 from parkf.simulation.pattern.candidates import EVENTS_PER_CHUNK as PATTERN
 from parkf.simulation.response.simulate import EVENTS_PER_PIECE as TRANSPORT
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_files, chunk_names, chunk_ranges
+from parkf.workflow.config_files import laid, read_layers
+from parkf.workflow.run import Run
+
+ROOT = Path(__file__).parents[2]
 
 
 @given(total=st.integers(1, 20_000), block=st.integers(1, 700), wanted=st.integers(1, 300))
@@ -21,6 +26,18 @@ def test_ranges_are_whole_blocks_that_cover_a_sample(total, block, wanted):
     assert len(ranges) == min(wanted, max(1, (total + block // 2) // block))
     # A small rest behind the last block belongs to the last chunk.
     assert len(ranges) == 1 or len(ranges[-1]) >= block / 2
+
+
+@pytest.mark.parametrize("collisions", [80, 5000])
+def test_chunks_of_a_run_hold_its_collisions(collisions):
+    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
+    config["events"] |= {"training": collisions, "validation": 40}
+    run = Run(config)
+    for purpose, total in (("training", collisions), ("validation", 40)):
+        for sample in run.samples(purpose):
+            chunks = run.chunks(sample)
+            assert [number for one in chunks.values() for number in one] == list(range(total))
+            assert list(chunks) == chunk_names(sample, len(chunks))
 
 
 def test_no_stage_works_across_a_block():

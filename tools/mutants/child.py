@@ -14,7 +14,7 @@ from pathlib import Path
 from tools.mutants.mutant import ROOT
 
 # Limits of a child: processor time and wall time, s; memory, bytes.
-PROCESSOR_S, PATIENCE_S = 90, 900
+PROCESSOR_S, PATIENCE_S = 240, 120
 MEMORY = 12 << 30
 
 

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.util import spec_from_file_location
@@ -20,6 +20,7 @@ from typing import Any
 from tools.mutants.mutant import ROOT, Mutant, numbered
 
 KERNEL = ROOT / "src/kernel"
+EXTENSIONS = ("_fitter", "_full_fit", "_transport", "_pattern")
 # Headers that are not mutated: they tune speed, name builds, or run on GPUs alone.
 LEFT_OUT = {
     *(
@@ -55,38 +56,79 @@ _LEFT_LINE = re.compile(
 )
 
 
+# A word, a member or an entry, with the call or index behind it.
+_TERM = r"[A-Za-z_][\w.]*(?:\[[^\[\]]*\]|\([^()]*\))?"
+# What stands on the right of an assignment, and arguments that are neighbours.
+_RIGHT = re.compile(r"(?<== )([^;{}?=]+)(?=;)")
+# Numbers of things and masks have no sign and no unit.
+_WHOLE = re.compile(r"\b(?:int|long|auto|bool|Mask|Integer|size_t)\b|&")
+_ROOT_CALL = re.compile(r"\b(?:std::)?(?:sqrt|square|abs|exp|log)\b(?=\()")
+_PAIR = re.compile(rf"(?<=[(\[{{ ])({_TERM}), ({_TERM})(?=[,)\]}}])")
+_CONFUSED = (
+    *(("x", "y"), ("tx", "ty"), ("first", "last"), ("begin", "end"), ("before", "after"), ("up", "down")),
+    *(("lower", "upper"), ("low", "high"), ("min", "max"), ("sin", "cos")),
+)
+_OTHER = {one: other for pair in _CONFUSED for one, other in (pair, pair[::-1])}
+_WORD = re.compile(r"(?<=[.])\w+\b")
+_BOUND = re.compile(rf"(?<=[<>=] )(?<!(?<![<>])= )({_TERM}|\d+\.\d*f?)(?= |\)|;|$)")
+_CONDITION = re.compile(r"(?<= if \()([^{}]+)(?=\)(?: \{)?$)")
+
+
 def _code(line: str) -> str:
     """Replace comments and strings by blanks, so that positions stay the same."""
     without = re.sub(r'"[^"]*"', lambda text: " " * len(text[0]), line)
     return re.sub(r"//.*", lambda text: " " * len(text[0]), without)
 
 
-def _changes(line: str) -> list[tuple[int, int, str]]:
+def _changes(line: str) -> Iterator[tuple[int, int, str, str]]:
+    """Yield begin, end, replacement and kind of each change of a line."""
     code = _code(line)
     if _LEFT_LINE.search(code):
-        return []
-    found = [(m.start(), m.end(), _SWAPS[m[0]]) for m in _OPERATOR.finditer(code)]
+        return
+    for m in _OPERATOR.finditer(code):
+        yield m.start(), m.end(), _SWAPS[m[0]], "operator"
     for m in _NUMBER.finditer(code):
         if m[0].isdigit():
-            found += [(m.start(), m.end(), str(int(m[0]) + 1))]
-            found += [(m.start(), m.end(), str(int(m[0]) - 1))] if int(m[0]) else []
+            yield m.start(), m.end(), str(int(m[0]) + 1), "number"
+            if int(m[0]):
+                yield m.start(), m.end(), str(int(m[0]) - 1), "number"
         else:
             number, single = m[0].removesuffix("f"), "f" * m[0].endswith("f")
-            found.append((m.start(), m.end(), f"{2 * float(number) or 1.0!r}{single}"))
-    return found
+            yield m.start(), m.end(), f"{2 * float(number) or 1.0!r}{single}", "number"
+    for m in _RIGHT.finditer(code):
+        if _WHOLE.search(code[: m.start()]) or not re.search(" [-+*/] ", m[0]):
+            continue
+        yield m.start(), m.end(), f"-({m[0]})", "sign"
+        yield m.start(), m.end(), f"({m[0]}) * 1000", "factor"
+        yield m.start(), m.end(), f"({m[0]}) * 10", "factor"
+    for m in _ROOT_CALL.finditer(code):
+        yield m.start(), m.end(), "", "factor"
+    for m in _PAIR.finditer(code):
+        yield m.start(), m.end(), f"{m[2]}, {m[1]}", "exchange"
+    for m in _WORD.finditer(code):
+        if m[0] in _OTHER:
+            yield m.start(), m.end(), _OTHER[m[0]], "exchange"
+    for m in () if "for (" in code else _BOUND.finditer(code):
+        yield m.start(), m.end(), f"10 * {m[0]}", "bound"
+    for m in (*_CONDITION.finditer(code), *_RIGHT.finditer(code)):
+        for both in (" && ", " || ", " & ", " | "):
+            parts = m[0].split(both)
+            for at in range(len(parts) if len(parts) > 1 else 0):
+                yield m.start(), m.end(), both.join([*parts[:at], *parts[at + 1 :]]), "selection"
 
 
 def _found(header: str) -> list[tuple[Mutant, int, str]]:
     """Return the mutants of a header, each with the index of its line and the changed line."""
     places = []
     for index, line in enumerate((KERNEL / header).read_text().splitlines()):
-        for begin, end, after in _changes(line):
-            places.append((index, line.strip(), line[:begin] + after + line[end:]))
+        for begin, end, after, kind in _changes(line):
+            if line[begin:end] != after:
+                places.append((index, line.strip(), line[:begin] + after + line[end:], kind))
     mutants = numbered(
-        Mutant(f"kernel/{header}", "", index + 1, before[:120], changed.strip()[:120])
-        for index, before, changed in places
+        Mutant(f"kernel/{header}", "", index + 1, before[:120], changed.strip()[:120], kind)
+        for index, before, changed, kind in places
     )
-    return [(mutant, index, changed) for mutant, (index, _, changed) in zip(mutants, places, strict=True)]
+    return [(mutant, index, changed) for mutant, (index, _, changed, _) in zip(mutants, places, strict=True)]
 
 
 def header_mutants() -> list[Mutant]:
@@ -112,8 +154,9 @@ _WIDTH = {False: ("-DPARKF_LANE_BYTES=0",), True: ("-DPARKF_LANE_BYTES=16", "-ma
 
 def _parts(lanes: bool) -> tuple[Part, ...]:
     width = (_PLAIN, *_WIDTH[lanes])
+    kinds = sorted(path.name for path in (KERNEL / "fit").glob("*_lanes.cpp"))
     return (
-        *(Part("_fitter", f"fit/{part}_lanes.cpp", width) for part in ("fit", "clean", "robust", "score")),
+        *(Part("_fitter", f"fit/{name}", width) for name in kinds),
         _SINGLE_STEPS,
         Part("_fitter", "bindings/fitter.cpp"),
         Part("_full_fit", "full_fit/full_fit_lanes.cpp", width),
@@ -241,8 +284,9 @@ class Extensions:
         target = self._folder / ("changed" if changed else "unchanged") / f"{module}.so"
         # The package looks for layouts, shipped sets and the kernel's text beside its extension modules.
         for beside in ("kernel", "params"):
-            if not (target.parent / beside).is_symlink():
-                (target.parent / beside).symlink_to(Path(sysconfig.get_path("platlib"), "parkf", beside))
+            installed = Path(sysconfig.get_path("platlib"), "parkf", beside)
+            if installed.exists() and not (target.parent / beside).is_symlink():
+                (target.parent / beside).symlink_to(installed)
         command = [
             "g++",
             "-shared",

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 import shutil
 import sys
 import time
@@ -11,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tools.mutants.child import PROCESSOR_S, digest_of, failed_in, in_child
-from tools.mutants.headers import KERNEL, Extensions, NoMutantError, SubstituteExtensions
-from tools.mutants.modules import Substitute, change_in_place
+from tools.mutants.headers import EXTENSIONS, KERNEL, Extensions, NoMutantError, SubstituteExtensions
+from tools.mutants.modules import SOURCE, Substitute, change_in_place
 from tools.mutants.mutant import ROOT, Mutant
 from tools.mutants.reach import Reach, Tracer
 from tools.mutants.session import Failures, pytest_main, run_items, with_tests
@@ -20,44 +21,16 @@ from tools.mutants.session import Failures, pytest_main, run_items, with_tests
 # Formulas and generated code are compiled into the kernel. If a change were compared with a kernel that was
 # compiled from the old formulas, every change would be noticed, for the wrong reason. The kernel is therefore
 # compiled from the changed ones.
-_COMPILED_IN = {"model/steps", "model/codegen"}
+_COMPILED_IN = ("parkf/model/steps/", "parkf/model/codegen/")
 _SINGLE_STEP_TESTS = ("tests/model/codegen/test_kernel_steps.py", "tests/fit/test_magnet.py")
-# The tests of an area are in the folder of its name, except for these areas.
-_TESTS = {"model/codegen": "model/steps", "io/fingerprints": "io"}
-# Processor time for the tests of one mutant, s, measured without the mutant. A survivor uses all of it.
-TESTS_S = 20.0
-# Tests of what each extension module does, without those that compile the headers themselves.
-KERNEL_TESTS = {
-    "_fitter": (
-        "tests/model/codegen/test_kernel_steps.py",
-        "tests/training/ghost_score/test_score.py",
-        *(
-            f"tests/fit/test_{name}.py"
-            for name in ("fit", "status", "interval", "magnet", "patterns", "robust", "velo_only", "file")
-        ),
-    ),
-    "_full_fit": ("tests/fit/test_full.py",),
-    "_transport": (
-        *(f"tests/detector/transport/test_{name}.py" for name in ("runge_kutta", "particles", "material")),
-        "tests/detector/test_field.py",
-        "tests/simulation/test_detector_response.py",
-    ),
-    "_pattern": ("tests/simulation/test_pattern.py", "tests/simulation/test_found.py"),
-}
+# Processor time for the tests of one mutant, s, measured without the mutant. The tests of its room get it,
+# and the others get it again. A survivor uses all of it.
+TESTS_S = 15.0
+# Time for the tests that are tried with each unchanged extension module, s.
+_TRIED_S = 60.0
 
 
-Verdict = Callable[[str, Mutant, str], None]
-
-
-def _enough(tests: list[str], seconds: dict[str, float]) -> list[str]:
-    """Return the quickest tests, as many as the time allows."""
-    chosen, spent = [], 0.0
-    for test in sorted(tests, key=lambda test: seconds[test]):
-        spent += seconds[test]
-        if spent > TESTS_S and chosen:
-            break
-        chosen.append(test)
-    return chosen
+Verdict = Callable[[Mutant, str], None]
 
 
 def _killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str], folder: Path) -> str:
@@ -115,7 +88,7 @@ class ModuleJudge:
     ----------
     folder : Path
     patient : bool
-        Whether tests that are marked as slow run, too.
+        Whether all tests run, those that are marked as slow, too.
     """
 
     def __init__(self, folder: Path, *, patient: bool) -> None:
@@ -123,16 +96,16 @@ class ModuleJudge:
         self._patient = patient
         self._checked: set[str] = set()
 
-    def judge(self, area: str, mutants: list[Mutant], verdict: Verdict, late: Path) -> None:
+    def judge(self, mutants: list[Mutant], verdict: Verdict, late: Path) -> None:
         """Judge the mutants that a process with collected tests can judge; write the rest to `late`.
 
         Parameters
         ----------
-        area : str
         mutants : list of Mutant
-        verdict : function of area, mutant, and the test that notices
+        verdict : function of the mutant and the test that notices
         late : Path
-            File for the rest: positions in `mutants`, and the tests to run.
+            File for the rest: positions in `mutants` and the tests to run, and the tests that use each of the
+            kernel's extension modules.
         """
         tracer = Tracer()
 
@@ -143,29 +116,37 @@ class ModuleJudge:
                 cases.setdefault(item.nodeid.split("[")[0], []).append(item)
             left = {}
             for place, mutant in enumerate(mutants):
-                tests = reach.of(mutant.file, mutant.line)
-                if not self._patient:
-                    tests = _enough(tests, reach.seconds)
-                if area in _COMPILED_IN or f"{mutant.file}:{mutant.line}" in reach.imported:
+                tests = self._chosen(mutant, reach)
+                at_import = reach.place(mutant) in reach.imported
+                if at_import or mutant.file.startswith(_COMPILED_IN):
                     left[place] = tests
                     continue
                 chosen = [item for test in tests for item in cases[test]]
-                if area not in self._checked:
+                if mutant.room not in self._checked:
                     _expect_nothing(_killer_of(None, chosen), mutant)
-                    self._checked.add(area)
-                verdict(area, mutant, _killer_of(mutant, chosen))
-            late.write_text(json.dumps(left))
+                    self._checked.add(mutant.room)
+                verdict(mutant, _killer_of(mutant, chosen))
+            late.write_text(json.dumps({"tests": left, "users": _users(reach)}))
 
         tracer.begin()
-        with_tests(work, _TESTS.get(area, area), self._folder, slow=self._patient)
+        with_tests(work, self._folder, slow=self._patient)
 
-    def killer(self, area: str, mutant: Mutant, tests: list[str]) -> str:
+    def _chosen(self, mutant: Mutant, reach: Reach) -> list[str]:
+        """Return the tests to run: first those of the mutant's room, the quickest first."""
+        tests = reach.of(mutant)
+        own = [test for test in tests if test.startswith(f"tests/{mutant.room}/")]
+        # Other rooms use formulas only as they were compiled.
+        others = [] if mutant.file.startswith(_COMPILED_IN) else sorted({*tests} - {*own})
+        most = math.inf if self._patient else TESTS_S
+        return reach.quickest(own, most) + reach.quickest(others, most)
+
+    def killer(self, mutant: Mutant, tests: list[str]) -> str:
         """Return the test that notices a change that affects importing, or an empty string."""
-        if area not in self._checked:
+        if mutant.room not in self._checked:
             _expect_nothing(_killer(lambda: [Substitute(mutant.file)], tests, self._folder), mutant)
-            self._checked.add(area)
+            self._checked.add(mutant.room)
         by = _killer(lambda: [Substitute(mutant.file, mutant)], tests, self._folder)
-        if not by and area in _COMPILED_IN:
+        if not by and mutant.file.startswith(_COMPILED_IN):
             by = self._compiled_in(mutant)
         return by
 
@@ -200,6 +181,24 @@ class ModuleJudge:
         )
 
 
+def _users(reach: Reach) -> dict[str, list[str]]:
+    """Return the tests that reach a line of Python that calls an extension module, for each module."""
+    users: dict[str, set[str]] = {module: set() for module in EXTENSIONS}
+    rooms: dict[str, set[str]] = {module: set() for module in EXTENSIONS}
+    for path in (SOURCE / "parkf").rglob("*.py"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for module in EXTENSIONS:
+                if f"{module}." in line:
+                    file = path.relative_to(SOURCE)
+                    users[module] |= reach.tests.get(f"{file}:{number}", set())
+                    rooms[module].add(f"tests/{file.parts[1]}/")
+    result = {}
+    for module, tests in users.items():
+        own = [test for test in tests if test.startswith(tuple(rooms[module]))]
+        result[module] = reach.quickest(own or tests, _TRIED_S)
+    return result
+
+
 class _Stopwatch:
     """A plugin of pytest: the processor time of tests, and which fail."""
 
@@ -223,10 +222,18 @@ class _Stopwatch:
 
 
 class KernelJudge:
-    """Judges changes in the kernel's headers."""
+    """Judges changes in the kernel's headers.
 
-    def __init__(self, folder: Path) -> None:
+    Parameters
+    ----------
+    folder : Path
+    users : dict of str and list
+        For each extension module the tests that use it.
+    """
+
+    def __init__(self, folder: Path, users: dict[str, list[str]]) -> None:
         self._folder = folder
+        self._users = users
         self._extensions: Extensions | None = None
         self._seconds: dict[str, dict[str, float]] = {}
 
@@ -239,7 +246,7 @@ class KernelJudge:
             if module not in self._seconds:
                 unchanged = self._extensions.with_change(None, header)
                 self._seconds[module] = self._measured(module, unchanged[module])
-            tests = _enough(list(self._seconds[module]), self._seconds[module])
+            tests = sorted(self._seconds[module], key=self._seconds[module].__getitem__)
             only = {module: changed[module]}
             if by := _killer(lambda only=only: [SubstituteExtensions(only)], tests, self._folder):  # type: ignore[misc]
                 return by
@@ -247,14 +254,15 @@ class KernelJudge:
 
     def _measured(self, module: str, path: Path) -> dict[str, float]:
         """Return the tests that an unchanged module passes, and their seconds."""
-        tests = [ROOT / name for name in KERNEL_TESTS[module]]
-        kept = self._folder / f"seconds-{module}-{digest_of([*tests, *KERNEL.rglob('*.*pp')])}.json"
+        tests = [*self._users[module], *((_SINGLE_STEP_TESTS[0],) if module == "_fitter" else ())]
+        files = sorted({ROOT / test.split("::")[0] for test in tests})
+        kept = self._folder / f"seconds-{module}-{digest_of([*files, *KERNEL.rglob('*.*pp')])}.json"
         if not kept.exists():
 
             def work() -> int:
                 sys.meta_path.insert(0, SubstituteExtensions({module: path}))
                 watch = _Stopwatch()
-                pytest_main(["-m", "not slow", *map(str, tests)], [watch], self._folder)
+                pytest_main(["-m", "not slow", *tests], [watch], self._folder)
                 good = {test: s for test, s in watch.seconds.items() if test not in watch.failed}
                 kept.write_text(json.dumps({"seconds": good, "failed": sorted(watch.failed)}))
                 return 0

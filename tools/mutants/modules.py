@@ -1,7 +1,6 @@
 """The possible changes in a Python module, and the import of a changed module instead of the one on disk."""
 
 import ast
-import copy
 import gc
 import sys
 from importlib.abc import MetaPathFinder
@@ -11,34 +10,47 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from tools.mutants.changes import changes, constants
 from tools.mutants.mutant import ROOT, Mutant, numbered
 
 SOURCE = ROOT / "src"
-
-_SWAPS: dict[type, tuple[type, ...]] = {
-    ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.Gt),
-    ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.Lt),
-    ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
-    ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
-    ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div,), ast.Div: (ast.Mult,),
-    ast.FloorDiv: (ast.Mod,), ast.Mod: (ast.FloorDiv,), ast.Pow: (ast.Mult,),
-    ast.BitAnd: (ast.BitOr,), ast.BitOr: (ast.BitAnd,), ast.And: (ast.Or,), ast.Or: (ast.And,),
-}  # fmt: skip
 
 
 class _Finder(ast.NodeVisitor):
     """Finds all possible changes in a module and their positions, in a fixed order."""
 
-    def __init__(self) -> None:
-        self.found: list[tuple[ast.AST, list[ast.AST], str]] = []
+    def __init__(self, tree: ast.Module) -> None:
+        self.found: list[tuple[Any, str, ast.AST, str]] = []
         self._within: list[str] = []
+        self._functions = 0
+        self._names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
     def generic_visit(self, node: ast.AST) -> None:
         """Look at a node, then at those within it."""
-        changes = [one for one in _changes(node) if ast.unparse(one) != ast.unparse(node)]
-        if changes:
-            self.found.append((node, changes, ".".join(self._within)))
+        for kind, change in changes(node, self._names):
+            self._note(node, kind, change)
         super().generic_visit(node)
+
+    def _note(self, node: Any, kind: str, change: ast.AST) -> None:
+        if isinstance(node, ast.comprehension):
+            # It has no place in the file of its own.
+            node.lineno = node.iter.lineno
+        elif not isinstance(node, ast.stmt):
+            ast.copy_location(change, node)
+        if ast.unparse(change) != ast.unparse(node):
+            self.found.append((node, kind, change, ".".join(self._within)))
+
+    def _note_constants(self, value: ast.AST | None) -> None:
+        """Look at numbers that a module or class defines."""
+        if value is not None and not self._functions:
+            for node in ast.walk(value):
+                for change in constants(node):
+                    self._note(node, "constant", change)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """Look at the value, which may define a constant."""
+        self._note_constants(node.value)
+        self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> None:
         """Leave assertions alone."""
@@ -56,16 +68,19 @@ class _Finder(ast.NodeVisitor):
                 self.visit(default)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Leave types alone."""
+        """Leave types alone; the value may define a constant."""
+        self._note_constants(node.value)
         if node.value is not None:
             self.visit(node.value)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Leave decorators and types alone."""
         self._within.append(node.name)
+        self._functions += 1
         self.visit(node.args)
         for statement in node.body:
             self.visit(statement)
+        self._functions -= 1
         self._within.pop()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
@@ -76,39 +91,10 @@ class _Finder(ast.NodeVisitor):
         self._within.pop()
 
 
-def _changes(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes that may replace a node."""
-    changed: list[ast.AST] = []
-    if isinstance(node, ast.Compare):
-        for kind in _SWAPS.get(type(node.ops[0]), ()):
-            changed.append(_with(node, ops=[kind(), *node.ops[1:]]))
-    elif isinstance(node, (ast.BinOp, ast.BoolOp, ast.AugAssign)):
-        text = any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in ast.walk(node))
-        for kind in () if text else _SWAPS.get(type(node.op), ()):
-            changed.append(_with(node, op=kind()))
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not, ast.Invert)):
-        changed.append(node.operand)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        changed.append(ast.Constant(not node.value))
-    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
-        changed += [ast.Constant(node.value + 1), *([ast.Constant(node.value - 1)] if node.value > 0 else [])]
-    elif isinstance(node, ast.Constant) and isinstance(node.value, float):
-        changed.append(ast.Constant(1.0 if node.value == 0 else 2 * node.value))
-    return [ast.copy_location(one, node) for one in changed]
-
-
-def _with(node: ast.AST, **parts: Any) -> ast.AST:
-    changed = copy.copy(node)
-    for name, part in parts.items():
-        setattr(changed, name, part)
-    return changed
-
-
 def _found(path: Path) -> tuple[ast.Module, list[tuple[Mutant, ast.AST, ast.AST]]]:
     tree = ast.parse(path.read_text())
-    finder = _Finder()
+    finder = _Finder(tree)
     finder.visit(tree)
-    pairs = [(node, change, where) for node, changes, where in finder.found for change in changes]
     mutants = numbered(
         Mutant(
             str(path.relative_to(SOURCE)),
@@ -116,10 +102,12 @@ def _found(path: Path) -> tuple[ast.Module, list[tuple[Mutant, ast.AST, ast.AST]
             node.lineno,
             ast.unparse(node)[:100],
             ast.unparse(change)[:100],
+            kind,
         )
-        for node, change, where in pairs
+        for node, kind, change, where in finder.found
     )
-    return tree, [(mutant, node, change) for mutant, (node, change, _) in zip(mutants, pairs, strict=True)]
+    pairs = zip(mutants, finder.found, strict=True)
+    return tree, [(mutant, node, change) for mutant, (node, _, change, _) in pairs]
 
 
 def mutants_of(path: Path) -> list[Mutant]:

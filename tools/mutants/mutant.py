@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Mutant:
-    """An operator or number, and its replacement.
+    """A piece of code, and its replacement.
 
     Attributes
     ----------
@@ -20,6 +20,8 @@ class Mutant:
         The function or class that contains it; empty at the top of a module.
     line : int
     before, after : str
+    kind : str
+        The kind of the mistake.
     nth : int
         Number among the mutants that are the same in all of this except the line.
     """
@@ -29,12 +31,19 @@ class Mutant:
     line: int
     before: str
     after: str
+    kind: str
     nth: int = 0
 
     @property
     def key(self) -> str:
         """A name that stays when code elsewhere in the file changes."""
         return "|".join((self.file, self.within, self.before, self.after, str(self.nth)))
+
+    @property
+    def room(self) -> str:
+        """The folder of the package that contains it, or the kernel."""
+        first, second = self.file.split("/")[:2]
+        return second if first == "parkf" else first
 
 
 def numbered(mutants: Iterable[Mutant]) -> list[Mutant]:

@@ -6,14 +6,14 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tools.mutants.child import digest_of, in_child
 from tools.mutants.modules import SOURCE
-from tools.mutants.mutant import ROOT
+from tools.mutants.mutant import ROOT, Mutant
 from tools.mutants.session import run_items
 
 # The number of calls for which a function is traced line by line in a test.
@@ -29,6 +29,7 @@ class Tracer:
         self.lines: dict[str, list[str]] = {}
         self.of_fixtures: dict[str, set[str]] = {}
         self.seconds: dict[str, float] = {}
+        self.costs: Counter[str] = Counter()
         self.failed: set[str] = set()
         self._root = str(SOURCE) + os.sep
 
@@ -53,9 +54,12 @@ class Tracer:
         """Record separately what a fixture's set-up reaches: it runs once for all tests that use it."""
         before, calls = self._here, self._calls
         self._here, self._calls = set(), Counter()
+        began, inner = time.process_time(), self.costs.total()
         try:
             return (yield)
         finally:
+            # Without the fixtures that it has set up itself.
+            self.costs[fixturedef.argname] += time.process_time() - began - (self.costs.total() - inner)
             self.of_fixtures.setdefault(fixturedef.argname, set()).update(self._named(self._here))
             self._here, self._calls = before | self._here, calls
 
@@ -66,13 +70,13 @@ class Tracer:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Begin with a test."""
-        self.seconds[nodeid] = time.process_time()
+        self.seconds[nodeid] = time.process_time() - self.costs.total()
         self.begin()
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Record the lines that the test has reached."""
         self.lines[nodeid] = self.end()
-        self.seconds[nodeid] = time.process_time() - self.seconds[nodeid]
+        self.seconds[nodeid] = time.process_time() - self.costs.total() - self.seconds[nodeid]
 
     def _trace(self, frame: Any, event: str, argument: Any) -> Any:
         code = frame.f_code
@@ -105,13 +109,14 @@ class Reach:
     def __init__(self, folder: Path, items: list[Any], imported: list[str]) -> None:
         self.tests: dict[str, set[str]] = {}
         self.seconds: dict[str, float] = {}
+        self._fixtures: dict[str, dict[tuple[Path, str], float]] = {}
         self.imported = set(imported)
         files: dict[Path, list[Any]] = {}
         for item in items:
             files.setdefault(item.path, []).append(item)
         for path, there in files.items():
             name = "-".join(path.relative_to(ROOT).with_suffix("").parts)
-            kept = folder / f"{name}-{digest_of([path, Path(__file__)])}.json"
+            kept = folder / f"{name}-{digest_of([path])}.json"
             found = json.loads(kept.read_text()) if kept.exists() else {}
             # Slow tests may be left out now, or may have been left out before.
             names = {item.nodeid for item in there}
@@ -124,24 +129,54 @@ class Reach:
                 # The names of cases may contain a changed number, so a test runs with all of its cases.
                 test = case.split("[")[0]
                 self.seconds[test] = self.seconds.get(test, 0.0) + found["seconds"][case]
+                for name, cost in found.get("fixtures", {}).get(case, {}).items():
+                    self._fixtures.setdefault(test, {})[path, name] = cost
                 for line in lines:
                     self.tests.setdefault(line, set()).add(test)
 
-    def of(self, mutant_file: str, line: int) -> list[str]:
-        """Return the tests to run for a line, the quickest first.
+    def place(self, mutant: Mutant) -> str:
+        """Return the line of a mutant, as file:line, or the nearest one above that anything reaches.
 
-        These are the tests that reach the line. A line that importing reaches, such as a formula or a number
-        of a module, can affect all tests that reach the module. If no test reaches anything else in the
-        module, it can affect all tests of the area.
+        Python computes a tuple of numbers as a whole, so that only the line where it begins is reached.
         """
-        where = f"{mutant_file}:{line}"
+        lines = (f"{mutant.file}:{line}" for line in range(mutant.line, max(mutant.line - 30, 0), -1))
+        here = f"{mutant.file}:{mutant.line}"
+        return next((line for line in lines if line in self.tests or line in self.imported), here)
+
+    def of(self, mutant: Mutant) -> list[str]:
+        """Return the tests that a mutant can affect.
+
+        These are the tests that reach its line. A line that importing reaches, such as a formula or a number
+        of a module, can affect all tests that reach the module. If no test reaches anything else in the
+        module, it can affect all tests.
+        """
+        where = self.place(mutant)
         tests = set(self.tests.get(where, ()))
         if where in self.imported:
-            for there, some in self.tests.items():
-                if there.startswith(f"{mutant_file}:"):
-                    tests |= some
+            tests |= self.of_modules([mutant.file])
             tests = tests or set(self.seconds)
-        return sorted(tests, key=lambda test: self.seconds[test])
+        return sorted(tests)
+
+    def quickest(self, tests: Collection[str], most: float) -> list[str]:
+        """Return the quickest tests, as many as some seconds allow; tests of a file share its fixtures."""
+
+        def alone(test: str) -> float:
+            return self.seconds[test] + sum(self._fixtures.get(test, {}).values())
+
+        chosen, spent, made = [], 0.0, set()
+        for test in sorted(tests, key=alone):
+            own = self._fixtures.get(test, {})
+            spent += self.seconds[test] + sum(own[name] for name in own.keys() - made)
+            made |= own.keys()
+            if spent > most and chosen:
+                break
+            chosen.append(test)
+        return chosen
+
+    def of_modules(self, files: Collection[str]) -> set[str]:
+        """Return the tests that reach anything in some modules."""
+        there = (some for line, some in self.tests.items() if line.rsplit(":", 1)[0] in files)
+        return set().union(*there)
 
 
 def _sources(lines: dict[str, list[str]]) -> dict[str, str]:
@@ -165,7 +200,11 @@ def _follow(items: list[Any], kept: Path) -> None:
             for item in items
             if item.nodeid not in tracer.failed
         }
-        found = {"sources": _sources(lines), "lines": lines, "seconds": tracer.seconds}
+        fixtures = {
+            item.nodeid: {name: cost for name in item.fixturenames if (cost := tracer.costs[name]) > 0.05}
+            for item in items
+        }
+        found = {"sources": _sources(lines), "lines": lines, "seconds": tracer.seconds, "fixtures": fixtures}
         kept.write_text(json.dumps(found))
         return 0
 

@@ -21,6 +21,17 @@ def test_numbers_that_no_double_holds_are_refused_wherever_they_stand(text):
     assert json_text.parse(text, finite=False) is not None
 
 
+@pytest.mark.parametrize(("value", "digits"), [(2**64, 20), (-(2**63) - 1, 19), (-(10**24), 25)])
+def test_integers_beyond_64_bits_are_told_by_their_digits(value, digits):
+    with pytest.raises(DocumentError, match=f"got an integer of {digits} digits, expected one of 64 bits"):
+        json_text.parse(f'{{"a": {value}}}')
+
+
+@pytest.mark.parametrize("value", [2**64 - 1, -(2**63)])
+def test_integers_of_64_bits_are_read(value):
+    assert json_text.parse(f"[1, {value}]") == [1, value]
+
+
 def test_checksums_are_no_numbers(monkeypatch):
     """Most checksums have an e before three digits, as huge numbers do, but must not slow reading down."""
     monkeypatch.setattr(json_text, "_values", lambda text: pytest.fail("gone through"))

@@ -27,6 +27,20 @@ def files(tmp_path):
     return tmp_path
 
 
+def test_files_are_as_long_as_lhcb_s():
+    """Lines and numbers in a line of the files that came with the trigger's code before 2026."""
+    lengths = {file.name.split("_")[1].removesuffix(".txt"): (file.lines, file.numbers) for file in FILES}
+    assert lengths == {
+        **{"predictV": (2, 21), "predictVUT": (2, 30), "predictUT": (6, 18), "predictUTFUT": (1, 2)},
+        **{"predictUTTF": (2, 21), "predictTFT": (2, 18), "predictT": (44, 18)},
+        **{"TLayer": (2, 12), "UTLayer": (1, 4)},
+    }
+    # Numbers of a set that do not exist in the file cannot be used.
+    for file in FILES:
+        assert max(file.used, default=0) < file.numbers
+        assert max(file.used_lines, default=0) < file.lines
+
+
 def test_used_numbers_go_where_they_belong(files, parameters):
     found = import_text_files(files, rest=parameters)
     # Numbers that are odd in h were written for h' = −pol·q/p.

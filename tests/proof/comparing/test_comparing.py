@@ -126,6 +126,23 @@ def test_one_constant_of_the_alignment_is_named_and_nothing_else(project, run, c
     assert [str(one) for one in found.inputs[0]] == [said]
 
 
+def test_figures_of_a_fit_are_in_per_cent(run, compared):
+    """Of ghosts, only the figures of scores have an error."""
+    folder = run("one")
+    content = read_json(folder / "validation.json")
+    point = {"working_point": {"ghost": 0.1, "ghost_error": 0.004}}
+    content["fits"]["parkf"]["scores"] = {"score": point}
+    write_json(folder / "validation.json", content)
+    found = compared(folder, folder)
+    rows = {(row.group, row.what): row.measured[0] for row in found.rows}
+    ghosts = rows["ghosts", "ghosts kept at 91 % by score, without p and η [%]"]
+    assert (ghosts.value, ghosts.error) == pytest.approx((10.0, 0.4))
+    core = rows["resolution", "core of δp/p, 5–10 GeV [%]"]
+    assert (core.value, core.error, core.signed) == (pytest.approx(0.4), pytest.approx(0.01), False)
+    bias = rows["bias", "bias of δp/p, 5–10 GeV [%]"]
+    assert (bias.value, bias.error, bias.signed) == (pytest.approx(1e-3), pytest.approx(1e-3), True)
+
+
 def test_what_else_can_differ(project, run, compared):
     first = run("one", n=1000)
     (project / "other.yaml").write_text(

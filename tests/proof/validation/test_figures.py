@@ -33,6 +33,17 @@ def test_ratio_and_error_are_right_on_toys_and_what_both_share_makes_the_error_s
     assert np.mean(alike) < 0.5 * found[:, 1].mean()
 
 
+def test_the_error_of_a_ratio_is_that_of_the_jackknife():
+    """The square of the error is (n - 1)/n times the sum of squares of n values without a group each."""
+    one, other = _fits(5, (0.003, 0.0013), count=400)
+    without = []
+    for group in range(20):
+        kept = one["event"] % 20 != group
+        parts = [{name: values[kept] for name, values in fit.items()} for fit in (one, other)]
+        without.append(core_ratio(*parts)[0])
+    assert core_ratio(one, other)[1] == pytest.approx(np.sqrt(19) * np.std(without), rel=1e-6)
+
+
 def test_more_tracks_of_one_fit_do_no_harm():
     one, other = _fits(3, (0.001, 0.001))
     few = {name: values[5:] for name, values in other.items()}

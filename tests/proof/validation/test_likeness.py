@@ -113,6 +113,19 @@ def test_residuals_are_as_wide_as_the_hits_err(of_pions, detector):
         )
 
 
+def test_errors_of_a_histogram_are_those_of_counts(of_pions):
+    """k of n entries are a fraction of k/n with an error of √k/n, so error²/fraction is 1/n in each bin."""
+    for name, histogram in of_pions["histograms"].items():
+        content, error = np.array(histogram["content"]), np.array(histogram["error"])
+        assert (error >= 0).all(), name
+        filled = content > 0
+        number = content[filled] / error[filled] ** 2
+        np.testing.assert_allclose(number, number[0], rtol=1e-9)
+        # All n are whole numbers, and so are the numbers of entries.
+        assert number[0] == pytest.approx(round(number[0]), rel=1e-9)
+        np.testing.assert_allclose(number[0] * content, np.rint(number[0] * content), atol=1e-6)
+
+
 def test_the_bending_is_the_fields(of_pions):
     # ∫By dz to the SciFi's middle is 4.07 T m near the axis.
     assert value(of_pions, "kick") == pytest.approx(0.29979 * 4.07, rel=0.005)

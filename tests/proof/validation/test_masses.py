@@ -80,6 +80,12 @@ def test_tracks_that_miss_each_other_are_no_pair():
     assert len(find_pairs(decays(1000, 0.0, apart=3.0), EVERY)) < 10
 
 
+def test_tracks_that_pass_within_a_fifth_of_a_millimetre_are_a_pair():
+    """The two lines of the toy are exactly `apart` from each other."""
+    for apart, pairs in ((0.19, 300), (0.21, 0)):
+        assert len(find_pairs(decays(300, 0.0, apart=apart), EVERY)) == pairs
+
+
 @pytest.mark.parametrize("threshold", ["p_min", "pt_min", "pair_pt_min"])
 def test_thresholds_of_the_trigger_line_hold(threshold):
     """Thresholds apply to both tracks and to the pair, whose pT is 0: the toy's mothers fly along z."""

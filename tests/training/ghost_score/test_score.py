@@ -4,17 +4,20 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.special import expit
 
 from parkf.fit import cpu, fit
 from parkf.io.errors import ParkfError
+from parkf.io.tables import CANDIDATES, PARTICLES
 from parkf.model.steps import FORMS
 from parkf.params.ghost_score import FEATURES, HIDDEN, NUMBERS, OWN, Score, count, load_score
 from parkf.params.imported import imported
 from parkf.params.manifest import Constants
 from parkf.params.parameter_set import load, with_blobs
-from parkf.training.ghost_score.train import _loss, train_network
+from parkf.training.ghost_score import train
+from parkf.training.ghost_score.train import _loss, train_network, train_score
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fit"))
 from kalman_toy import generate
@@ -80,6 +83,51 @@ def test_training_finds_known_odds_on_independent_rows():
     got = odds(numbers, features[10000:])
     assert np.corrcoef(got, true[10000:])[0, 1] > 0.98
     assert np.median(got - true[10000:] - offset) == pytest.approx(0, abs=0.15)
+
+
+def test_training_leaves_out_what_no_fit_is_validated_with(scored, tmp_path, monkeypatch):
+    """Of the genuine candidates, soft ones, electrons, decayed ones and particles that are unknown."""
+    monkeypatch.setattr(train, "ROUNDS", 1)
+    toy = generate(3000, 6000.0, seed=4)
+    purity = np.where(np.arange(3000) < 1000, 0.69, 0.7)
+    # Twice five hundred of the genuine tracks are used, one just above 2 GeV, and a muon and a positron.
+    p, pdg_id, z_end = np.full(3000, 6000.0), np.full(3000, 211), np.full(3000, np.inf)
+    p[1000:1300], p[1300:1400] = 1990.0, 2010.0
+    pdg_id[1400:1600], pdg_id[1600:1700], pdg_id[1700:1800] = 11, -11, -13
+    z_end[1800:2000] = 4000.0
+    direction = np.array([0.36, 0.48, 0.8])
+    particles = dict.fromkeys(PARTICLES.schema.names, np.ones(3000)) | {
+        "event": np.arange(3000) // 50,
+        "particle": np.arange(3000) % 50,
+        "pdg_id": pdg_id,
+        "z_end": z_end,
+        **dict(zip(("px", "py", "pz"), direction[:, None] * p, strict=True)),
+    }
+    candidates = toy.arrays | {
+        "event": particles["event"],
+        "candidate": particles["particle"],
+        # The last hundred candidates name particles that are not there.
+        "particle": np.where(np.arange(3000) < 2900, particles["particle"], 77),
+        "purity": purity,
+    }
+    paths = (tmp_path / "particles.parquet", tmp_path / "candidates.parquet")
+    for table, columns, path in zip((PARTICLES, CANDIDATES), (particles, candidates), paths, strict=True):
+        arrays = [_array(columns[name], kind) for name, kind in table.columns]
+        with table.writer(path) as writer:
+            writer.write_table(pa.Table.from_arrays(arrays, schema=table.schema))
+    score = train_score(scored, [paths], seed=1, threads=1)
+    status = cpu.fit_features(scored, toy.candidates("float32"), threads=1)[0].status
+    used = np.ones(2000, bool)
+    used[:300] = used[400:700] = used[800:1000] = used[1900:] = False
+    assert (score.genuine, score.ghosts) == ((status[1000:] == 0)[used].sum(), (status[:1000] == 0).sum())
+
+
+def _array(values, kind):
+    """Numbers, or lists of as many for each row."""
+    if not pa.types.is_fixed_size_list(kind):
+        return pa.array(values).cast(kind)
+    flat = pa.array(np.ascontiguousarray(values).ravel()).cast(kind.value_type)
+    return pa.FixedSizeListArray.from_arrays(flat, type=kind)
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])

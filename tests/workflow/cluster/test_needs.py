@@ -44,5 +44,17 @@ def test_a_stage_without_a_cost_and_an_unknown_key_are_named(costs, tmp_path):
         load_costs(file)
 
 
+@pytest.mark.parametrize(("margin", "least"), [("memory: 1.5", "1"), ("time: 3", "1"), ("minutes: 10", "1")])
+def test_a_margin_below_one_is_none(costs, tmp_path, margin, least):
+    """A job would be given less than it was measured to need."""
+    text, name = (tmp_path / "costs.yaml").read_text(), margin.split(":")[0]
+    file = tmp_path / "other.yaml"
+    file.write_text(text.replace(margin, f"{name}: {least}"))
+    assert getattr(load_costs(file).margins, name) == 1
+    file.write_text(text.replace(margin, f"{name}: 0"))
+    with pytest.raises(ParkfError, match=rf"margins\.{name}"):
+        load_costs(file)
+
+
 def test_the_projects_own_costs_load():
     assert {"generate", "candidates", "table", "train"} <= load_costs(ROOT / COSTS_FILE).stages.keys()

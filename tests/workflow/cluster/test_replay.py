@@ -8,6 +8,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[3]))
 from benchmarks.replay import Job, critical_path, replay, stops_scaling
 
+from parkf.workflow.cluster.schedule import to_the_end
+
 # The first job precedes eight jobs of 10 s; the last one waits for all of them.
 FAN = [
     Job("first", 5.0, 1, 100, ()),
@@ -26,6 +28,12 @@ def test_each_step_of_the_chain_waits_in_the_queue():
     assert critical_path(FAN, 2.0) == {"first": 5.0, "queue": 6.0, "middle": 10.0, "last": 1.0}
     # Jobs of one layer wait in the queue at the same time: on one core only the chain adds waiting.
     assert replay(FAN, 1, latency=2.0) == 86 + 3 * 2
+
+
+def test_the_time_to_the_end_is_that_of_the_chain_behind_a_job():
+    """Each job of the chain waits 2 s in the queue."""
+    assert to_the_end(FAN, 2.0) == [16 + 3 * 2, *[11 + 2 * 2] * 8, 1 + 2]
+    assert to_the_end(FAN, 0.0)[0] == 16
 
 
 def test_the_longest_chain_goes_first():

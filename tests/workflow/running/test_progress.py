@@ -73,7 +73,9 @@ def test_what_snakemake_says_is_told_and_drawn():
     assert "Job fit (12) waits: a drained node." in drawn
     assert "1 of 2 jobs" in drawn
     assert "left" in drawn
+    # One job of a rule is named without a number.
     assert "rule2" in drawn
+    assert "1 rule2" not in drawn
 
 
 def test_times_are_told_roughly():

@@ -1,0 +1,70 @@
+"""What commands print and write, in this process."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from parkf.cli.main import app
+from parkf.detector.dipole import DipoleSources
+from parkf.detector.field import FieldMap
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests/imports"))
+import field_writers  # noqa: E402
+
+
+def parkf(*words):
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_members_of_a_family_take_products_from_others_alone():
+    """The first member makes everything; the others take the collisions and the field of the first."""
+    text = parkf("family", "members", ROOT / "workflow/config/families/alignments.yaml")
+    heads, *rows = text.splitlines()
+    takes = heads.index("takes")
+    taken = {row.split()[0]: row[takes:].strip() for row in rows}
+    assert list(taken) == [f"alignments.{name}" for name in ("nominal", "velo_shift", "scifi_shift")]
+    assert taken["alignments.nominal"] == ""
+    for name in ("alignments.velo_shift", "alignments.scifi_shift"):
+        assert taken[name].startswith("field, training collisions")
+        # Hits depend on the alignment.
+        assert "hits" not in taken[name]
+        assert taken[name].endswith(" of nominal")
+
+
+@pytest.mark.parametrize(("polarity", "sign"), [("down", 1.0), ("up", -1.0)])
+def test_a_field_comes_from_the_tree_and_the_polarity_that_are_named(tmp_path, polarity, sign):
+    """Maps are stored for MagDown. A map of MagUp is turned."""
+    corner, spacing, counts = np.array([-3000.0, -2500.0, -500.0]), np.full(3, 500.0), (13, 11, 21)
+    nodes = [corner[a] + spacing[a] * np.arange(counts[a]) for a in range(3)]
+    places = np.stack(np.meshgrid(*nodes, indexing="ij"), axis=-1)
+    values = DipoleSources.load(ROOT / "data/field/dipole.json").field(places.reshape(-1, 3))
+    values = values.reshape(places.shape)
+    source = field_writers.write_root(tmp_path, corner, spacing, sign * values)
+    options = ("--length", "mm", "--unit", "T", "--tree", "bField", "--polarity", polarity)
+    parkf("import", "field", source, tmp_path / "field.npz", *options)
+    taken = FieldMap.load(tmp_path / "field.npz")
+    np.testing.assert_allclose(taken.values, values, atol=1e-6)
+    np.testing.assert_allclose(taken.origin, corner)
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong", "bound"),
+    [
+        ("--seed", 2**63, "less than or equal to 9223372036854775807"),
+        ("--seed", -1, "greater than or equal to 0"),
+        ("--threads", 0, "greater than or equal to 1"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_with_the_bound(option, wrong, bound):
+    files = {"--geometry": "g.yaml", "--alignment": "a.yaml", "--field": "f.npz"}
+    given = files | {"--polarity": "1", "--seed": "1", option: str(wrong)}
+    words = ["simulate", "particles.parquet", *(word for pair in given.items() for word in pair)]
+    done = CliRunner().invoke(app, words, env={"COLUMNS": "200", "TERM": "dumb"})
+    assert done.exit_code == 2
+    assert f"Input should be {bound}" in done.output

@@ -1,0 +1,78 @@
+"""A drawn geometry has every plane where the geometry has it, and the material of the budget."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parkf.detector.budget import budget
+from parkf.detector.description import Description
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, geometry_of, load_geometry
+from parkf.report.geometry import geometry_figure
+
+BASE = Path(__file__).parents[2] / "data/geometry/run3.yaml"
+
+
+@pytest.fixture(scope="module")
+def geometry():
+    """The detector, whose last SciFi layer is higher than all others."""
+    content = load_geometry(BASE).description.model_dump(mode="json", exclude_unset=True)
+    content["scifi"]["layers"][-1]["half_height"] = 2600.0
+    return geometry_of(Description.model_validate(content))
+
+
+@pytest.fixture(scope="module")
+def axes(geometry):
+    return geometry_figure(geometry).axes
+
+
+def test_the_side_view_has_all_planes_and_passive_material(axes, geometry):
+    side = axes[0]
+    strips = [lines.get_segments() for lines in side.collections[52:]]
+    assert len(strips) == 16
+    for segments, plane in zip(strips, (*UT_PLANES, *SCIFI_PLANES), strict=True):
+        ((begin, end),) = segments
+        z0, _, dzdy = geometry.planes()[plane]
+        height = abs(begin[1])
+        assert end[1] == pytest.approx(-begin[1])
+        np.testing.assert_allclose([begin[0], end[0]], [z0 - dzdy * height, z0 + dzdy * height], atol=1e-6)
+    assert strips[-1][0][1][1] == pytest.approx(2600.0, rel=1e-5)
+    dotted = [line for line in side.lines if line.get_linestyle() == ":"]
+    # Each slab has an opening for the beam, and ends above the highest layer, which is the last.
+    assert len(dotted) == 2 * len(geometry.description.slabs)
+    slabs = (slab for slab in geometry.description.slabs for _ in range(2))
+    for line, slab in zip(dotted, slabs, strict=True):
+        assert line.get_xdata().tolist() == [slab.z, slab.z]
+        assert np.abs(line.get_ydata()).min() == pytest.approx(slab.opening)
+        assert np.abs(line.get_ydata()).max() == pytest.approx(1.04 * 2600.0)
+    planes = [line.get_xdata()[0] for line in side.lines if line.get_linestyle() == "--"]
+    assert planes == [geometry.z_in, geometry.z_out]
+    ends = [(line.get_xdata()[1], line.get_ydata()[1]) for line in side.lines[-2:]]
+    assert [y / x for x, y in ends] == pytest.approx([0.25, -0.25])
+
+
+def test_the_material_is_that_of_lines_from_the_origin(axes, geometry):
+    by_eta, by_z = axes[2:4]
+    phi = np.linspace(-np.pi, np.pi, 48, endpoint=False)
+    layers = budget(geometry, np.full(48, 3.0), phi)
+    (line,) = by_z.lines
+    np.testing.assert_allclose(line.get_xdata(), [layer.z for layer in layers])
+    np.testing.assert_allclose(line.get_ydata()[-1], 100 * sum(layer.x0.mean() for layer in layers))
+    assert (np.diff(line.get_ydata()) >= 0).all()
+    # The upper edge of the stack is the whole material at each η.
+    eta = np.linspace(1.9, 5.1, 129)
+    whole = sum(layer.x0 for layer in budget(geometry, *np.meshgrid(eta, phi, indexing="ij"))).mean(axis=1)
+    top = by_eta.collections[-1].get_paths()[0].vertices
+    for number in (0, 40, 128):
+        assert top[np.isclose(top[:, 0], eta[number]), 1].max() == pytest.approx(100 * whole[number])
+
+
+def test_strips_are_drawn_along_their_slopes(axes, geometry):
+    """Five strips of each layer, from its lower edge to its upper edge."""
+    for panel, (_, _, layer) in zip(axes[6:], geometry.strip_layers(), strict=True):
+        strips = [line for line in panel.lines if line.get_linestyle() == "--"]
+        assert len(strips) == 5
+        for line in strips:
+            (x0, x1), (y0, y1) = line.get_xdata(), line.get_ydata()
+            assert (y0, y1) == (-layer.half_height, layer.half_height)
+            assert (x1 - x0) / (y1 - y0) == pytest.approx(layer.dxdy, abs=1e-6)

@@ -1,0 +1,31 @@
+"""Fields of a map can be read, and the further from zero a number is the darker is its field."""
+
+import pytest
+
+from parkf.report.heat import PALETTE, shade
+
+
+def _luminance(colour):
+    """Relative luminance of a colour (WCAG 2.2)."""
+    digits = colour.lstrip("#")
+    digits = digits if len(digits) == 6 else "".join(2 * digit for digit in digits)
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("name", PALETTE)
+def test_numbers_stand_out_from_their_field(name):
+    """The text has at least the contrast of 4.5 that WCAG 2.2 asks for."""
+    dark, light = sorted(map(_luminance, PALETTE[name]))
+    assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_larger_numbers_have_darker_fields(sign):
+    values = [sign * number / 100 for number in range(1, 150)]
+    luminance = [_luminance(PALETTE[shade(value)][0]) for value in values]
+    assert luminance == sorted(luminance, reverse=True)
+    assert len(set(luminance)) == 7
+    # Red is too much, and blue is too little.
+    assert {shade(value)[0] for value in values} == {"p" if sign > 0 else "n"}

@@ -1,0 +1,25 @@
+"""Writes the table of mutants in docs/explanation/faults.md.
+
+Run: python -m tools.mutants.page
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tools.mutants.mutant import ROOT
+
+OUTCOME = ROOT / "benchmarks/results/mutants.json"
+
+
+def table(outcome: Mapping[str, Any]) -> str:
+    """Write how many mutants of each room were tried and killed, in Markdown."""
+    lines = ["| room | tried | killed | equivalent | score |", "|---|---|---|---|---|"]
+    for room, score in (*outcome["areas"].items(), ("together", outcome)):
+        counts = " | ".join(str(score[name]) for name in ("mutants", "killed", "equivalent"))
+        lines.append(f"| {room} | {counts} | {100 * score['score']:.0f} % |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table(json.loads(OUTCOME.read_text())))
