@@ -132,7 +132,8 @@ def test_three_velo_hits_stay_however_bad_they_are(hits, removed_at_most):
     few = dataclasses.replace(toy, arrays=arrays)
     tracks = moved(few, "velo_x", np.ones(len(arrays["velo_n"]), int), 3.0).candidates("float64")
     tracks.velo[1][:, 2] -= 5.0
-    cleaned, removed = without_outliers(toy.parameters, tracks, fit(toy.parameters, tracks))
+    _, removed = fit_without_outliers(toy.parameters, tracks)
+    cleaned = without_hits(tracks, removed)
     assert hits - cleaned.velo_n.min() == removed_at_most
     taken = (removed[:, None] >> np.arange(26) & 1).sum(axis=1)
     assert (taken.max(), cleaned.velo_n.min()) == (removed_at_most, hits - removed_at_most)

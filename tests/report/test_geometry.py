@@ -46,7 +46,7 @@ def test_the_side_view_has_all_planes_and_passive_material(axes, geometry):
         assert np.abs(line.get_ydata()).min() == pytest.approx(slab.opening)
         assert np.abs(line.get_ydata()).max() == pytest.approx(1.04 * 2600.0)
     planes = [line.get_xdata()[0] for line in side.lines if line.get_linestyle() == "--"]
-    assert planes == [geometry.z_in, geometry.z_out]
+    assert planes == [geometry.magnet.z_in, geometry.magnet.z_out]
     ends = [(line.get_xdata()[1], line.get_ydata()[1]) for line in side.lines[-2:]]
     assert [y / x for x, y in ends] == pytest.approx([0.25, -0.25])
 

@@ -7,7 +7,6 @@ import pytest
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.detector.transport import track_through
 from parkf.io.tables import HITS
-from parkf.simulation.generate.gun import shoot
 from parkf.simulation.generate.secondaries import ELECTRON_PULL, HADRON_PULL, SOURCES, secondaries
 from parkf.simulation.response import crowd
 from parkf.simulation.response.crowd import merge
