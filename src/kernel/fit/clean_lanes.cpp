@@ -1,4 +1,4 @@
-// As fit_lanes.cpp, of the smoother's fit without outliers.
+// The smoother's fit without outliers, compiled in the same way as fit_lanes.cpp.
 //
 // Each fit finds the hit that agrees least with all others. A track whose hit is an outlier loses this hit, and waits to
 // be fitted again. Tracks that wait are fitted when they fill all lanes.
