@@ -135,17 +135,20 @@ def test_a_stranger_is_seen_in_a_layer_and_not_in_its_hole_or_beside_it(geometry
     assert crowd._sees(plane, np.stack([x, y]), geometry).tolist() == expected.tolist()
 
 
-def test_secondaries_fly_away_from_the_beam_with_a_pull_in_either_direction():
-    """Slopes are those of the line from the origin, apart from a transverse momentum in x and in y."""
-    count = 60_000
-    prompt = {
-        "collision": np.repeat(np.arange(600), 100),
-        **{name: np.zeros(count) for name in "xyz"},
+def _particles(collisions):
+    """A hundred particles from the origin in each collision, with px = 0.2 GeV and pz = 4 GeV."""
+    count = 100 * collisions
+    return {
+        "collision": np.repeat(np.arange(collisions), 100),
+        **{name: np.zeros(count) for name in ("x", "y", "z", "py")},
         "px": np.full(count, 200.0),
-        "py": np.zeros(count),
         "pz": np.full(count, 4000.0),
     }
-    found = secondaries(prompt, np.random.Generator(np.random.Philox(5)))
+
+
+def test_secondaries_fly_away_from_the_beam_with_a_pull_in_either_direction():
+    """Slopes are those of the line from the origin, apart from a transverse momentum in x and in y."""
+    count, found = 60_000, secondaries(_particles(600), np.random.Generator(np.random.Philox(5)))
     p = np.sqrt(found["px"] ** 2 + found["py"] ** 2 + found["pz"] ** 2)
     electron = np.abs(found["pdg_id"]) == 11
     for axis in "xy":
@@ -168,15 +171,7 @@ def test_secondaries_fly_away_from_the_beam_with_a_pull_in_either_direction():
 
 
 def test_secondaries_come_at_their_rate_from_where_they_should():
-    count = 40_000
-    prompt = {
-        "collision": np.repeat(np.arange(400), 100),
-        **{name: np.zeros(count) for name in "xyz"},
-        "px": np.full(count, 200.0),
-        "py": np.zeros(count),
-        "pz": np.full(count, 4000.0),
-    }
-    found = secondaries(prompt, np.random.Generator(np.random.Philox(3)))
+    count, found = 40_000, secondaries(_particles(400), np.random.Generator(np.random.Philox(3)))
     for source in SOURCES:
         here = (found["z"] >= source.z[0]) & (found["z"] < source.z[1])
         expected = source.rate * count

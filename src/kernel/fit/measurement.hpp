@@ -112,7 +112,7 @@ KERNEL_FUNCTION T update_first(int l, const Innovation<T>& u, const T& slope, co
   return v;
 }
 
-/// On x and tx of the first state.
+/// Update x and tx of the first state.
 template <class T>
 KERNEL_FUNCTION void update_first_x(const Innovation<T>& u, const T& slope, const T* p, FirstState<T>& first) {
   const T x = update_first(0, u, slope, p, first), tx = update_first(2, u, slope, p, first);
@@ -122,7 +122,7 @@ KERNEL_FUNCTION void update_first_x(const Innovation<T>& u, const T& slope, cons
   first.txtx -= tx * u.weight * tx;
 }
 
-/// On y and ty.
+/// Update y and ty of the first state.
 template <class T>
 KERNEL_FUNCTION void update_first_y(const Innovation<T>& u, const T& slope, const T* p, FirstState<T>& first) {
   const T y = update_first(1, u, slope, p, first), ty = update_first(3, u, slope, p, first);

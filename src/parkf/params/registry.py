@@ -210,7 +210,7 @@ class Registry:
 
     def _published(self, parameters: Path, manifest: Manifest, year: int) -> Manifest:
         """Return the manifest with the next free name; the caller must hold the lock."""
-        revision, supersedes, intervals = 0, None, {}
+        revision, intervals = 0, {}
         for version in self.versions():
             other = read_manifest(self.path(version) / MANIFEST_FILE)
             if other.blobs == manifest.blobs and other.constants == manifest.constants:
@@ -221,7 +221,6 @@ class Registry:
                 continue
             # A set of other forms is not superseded: a fitter cannot use the set of another layout.
             if other.forms == manifest.forms and self.withdrawal(version) is None:
-                supersedes = version
                 intervals[version] = Interval.of(other.validity)
             if int(found["year"]) == year:
                 revision = max(revision, int(found["revision"]))
@@ -233,8 +232,8 @@ class Registry:
             )
         # Refuse limits in both units, which would leave it unclear which set to use.
         Series(intervals | {name: Interval.of(manifest.validity)}, {})
-        update = {"version": name, "state": "published", "supersedes": supersedes, "created": _now()}
-        return manifest.model_copy(update=update | {"environment": environment()})
+        update = {"version": name, "state": "published", "supersedes": self.newest_alike(manifest)}
+        return manifest.model_copy(update=update | {"created": _now(), "environment": environment()})
 
     def _freeze(self, manifest: Manifest) -> None:
         """Store the formulas of a layout when its first set is published."""
