@@ -1,4 +1,8 @@
-"""Comparison of a run's figures with the thresholds; a figure that was not measured misses its gate."""
+"""Comparison of a run's figures with the thresholds; a figure that was not measured misses its gate.
+
+A figure whose error is larger than the bar's power was not measured, either. The power is half of the
+interval, or the size of a single bound. With larger errors, good and bad sets meet the bar alike.
+"""
 
 import math
 from collections.abc import Mapping
@@ -65,15 +69,19 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
         unmeasured = {"measured": "not measured", "bar": _bar(threshold), "met": False}
         bounds = threshold.model_dump(include={"figure", "at_least", "at_most"})
         return Gate.model_validate(about | unmeasured | bounds)
-    worst = min(bounded, key=_Bounded.room)
-    found, few = worst.found, len(bounded) < threshold.count
-    count = f"; {len(bounded)} of {threshold.count} measured" if few else ""
+    worst = min(bounded, key=lambda one: (one.is_measured(), one.room()))
+    found, few, measured = worst.found, len(bounded) < threshold.count, worst.is_measured()
+    shown = _shown(threshold, worst, with_place=len(bounded) > 1)
+    shown += f"; {len(bounded)} of {threshold.count} measured" if few else ""
+    if not measured:
+        scale, unit = _unit(threshold)
+        shown = f"not measured: {shown} has an error above {scale * worst.power:.3g}{unit}"
     about |= {
-        "measured": _shown(threshold, worst, with_place=len(bounded) > 1) + count,
+        "measured": shown,
         "bar": _bar(threshold, worst),
-        "met": worst.room() >= 0 and not few,
+        "met": measured and worst.room() >= 0 and not few,
         "figure": f"{split_figure(threshold.figure)[0]}.json: {found.path}",
-        "value": found.value if math.isfinite(found.value) else None,
+        "value": found.value if measured and math.isfinite(found.value) else None,
         "at_least": worst.least,
         "at_most": worst.most,
     }
@@ -110,6 +118,12 @@ class _Bounded:
     least: float | None
     most: float | None
     unit: float  # of the room, so that bounds of different size compare
+    power: float  # largest error with which the figure says anything about its bounds
+
+    def is_measured(self) -> bool:
+        """Whether the figure has no error, or one that is small enough for its bounds."""
+        error = self.found.error
+        return error is None or error <= self.power
 
     def room(self, value: float | None = None) -> float:
         """Distance of the figure, or of another value, from its bounds; negative beyond them and for NaN."""
@@ -132,7 +146,11 @@ def _bounded(threshold: Threshold, figures: list[Found]) -> list[_Bounded]:
         wider = threshold.errors * error
         most = threshold.at_most if each is None else each[index]
         low, high = None if least is None else least - wider, None if most is None else most + wider
-        bounded.append(_Bounded(found, low, high, 1.0 if each is None else each[index]))
+        if least is not None and most is not None:
+            power = (most - least) / 2
+        else:
+            power = abs(least or most or math.inf)
+        bounded.append(_Bounded(found, low, high, 1.0 if each is None else each[index], power))
     return bounded
 
 
