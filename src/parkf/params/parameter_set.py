@@ -83,16 +83,17 @@ def with_blobs(
     return ParameterSet(constant, table, manifest.model_copy(update=more), score, rich)
 
 
-def load(folder: Path) -> ParameterSet:
+def load(folder: Path, trust: Path | None = None) -> ParameterSet:
     """Read a parameter set.
 
     A set that is not whole raises a ParkfError: a file is missing, truncated, does not match its checksum or
     holds a number that is not finite, or the manifest has unknown fields or is of another format or layout.
-    A set in a signed registry must also be what its log lists.
+    A set in a signed registry must also be what its log lists; `trust` is a copy of the log and the keys to go
+    by, as in :func:`parkf.params.log.read_log`.
     """
     place = folder.resolve()
-    if VERSION.fullmatch(place.name) and is_signed(place.parent):
-        read_log(place.parent).check_set(place.name)
+    if trust is not None or (VERSION.fullmatch(place.name) and is_signed(place.parent)):
+        read_log(place.parent, trust).check_set(place.name)
     path = folder / MANIFEST_FILE
     manifest = read_manifest(path)
     layouts = layouts_of(manifest.forms)

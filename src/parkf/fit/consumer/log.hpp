@@ -109,7 +109,8 @@ class Log {
 
   static Log chain(const std::filesystem::path& folder) {
     if (!std::filesystem::is_directory(folder / "log")) {
-      throw Error((folder / "log").string() + ": no such folder; the registry is signed: get its log from another copy");
+      throw Error((folder / "log").string() +
+                  ": no such folder; the registry is signed: get its log from another copy");
     }
     std::set<std::string> names;
     for (const auto& one : std::filesystem::directory_iterator(folder / "log")) {
@@ -158,7 +159,8 @@ class Log {
       }
       known->second.withdrawn = reason.text;
     } else {
-      bool good = known == sets.end() && files.find(version + "/manifest.json") && reason.kind == json::Value::Kind::null;
+      bool good = known == sets.end() && reason.kind == json::Value::Kind::null &&
+                  files.find(version + "/manifest.json") != nullptr;
       Publication& publication = sets[version];
       for (const auto& [name, sum] : files.members) {
         const std::size_t end = name.find('/');

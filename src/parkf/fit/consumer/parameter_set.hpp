@@ -60,7 +60,7 @@ class ParameterSet {
   /// is a folder with a copy of the log and the keys to go by, by default that in the environment's PARKF_TRUST.
   static ParameterSet load(const std::filesystem::path& folder, const std::filesystem::path& trust = {}) {
     std::error_code problem;
-    const std::filesystem::path place = std::filesystem::canonical(folder, problem);
+    const std::filesystem::path place = std::filesystem::weakly_canonical(folder, problem);
     const std::string name = place.filename().string();
     std::string withdrawn;
     if (!trust.empty() || (!problem && Log::is_version(name) && Log::is_signed(place.parent_path()))) {

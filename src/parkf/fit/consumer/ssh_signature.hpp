@@ -105,8 +105,8 @@ inline std::string check(const std::filesystem::path& path, const std::string& m
   const std::string key = blob.size() < place + 32 ? "" : blob.substr(place, 32);
   const std::string signature = blob.size() < 64 ? "" : blob.substr(blob.size() - 64);
   // A signature has one form: what is written again from its parts is the file.
-  const std::string form = "SSHSIG" + version + sized(public_key(key)) + about + sized(sized("ssh-ed25519") + sized(signature));
-  if (blob != form || text != begin + lines + end) {
+  const std::string both = sized(public_key(key)) + about + sized(sized("ssh-ed25519") + sized(signature));
+  if (blob != "SSHSIG" + version + both || text != begin + lines + end) {
     throw Error(path.string() + ": no SSH signature by an Ed25519 key for " + purpose +
                 "; get it again from where it came");
   }

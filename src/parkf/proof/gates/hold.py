@@ -1,7 +1,7 @@
 """Comparison of a run's figures with the thresholds; a figure that was not measured misses its gate.
 
-A figure whose error is larger than the bar's power was not measured, either. The power is half of the
-interval, or the size of a single bound. With larger errors, good and bad sets meet the bar alike.
+A figure within its bar was not measured, either, if its error is larger than the bar's power. The power is
+half of the interval, or the size of a single bound. With larger errors, good and bad sets meet the bar alike.
 """
 
 import math
@@ -69,19 +69,22 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
         unmeasured = {"measured": "not measured", "bar": _bar(threshold), "met": False}
         bounds = threshold.model_dump(include={"figure", "at_least", "at_most"})
         return Gate.model_validate(about | unmeasured | bounds)
-    worst = min(bounded, key=lambda one: (one.is_measured(), one.room()))
-    found, few, measured = worst.found, len(bounded) < threshold.count, worst.is_measured()
+    worst = min(bounded, key=_Bounded.room)
+    found, inside = worst.found, worst.room() >= 0
+    measured = sum(one.is_measured() for one in bounded)
+    few = measured < threshold.count
     shown = _shown(threshold, worst, with_place=len(bounded) > 1)
-    shown += f"; {len(bounded)} of {threshold.count} measured" if few else ""
-    if not measured:
+    shown += f"; {measured} of {threshold.count} measured" if few and threshold.count > 1 else ""
+    blind = few and inside and measured < len(bounded)
+    if blind:
         scale, unit = _unit(threshold)
-        shown = f"not measured: {shown} has an error above {scale * worst.power:.3g}{unit}"
+        shown = f"not measured: {shown}; errors above {scale * worst.power:.3g}{unit} show nothing"
     about |= {
         "measured": shown,
         "bar": _bar(threshold, worst),
-        "met": measured and worst.room() >= 0 and not few,
+        "met": inside and not few,
         "figure": f"{split_figure(threshold.figure)[0]}.json: {found.path}",
-        "value": found.value if measured and math.isfinite(found.value) else None,
+        "value": found.value if math.isfinite(found.value) and not blind else None,
         "at_least": worst.least,
         "at_most": worst.most,
     }
