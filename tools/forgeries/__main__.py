@@ -3,8 +3,8 @@
 Run: python -m tools.forgeries --json FILE
 
 A registry with four sets and two withdrawals is built and signed. Each case is done to a copy of it, whose
-sets are then read in Python and in C++. A case counts as refused if every set that it is about is refused, and
-if the message has the name of what is wrong. Honest cases count if both readers read all sets.
+sets are then read in Python and in C++. A case counts as refused if every set that it is about is refused,
+and the message has the name of what is wrong. Honest cases count if both readers read all sets.
 """
 
 import argparse
