@@ -29,7 +29,7 @@ from parkf.params.schema import first_problem, read_document
 LOG, ENTRY_FILE, SIGNERS_FILE = "log", "entry.json", "allowed_signers"
 PURPOSE = "parkf-registry"
 TRUST = "PARKF_TRUST"
-"""Environment variable: a folder with a copy of a registry's log and keys, which readers go by."""
+"""Environment variable: a folder with a copy of a registry's log and keys, which readers trust."""
 VERSION = re.compile(r"(?P<year>[0-9]{4})-(?P<detector>[a-z0-9][a-z0-9-]{0,40})-r(?P<revision>[0-9]{3})")
 NONE = "0" * 64
 _FILE = re.compile(r"[a-z0-9][a-z0-9_.]{0,40}")
@@ -95,7 +95,7 @@ def is_signed(folder: Path) -> bool:
     """Whether the sets in a folder are read only if they are what a signed log lists."""
     if any((folder / name).exists() for name in (SIGNERS_FILE, LOG)):
         return True
-    names = [path.name for path in folder.iterdir()] if TRUST in os.environ and folder.is_dir() else []
+    names = [path.name for path in folder.iterdir()] if os.environ.get(TRUST) and folder.is_dir() else []
     return any(name == "layouts" or VERSION.fullmatch(name) for name in names)
 
 
@@ -112,8 +112,8 @@ def read_log(folder: Path, trust: Path | None = None) -> Log:
 
     A ParkfError names what is missing, was changed or added, or is older than it was.
     """
-    if trust is None and TRUST in os.environ:
-        trust = Path(os.environ[TRUST])
+    if trust is None and (named := os.environ.get(TRUST)):
+        trust = Path(named)
     keys = signers((trust or folder) / SIGNERS_FILE, PURPOSE)
     for last_look in (False, True):
         log = _chain(folder)

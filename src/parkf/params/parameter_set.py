@@ -88,8 +88,8 @@ def load(folder: Path, trust: Path | None = None) -> ParameterSet:
 
     A set that is not whole raises a ParkfError: a file is missing, truncated, does not match its checksum or
     holds a number that is not finite, or the manifest has unknown fields or is of another format or layout.
-    A set in a signed registry must also be what its log lists; `trust` is a copy of the log and the keys to
-    go by, as in :func:`parkf.params.log.read_log`.
+    A set in a signed registry must also be what its log lists; `trust` is a trusted copy of the log and
+    the keys, as in :func:`parkf.params.log.read_log`.
     """
     place = folder.resolve()
     if trust is not None or (VERSION.fullmatch(place.name) and is_signed(place.parent)):

@@ -264,7 +264,8 @@ class Registry:
                 events.append(published(self.folder, version, place, layout, manifest.created or _now()))
             if not events:
                 raise ParkfError(f"{self.folder}: no published sets; publish the first one with the key")
-            events.sort(key=lambda event: (event["time"], event["set"]))
+            # Publications come first, because a withdrawal needs its publication, whatever the clocks were.
+            events.sort(key=lambda event: (event["kind"], event["time"], event["set"]))
             stage(Log(self.folder, (), ()), events, key, Path(staging))
             install(Path(staging), self.folder)
             # From here on, withdrawals are in the log alone.

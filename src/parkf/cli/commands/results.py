@@ -129,7 +129,9 @@ def stages(logs: Annotated[Path, Argument(help="Folder of a run's logs.")], outp
 @app.command(epilog="Example: parkf verify results/default params")
 def verify(
     folders: Annotated[list[Path], Argument(help="Folders of runs, or registries of sets.")],
-    trust: Annotated[Path | None, Option(help="Copy of a registry's log and keys to go by.")] = None,
+    trust: Annotated[
+        Path | None, Option(help="Folder with a trusted copy of a registry's log and keys.")
+    ] = None,
 ) -> None:
     """Read every table, archive, JSON file and set below folders, and compare them with their checksums.
 

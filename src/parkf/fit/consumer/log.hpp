@@ -36,13 +36,13 @@ class Log {
   /// Whether the sets in a folder are read only if they are what a signed log lists.
   static bool is_signed(const std::filesystem::path& folder) {
     return std::filesystem::exists(folder / "allowed_signers") || std::filesystem::exists(folder / "log") ||
-           std::getenv("PARKF_TRUST") != nullptr;
+           !trusted().empty();
   }
 
   /// Read the log, and check its chain and its signature, and that all sets are there. `trust` is a folder with a copy
   /// of the log and the keys, by default that in PARKF_TRUST: its keys count, and the log must begin with its log.
   static Log read(const std::filesystem::path& folder, std::filesystem::path trust = {}) {
-    if (const char* named = std::getenv("PARKF_TRUST"); trust.empty() && named != nullptr) trust = named;
+    if (trust.empty()) trust = trusted();
     const auto keys = ssh::signers((trust.empty() ? folder : trust) / "allowed_signers", purpose);
     Log log;
     std::set<std::string> there;
@@ -92,6 +92,11 @@ class Log {
 
  private:
   static constexpr auto purpose = "parkf-registry";
+
+  static std::string trusted() {
+    const char* named = std::getenv("PARKF_TRUST");
+    return named ? named : "";
+  }
 
   static std::filesystem::path entry_path(const std::filesystem::path& folder, std::size_t number) {
     std::string digits = std::to_string(number);

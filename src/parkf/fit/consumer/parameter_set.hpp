@@ -57,7 +57,7 @@ class ParameterSet {
   double velo_sigma = 0, beam_x = 0, beam_y = 0;  // mm
 
   /// Read a set and refuse one that is not whole. A set in a signed registry must also be what its log lists; `trust`
-  /// is a folder with a copy of the log and the keys to go by, by default that in the environment's PARKF_TRUST.
+  /// is a folder with a trusted copy of the log and the keys, by default that in the environment's PARKF_TRUST.
   static ParameterSet load(const std::filesystem::path& folder, const std::filesystem::path& trust = {}) {
     std::error_code problem;
     const std::filesystem::path place = std::filesystem::weakly_canonical(folder, problem);

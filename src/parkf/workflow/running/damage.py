@@ -18,7 +18,7 @@ _LONGEST = 254
 def verify(folder: Path, trust: Path | None = None) -> tuple[int, list[str]]:
     """Read all tables, archives, JSON files and parameter sets below the folder of a run or a registry.
 
-    The sets of a signed registry are also compared with its log; `trust` is a copy to go by, as in
+    The sets of a signed registry are also compared with its log; `trust` is a trusted copy of it, as in
     :func:`parkf.params.log.read_log`. Returns the number of files, and a message for each damaged file. A
     folder that is missing or has no such file raises a ParkfError.
     """
