@@ -32,7 +32,9 @@ def tried(case: Case, world: World, program: Path, folder: Path) -> dict[str, An
         said = [message for message in messages if message is not None]
         named = any(case.named in message for message in said)
         good = (len(said) == len(sets) and named) if case.named else not said
-        outcome[reader] = {"good": good, "said": said[-1].replace(f"{folder}/", "") if said else None}
+        # Paths are written from the folder of the case, and of the copy from that of all cases.
+        last = said[-1].replace(f"{folder}/", "").replace(f"{folder.parent}/", "../") if said else None
+        outcome[reader] = {"good": good, "said": last}
     return outcome
 
 
