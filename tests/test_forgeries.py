@@ -1,10 +1,23 @@
 """Both readers refuse registries that somebody forged, rolled back or cut, and read honest ones."""
 
+import json
 import shutil
+from pathlib import Path
 
 import pytest
 from tools.forgeries import __main__ as forgeries
 from tools.forgeries.cases import CASES, HONEST
+
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_table_of_the_page_is_that_of_the_file():
+    cases = json.loads((ROOT / "benchmarks/results/forgeries.json").read_text())["cases"]
+    assert forgeries.table(cases) in (ROOT / "docs/how-to/sign.md").read_text()
+    assert [(one["kind"], one["what"]) for one in cases] == [
+        (one.kind, one.what) for one in (*CASES, *HONEST)
+    ]
 
 
 @pytest.fixture(scope="module")
