@@ -8,7 +8,6 @@ import pytest
 from tools.forgeries import __main__ as forgeries
 from tools.forgeries.cases import CASES, HONEST
 
-
 ROOT = Path(__file__).parents[1]
 
 
