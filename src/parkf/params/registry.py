@@ -318,7 +318,7 @@ class Registry:
         kind, interval = (manifest.detector, manifest.forms), Interval.of(manifest.validity)
         series = self.series(detector=manifest.detector, forms=manifest.forms).get(kind)
         held = [] if series is None else series.holding(interval)
-        for version in set(named) - set(held):
+        for version in sorted(set(named) - set(held)):
             raise ParkfError(
                 f"--supersede {version}: the new set would not replace it; it would replace:"
                 f" {', '.join(held) or 'none'}"
