@@ -20,7 +20,7 @@ NAME = $(call quoted,$(RUN))
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
 # needs and publishes as source alone.
 $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/parkf/model/steps/*.py src/parkf/model/codegen/*.py) \
-		$(wildcard params/*/*.json)
+		$(wildcard params/layouts/*.json)
 	@for one in "$$CXX" c++ g++ clang++; do command -v "$$one" > /dev/null && exit; done; \
 		echo 'a checkout is compiled: install a C++17 compiler (g++ or clang++), or a wheel, which needs none' >&2; exit 1
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)

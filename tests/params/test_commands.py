@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import bad_sets
 import numpy as np
@@ -17,6 +18,8 @@ from parkf.params.exchange.parquet import NUMBERS
 from parkf.params.exchange.signs import flipped_table
 from parkf.params.imported import imported
 from parkf.params.manifest import Constants
+
+from ..keys import new_key
 
 YEAR = "2026-run3-r001"
 
@@ -209,6 +212,41 @@ def test_withdraw(run, params):
     assert json.loads(params("list", "--json")[1])[0]["state"] == "withdrawn"
     assert "withdrawn: wrong field" in params("show", YEAR)[1]
     assert params("validate", YEAR)[0] == 1
+
+
+def test_a_signed_registry(run, params, tmp_path, monkeypatch):
+    key, folder = new_key(tmp_path / "key"), tmp_path / "params"
+    assert params("sign", key)[0] == 1
+    assert params("publish", run / "set", "--year", 2026, "--key", key)[0] == 0
+    shutil.copytree(folder, tmp_path / "copy")
+    code, text = params("withdraw", YEAR, "--reason", "wrong field")
+    assert (code, text) == (1, f"error: {folder}: the registry is signed; name a key with --key\n")
+    monkeypatch.setenv("PARKF_SIGNING_KEY", str(key))
+    assert params("withdraw", YEAR, "--reason", "wrong field")[0] == 0
+    assert json.loads(params("list", "--json")[1])[0]["problem"] == "wrong field"
+    assert params("sign", key) == (0, f"signed {folder}: 2 entries\n")
+
+    def verify(registry, trust):
+        done = CliRunner().invoke(app, ["verify", str(registry), "--trust", str(trust)])
+        return done.exit_code, str(done.exception)
+
+    assert verify(folder, tmp_path / "copy")[0] == 0
+    code, text = verify(tmp_path / "copy", folder)
+    assert code == 1
+    assert f"entry.json: missing, expected withdrawn {YEAR} as in {folder}; the log was rolled back" in text
+
+
+def test_what_a_set_replaces_is_named(run, params, tmp_path):
+    params("publish", run / "set", "--year", 2026)
+    shutil.copytree(run, tmp_path / "other")
+    edit = {"inputs": {"field": "another"}, "constants": {"velo_sigma": 0.0125, "beam_x": 1.0, "beam_y": 0.0}}
+    made = load(run / "set")
+    manifest = made.manifest.model_validate(made.manifest.model_dump() | edit)
+    replace(made, manifest=manifest).save(tmp_path / "other/set")
+    code, text = params("publish", tmp_path / "other/set", "--year", 2026)
+    assert code == 1
+    assert f"for all data it would replace {YEAR}, with another field" in text
+    assert params("publish", tmp_path / "other/set", "--year", 2026, "--supersede", YEAR)[0] == 0
 
 
 def test_a_broken_set_is_listed_as_such(run, params, tmp_path):

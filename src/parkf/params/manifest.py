@@ -169,7 +169,7 @@ class Manifest(Strict):
     minimum_reader: int = Field(ge=1, description="Oldest format whose readers may read this file.")
     version: Version | None = Field(description="Name in the registry; null before publication.")
     state: Literal["open", "validated", "published"] = Field(
-        description="A withdrawn set is a published one with a file `withdrawn.json` beside its manifest."
+        description="A withdrawn set is a published one whose withdrawal is in the log or `withdrawn.json`."
     )
     source: str = Field(description="Origin of the numbers: trained, or imported from named files.")
     detector: str = Field(description="Tag of the geometry.")

@@ -11,6 +11,7 @@ from parkf.model.layout import TABLE_SHAPE, Layout, layouts_of
 from parkf.params.blobs import blob_of, read_blob, write_blob
 from parkf.params.description import describe, errors_of
 from parkf.params.ghost_score import SCORE_FILE, Score, read_score
+from parkf.params.log import VERSION, is_signed, read_log
 from parkf.params.manifest import Blobs, BlockDescription, Manifest, read_manifest, write_manifest
 from parkf.params.rich import RICH_FILE, RichConstants, read_rich
 
@@ -82,12 +83,17 @@ def with_blobs(
     return ParameterSet(constant, table, manifest.model_copy(update=more), score, rich)
 
 
-def load(folder: Path) -> ParameterSet:
+def load(folder: Path, trust: Path | None = None) -> ParameterSet:
     """Read a parameter set.
 
     A set that is not whole raises a ParkfError: a file is missing, truncated, does not match its checksum or
     holds a number that is not finite, or the manifest has unknown fields or is of another format or layout.
+    A set in a signed registry must also be what its log lists; `trust` is a trusted copy of the log and
+    the keys, as in :func:`parkf.params.log.read_log`.
     """
+    place = folder.resolve()
+    if trust is not None or (VERSION.fullmatch(place.name) and is_signed(place.parent)):
+        read_log(place.parent, trust).check_set(place.name)
     path = folder / MANIFEST_FILE
     manifest = read_manifest(path)
     layouts = layouts_of(manifest.forms)

@@ -5,15 +5,17 @@ also when the publisher is killed. A lock lets one publisher work at a time. On 
 lock, the rename of the second publisher fails, because a published folder is not empty.
 
 States: *open* (just made), *validated* (meets its gates), *published* (in a registry), *withdrawn*
-(published, with the reason in a file ``withdrawn.json``; readable, so that old results can be repeated).
+(published, with the reason in the log or in a file ``withdrawn.json``; readable, so that old results can be
+repeated).
+
+A signed registry has a log (:mod:`parkf.params.log`). Whoever publishes or withdraws signs a new entry of it.
 """
 
 import fcntl
 import os
-import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,16 +30,18 @@ from parkf.io.files import copy, existing, read_json, write_json
 from parkf.io.option_types import FormsName
 from parkf.io.process_settings import environment
 from parkf.model.layout.built import layout_files, layout_in
+from parkf.params.log import VERSION, Log, is_signed, read_log
 from parkf.params.manifest import Gate, Manifest, Strict, Validity, read_manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
 from parkf.params.schema import first_problem, read_document
+from parkf.params.signing import install, published, sign_again, stage, withdrawn
+from parkf.params.superseding import differences
 from parkf.params.validity import Interval, Moment, Series
 
 WITHDRAWN_FILE = "withdrawn.json"
 # The registry of a project, and that of the installation.
 FOLDER = Path("params")
 SHIPPED = Path(_fitter.__file__).parent / "params"
-_NAME = re.compile(r"(?P<year>[0-9]{4})-(?P<detector>[a-z0-9][a-z0-9-]{0,40})-r(?P<revision>[0-9]{3})")
 _STAGING = ".publishing-"
 
 
@@ -55,15 +59,22 @@ class Registry:
         self.folder = folder
         self.layouts = folder / "layouts"  # its sets' layouts, with their formulas
 
+    def log(self) -> Log | None:
+        """Read the log and check it, with the presence of all sets; None where the registry is not signed.
+
+        A ParkfError names what is missing, was changed, or is older than it was.
+        """
+        return read_log(self.folder) if is_signed(self.folder) else None
+
     def versions(self) -> list[str]:
         """List the published sets, oldest first within a year and detector."""
         if not self.folder.is_dir():
             return []
-        return sorted(p.name for p in self.folder.iterdir() if _NAME.fullmatch(p.name) and p.is_dir())
+        return sorted(p.name for p in self.folder.iterdir() if VERSION.fullmatch(p.name) and p.is_dir())
 
     def path(self, version: str) -> Path:
         """Return the folder of a published set; an invalid or unknown name raises a ParkfError."""
-        if not _NAME.fullmatch(version):
+        if not VERSION.fullmatch(version):
             raise ParkfError(
                 f"{self.folder}: version {version!r:.60}, expected a name such as 2026-run3-r001"
             )
@@ -110,6 +121,7 @@ class Registry:
         A manifest that cannot be read or has no valid interval, and a series with limits of two kinds, raise
         a ParkfError.
         """
+        self.log()
         intervals: dict[tuple[str, FormsName], dict[str, Interval]] = {}
         supersedes: dict[str, str | None] = {}
         for version in self.versions():
@@ -160,16 +172,25 @@ class Registry:
         return best
 
     def publish(
-        self, parameters: Path, *, year: int, gates: Sequence[Gate], validity: Validity | None = None
+        self,
+        parameters: Path,
+        *,
+        year: int,
+        gates: Sequence[Gate],
+        validity: Validity | None = None,
+        supersede: Collection[str] = (),
+        key: Path | None = None,
     ) -> str:
         """Publish the set in a folder under the next free name of its year of data, and return this version.
 
         `gates` are the results of all gates, which must be met. `validity`, the data that the set is for, is
-        that of its manifest by default.
+        that of its manifest by default. `supersede` names sets that it replaces although it has fewer
+        statistics or another detector. `key` signs the log; a registry without sets then gets a log.
 
         A ParkfError reports a set that is not whole, misses a gate or is published already; a layout that was
         published with other formulas; a validity that is wrong, or whose limits are of another kind than
-        those of the detector's other sets; and another publisher at work.
+        those of the detector's other sets; a set that would be replaced and is not named; a missing or wrong
+        key; and another publisher at work.
         """
         loaded = load(parameters)
         missed = [f"{g.what}: {g.measured} (bar {g.bar})" for g in gates if not g.met]
@@ -177,18 +198,29 @@ class Registry:
             which = "; ".join(missed) or "none measured"
             raise ParkfError(f"{parameters}: not published, gates missed: {which}")
         with self._alone():
+            log = self._log_for(key)
             update = {"gates": list(gates), "validity": validity or loaded.manifest.validity}
             manifest = self._published(parameters, loaded.manifest.model_copy(update=update), year)
+            self._guard(parameters, manifest, supersede)
             assert manifest.version is not None
-            self._put(replace(loaded, manifest=manifest), manifest.version)
+            self._put(replace(loaded, manifest=manifest), manifest.version, log, key)
             return manifest.version
 
-    def withdraw(self, version: str, reason: str) -> None:
-        """Mark a set as withdrawn; its files stay. An empty reason, or a repetition, raises a ParkfError."""
+    def withdraw(self, version: str, reason: str, key: Path | None = None) -> None:
+        """Mark a set as withdrawn; its files stay.
+
+        An empty reason, a repetition, or a missing or wrong key of a signed registry raises a ParkfError.
+        """
         target = self.path(version) / WITHDRAWN_FILE
         if not reason.strip():
             raise ParkfError(f"{target}: no reason; say what is wrong with the set")
         with self._alone(), tempfile.TemporaryDirectory(prefix=_STAGING, dir=self.folder) as staging:
+            if (log := self._log_for(key)) is not None and key is not None:
+                if version in log.withdrawn:
+                    raise ParkfError(f"{target.parent}: {version} is withdrawn already")
+                stage(log, [withdrawn(version, reason.strip(), _now())], key, Path(staging))
+                install(Path(staging), self.folder)
+                return
             path = Path(staging) / WITHDRAWN_FILE
             write_json(path, Withdrawal(reason=reason.strip(), time=_now()).model_dump())
             _sync(path)
@@ -199,7 +231,10 @@ class Registry:
             _sync(target.parent)
 
     def withdrawal(self, version: str) -> Withdrawal | None:
-        """Return why a set was withdrawn, or None; a broken ``withdrawn.json`` raises a ParkfError."""
+        """Return why a set was withdrawn, or None; a broken log or ``withdrawn.json`` raises a ParkfError."""
+        if (log := self.log()) is not None:
+            entry = log.withdrawn.get(version)
+            return None if entry is None else Withdrawal(reason=str(entry.reason), time=entry.time)
         path = self.path(version) / WITHDRAWN_FILE
         if not path.exists():
             return None
@@ -208,6 +243,48 @@ class Registry:
             raise ParkfError(f"{path}: {problem}")
         return Withdrawal.model_validate(content)
 
+    def sign(self, key: Path) -> None:
+        """Sign the newest entry of the log anew, with another key that the registry names.
+
+        Without a log, make one with all publications and withdrawals. A set that is not whole, and a key that
+        cannot be used, raise a ParkfError.
+        """
+        with self._alone(), tempfile.TemporaryDirectory(prefix=_STAGING, dir=self.folder) as staging:
+            if (log := self.log()) is not None:
+                sign_again(log, key, Path(staging))
+                return
+            events: list[dict[str, Any]] = []
+            left = []
+            for version in self.versions():
+                manifest, withdrawal = self.load(version).manifest, self.withdrawal(version)
+                if withdrawal is not None:
+                    left.append(self.path(version) / WITHDRAWN_FILE)
+                    events.append(withdrawn(version, withdrawal.reason, withdrawal.time))
+                place, layout = self.path(version), manifest.layout_version
+                events.append(published(self.folder, version, place, layout, manifest.created or _now()))
+            if not events:
+                raise ParkfError(f"{self.folder}: no published sets; publish the first one with the key")
+            # Publications come first, because a withdrawal needs its publication, whatever the clocks were.
+            events.sort(key=lambda event: (event["kind"], event["time"], event["set"]))
+            stage(Log(self.folder, (), ()), events, key, Path(staging))
+            install(Path(staging), self.folder)
+            # From here on, withdrawals are in the log alone.
+            for path in left:
+                path.unlink()
+
+    def _log_for(self, key: Path | None) -> Log | None:
+        """Return the log to extend, or None; refuse a key where none is needed, and none where one is."""
+        log = self.log()
+        if log is not None and key is None:
+            raise ParkfError(f"{self.folder}: the registry is signed; name a key with --key")
+        if log is None and key is not None:
+            if self.versions():
+                raise ParkfError(
+                    f"{self.folder}: the registry is not signed; `parkf params sign` makes its log"
+                )
+            return Log(self.folder, (), ())
+        return log
+
     def _published(self, parameters: Path, manifest: Manifest, year: int) -> Manifest:
         """Return the manifest with the next free name; the caller must hold the lock."""
         revision, intervals = 0, {}
@@ -215,7 +292,7 @@ class Registry:
             other = read_manifest(self.path(version) / MANIFEST_FILE)
             if other.blobs == manifest.blobs and other.constants == manifest.constants:
                 raise ParkfError(f"{parameters}: the same numbers are published already, as {version}")
-            found = _NAME.fullmatch(version)
+            found = VERSION.fullmatch(version)
             assert found is not None
             if found["detector"] != manifest.detector:
                 continue
@@ -225,7 +302,7 @@ class Registry:
             if int(found["year"]) == year:
                 revision = max(revision, int(found["revision"]))
         name = f"{year:04}-{manifest.detector}-r{revision + 1:03}"
-        if not _NAME.fullmatch(name):
+        if not VERSION.fullmatch(name):
             raise ParkfError(
                 f"{parameters}: year {year}, detector '{manifest.detector}', revision {revision + 1} make no "
                 "version; expected a name such as 2026-run3-r001"
@@ -234,6 +311,29 @@ class Registry:
         Series(intervals | {name: Interval.of(manifest.validity)}, {})
         update = {"version": name, "state": "published", "supersedes": self.newest_alike(manifest)}
         return manifest.model_copy(update=update | {"created": _now(), "environment": environment()})
+
+    def _guard(self, parameters: Path, manifest: Manifest, named: Collection[str]) -> None:
+        """Refuse a set that would replace others, on less or for another detector, unless they are named."""
+        kind, interval = (manifest.detector, manifest.forms), Interval.of(manifest.validity)
+        series = self.series(detector=manifest.detector, forms=manifest.forms).get(kind)
+        held = [] if series is None else series.holding(interval)
+        for version in sorted(set(named) - set(held)):
+            raise ParkfError(
+                f"--supersede {version}: the new set would not replace it; it would replace:"
+                f" {', '.join(held) or 'none'}"
+            )
+        reasons = [
+            f"{version}, with {', '.join(found)}"
+            for version in held
+            if version not in named
+            and (found := differences(manifest, read_manifest(self.path(version) / MANIFEST_FILE)))
+        ]
+        if reasons:
+            raise ParkfError(
+                f"{parameters}: not published: for {interval} it would replace {'; and '.join(reasons)}."
+                " Publish it for other data (--first-run), in a registry of its own (--registry), or name"
+                " what it replaces (--supersede)"
+            )
 
     def _freeze(self, manifest: Manifest) -> None:
         """Store the formulas of a layout when its first set is published."""
@@ -253,8 +353,8 @@ class Registry:
             f"parameter set: made for formulas {manifest.formulas[:12]}…, which the installed kernel lacks"
         )
 
-    def _put(self, parameters: ParameterSet, version: str) -> None:
-        staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=self.folder))
+    def _put(self, parameters: ParameterSet, version: str, log: Log | None, key: Path | None) -> None:
+        staging, entries = (Path(tempfile.mkdtemp(prefix=_STAGING, dir=self.folder)) for _ in range(2))
         try:
             parameters.save(staging)
             for path in sorted(staging.iterdir()):
@@ -264,13 +364,19 @@ class Registry:
             _sync(staging)
             load(staging)
             self._freeze(parameters.manifest)
+            if log is not None and key is not None:
+                layout = parameters.manifest.layout_version
+                stage(log, [published(self.folder, version, staging, layout, _now())], key, entries)
             try:
                 staging.rename(self.folder / version)
             except OSError as error:
                 raise ParkfError(f"{self.folder}: {version} was published meanwhile; try again") from error
+            if log is not None:
+                install(entries, self.folder)
             _sync(self.folder)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
+            shutil.rmtree(entries, ignore_errors=True)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

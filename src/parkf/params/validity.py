@@ -122,6 +122,13 @@ class Series:
             raise ParkfError(f"limited in {self.unit}s; ask with a {self.unit}, got {moment.unit} {moment}")
         return self._stretch(Interval(moment.unit, moment.value, moment.value))
 
+    def holding(self, interval: Interval) -> list[str]:
+        """Return the sets to use for some data of an interval, in the order of their names."""
+        new = ""
+        both = Series({**self.intervals, new: interval}, self._supersedes)
+        found = {v for one in both.stretches() if new in one.versions for v in one.holding}
+        return sorted(found - {new})
+
     def stretches(self) -> list[Stretch]:
         """Cut all data wherever a set begins or ends, and return the pieces in order."""
         starts = {i.first for i in self.intervals.values() if i.first is not None}

@@ -104,6 +104,44 @@ def test_a_figure_without_an_error_has_the_bounds_as_they_are(run):
     assert not held(run, figure=BIAS, at_least=-0.001, errors=5).met
 
 
+@pytest.mark.parametrize(
+    ("bounds", "met", "measured"),
+    [
+        # Errors are 0.0001 and 0.0002; the power is half of an interval, or a single bound.
+        ({"at_least": 0.0037, "at_most": 0.0052}, True, "0.00500 ± 0.00020 (5–10 GeV)"),
+        ({"at_least": 0.00395, "at_most": 0.0042, "errors": 5}, True, "0.00500 ± 0.00020 (5–10 GeV)"),
+        (
+            {"at_least": 0.00395, "at_most": 0.0042, "errors": 5, "count": 2},
+            False,
+            "not measured: 0.00500 ± 0.00020 (5–10 GeV); 1 of 2 measured; errors above 0.000125 show nothing",
+        ),
+        (
+            {"at_least": 0.00395, "at_most": 0.0042, "count": 2},
+            False,
+            "0.00500 ± 0.00020 (5–10 GeV); 1 of 2 measured",
+        ),
+    ],
+)
+def test_a_figure_with_an_error_beyond_its_bars_power_does_not_count(run, bounds, met, measured):
+    gate = held(run, figure=CORE, **bounds)
+    assert gate.met is met
+    assert gate.measured == measured
+    assert (gate.value is None) == gate.measured.startswith("not measured")
+
+
+def test_a_single_figure_without_power_is_not_measured(run):
+    single = "validation.json: fits/parkf/momentum[p_min<=3]/core"
+    assert held(run, figure=single, at_least=0.0039, at_most=0.0041001).met
+    gate = held(run, figure=single, at_least=0.00395, at_most=0.00405)
+    assert (gate.met, gate.value) == (False, None)
+    assert gate.measured == "not measured: 0.00400 ± 0.00010; errors above 5e-05 show nothing"
+
+
+def test_a_miss_is_a_miss_whatever_its_error(run):
+    gate = held(run, figure=CORE, at_least=0.0051, at_most=0.0052)
+    assert (gate.met, gate.value) == (False, 0.004)
+
+
 def test_what_is_shown(run):
     gate = held(run, figure=CORE, at_most=0.01, unit="%")
     assert (gate.measured, gate.bar) == ("0.500 ± 0.020 % (5–10 GeV)", "≤ 1 %")

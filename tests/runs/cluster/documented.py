@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,13 +20,15 @@ README = ROOT / "workflow/profiles/README.md"
 
 
 # Files that `make` and the commands need; a project has its own inputs and rules.
-_BESIDE = ("Makefile", "Snakefile", "src", "benchmarks", "params", "pyproject.toml", "CMakeLists.txt")
+_BESIDE = ("Makefile", "Snakefile", "src", "benchmarks", "pyproject.toml", "CMakeLists.txt")
 
 
 def checkout(project):
     """Make a project's folder look like a checkout; return the folder."""
     for name in _BESIDE:
         (project.folder / name).symlink_to(ROOT / name)
+    # Commands may publish and withdraw in a registry of their own.
+    shutil.copytree(ROOT / "params", project.folder / "params", dirs_exist_ok=True)
     return project.folder
 
 

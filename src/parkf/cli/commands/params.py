@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands.options import Json, RegistryFolder, Set, registry_in
-from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, short
+from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table, short
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import FormsName
 from parkf.io.terminal import aligned
@@ -45,6 +45,8 @@ def list_(registry: RegistryFolder = None, as_json: Json = False) -> None:
     from parkf.params.validity import Interval
 
     sets = registry_in(registry)
+    with exit_on_error(NO):
+        sets.log()
     rows = []
     for version in sets.versions():
         row: dict[str, Any] = {"version": version, "state": "broken"}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # Default folder of new sets. Sets to read may also be those that parkf ships.
 PARAMS = Path("params")
 OwnRegistry = Annotated[Path, Option("--registry", help="Folder of published sets.")]
+_KEY_HELP = "SSH key (Ed25519) that signs the registry's log, secret or public; the registry names it."
+Key = Annotated[Path | None, Option("--key", help=_KEY_HELP, envvar="PARKF_SIGNING_KEY")]
 
 
 @app.command(epilog="Example: parkf params validate results/default/set --client trigger")
@@ -92,11 +94,18 @@ def publish(
     last_run: Annotated[int | None, Option(min=0, help="Last run that the set is for.")] = None,
     first_time: Annotated[str | None, Option(help="Begin of the data, such as 2026-05-03T12:00Z.")] = None,
     last_time: Annotated[str | None, Option(help="End of the data, this second included.")] = None,
+    supersede: Annotated[
+        list[str] | None, Option(help="Set to replace by one with less, or for another detector; repeatable.")
+    ] = None,
+    key: Key = None,
     registry: OwnRegistry = PARAMS,
     gates: GatesFile = GATES,
     as_json: Json = False,
 ) -> None:
     """Publish a set under the next free name, if it meets its gates.
+
+    It replaces other sets where it is for the same data. A set of less statistics, or of another geometry,
+    alignment or field than theirs, is refused unless --supersede names them.
 
     A set that the trigger can read is measured in the trigger's arithmetic, too, with the candidates of its
     run.
@@ -120,7 +129,9 @@ def publish(
             before = sets.newest_alike(numbers.manifest)
             held += client_gates(numbers, run, sets.load(before) if before else None)[1]
         year = year or datetime.now(UTC).year
-        version = sets.publish(parameters, year=year, gates=held, validity=validity)
+        version = sets.publish(
+            parameters, year=year, gates=held, validity=validity, supersede=supersede or (), key=key
+        )
         publish_documents(run, sets.load(version).manifest, registry)
     path = registry / version
     answer(as_json, {"version": version, "path": str(path)}, f"published {path}")
@@ -130,14 +141,34 @@ def publish(
 def withdraw(
     version: str,
     reason: Annotated[str, Option(help="What is wrong with the set.")],
+    key: Key = None,
     registry: OwnRegistry = PARAMS,
 ) -> None:
     """Mark a published set as one that must not be used any more; its files stay."""
     from parkf.params.registry import Registry
 
     with exit_on_error(NO):
-        Registry(registry).withdraw(version, reason)
+        Registry(registry).withdraw(version, reason, key)
     print(f"withdrawn {registry / version}")
+
+
+@app.command(epilog="Example: parkf params sign ~/.ssh/parkf")
+def sign(
+    key: Annotated[Path, Argument(help="SSH key (Ed25519), secret, or public with an agent.")],
+    registry: OwnRegistry = PARAMS,
+) -> None:
+    """Sign a registry's log with a key that the registry names; make the log where there is none.
+
+    From then on the sets are read only if they are what the log lists, and whoever publishes or withdraws
+    signs. The first key is named in the file allowed_signers; others are added there by hand.
+    """
+    from parkf.params.registry import Registry
+
+    with exit_on_error(NO):
+        sets = Registry(registry)
+        sets.sign(key)
+        log = sets.log()
+    print(f"signed {registry}: {len(log.entries) if log else 0} entries")
 
 
 @app.command(epilog="Example: parkf params export 2026-run3-like-2-r003 trigger/")

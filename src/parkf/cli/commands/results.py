@@ -127,11 +127,19 @@ def stages(logs: Annotated[Path, Argument(help="Folder of a run's logs.")], outp
 
 
 @app.command(epilog="Example: parkf verify results/default params")
-def verify(folders: Annotated[list[Path], Argument(help="Folders of runs, or registries of sets.")]) -> None:
-    """Read every table, archive, JSON file and set in folders, and compare them with their checksums."""
+def verify(
+    folders: Annotated[list[Path], Argument(help="Folders of runs, or registries of sets.")],
+    trust: Annotated[
+        Path | None, Option(help="Folder with a trusted copy of a registry's log and keys.")
+    ] = None,
+) -> None:
+    """Read every table, archive, JSON file and set in folders, and compare them with their checksums.
+
+    The sets of a signed registry are also compared with its log.
+    """
     from parkf.workflow.running.damage import verify as run
 
-    results = [run(folder) for folder in folders]
+    results = [run(folder, trust) for folder in folders]
     count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]
     if problems:
         raise ParkfError("\n".join([*problems, f"{len(problems)} of {count} files are not sound"]))

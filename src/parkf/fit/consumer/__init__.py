@@ -11,6 +11,7 @@ from parkf.fit.source import KERNEL_FOLDER, expanded, text_in
 from parkf.io.files import read_json
 from parkf.io.option_types import FORMS_NAMES
 from parkf.model.layout.built import layout_files, layout_in
+from parkf.params.log import Entry
 from parkf.params.manifest import CHECKED_FORMAT, FORMAT_VERSION, OLDEST_FORMAT, json_schema
 
 _HERE = Path(__file__).parent
@@ -37,7 +38,7 @@ def cpp_header() -> str:
         seen, folders = set(shared), (*_FOLDERS, KERNEL_FOLDER / name)
         own[name] = {part: expanded(f"fit/{part}.hpp", folders, seen) for part in _OWN}
         shared |= {file for file in seen if "PARKF_FORMS" not in text_in(folders, file)}
-    schema = json.dumps(_bare(json_schema()), separators=(",", ":"))
+    schemas = {"schema_text": json_schema(), "entry_schema_text": Entry.model_json_schema()}
     templates = Environment(loader=FileSystemLoader(_HERE), undefined=StrictUndefined, trim_blocks=True)
     text = templates.get_template("header.hpp.jinja").render(
         version=__version__,
@@ -47,9 +48,14 @@ def cpp_header() -> str:
         kernel=kernel,
         common=common,
         own=own,
-        schema=[schema[begin : begin + _PIECE] for begin in range(0, len(schema), _PIECE)],
+        schemas={name: _pieces(schema) for name, schema in schemas.items()},
     )
     return text + "\n"
+
+
+def _pieces(schema: dict[str, Any]) -> list[str]:
+    text = json.dumps(_bare(schema), separators=(",", ":"))
+    return [text[begin : begin + _PIECE] for begin in range(0, len(text), _PIECE)]
 
 
 def _bare(schema: Any) -> Any:

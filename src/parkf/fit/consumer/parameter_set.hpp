@@ -8,23 +8,18 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "files.hpp"
 #include "json.hpp"
+#include "log.hpp"
 #include "schema.hpp"
 #include "sha256.hpp"
 #include "fit/score_layout.hpp"
 
 namespace parkf {
-
-/// An error in a set or a batch; the message has the file, the position, the value found and the one expected.
-struct Error : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// A rectangle of the constant blob.
 struct Block {
@@ -48,7 +43,6 @@ struct FormsLayout {
 };
 
 constexpr std::array<int, 3> table_shape{60, 50, 80};
-constexpr std::uintmax_t largest_manifest = 4 << 20;
 
 inline const std::vector<FormsLayout>& known_forms();       // defined below, next to the formulas
 inline const std::vector<std::string_view>& schema_text();  // of the manifest, in pieces
@@ -56,16 +50,25 @@ inline const std::vector<std::string_view>& schema_text();  // of the manifest, 
 class ParameterSet {
  public:
   std::string version;  // name in the registry; empty before publication
+  std::string withdrawn;  // of a signed registry: why the set must not be used any more; empty otherwise
   const FormsLayout* forms = nullptr;
   std::vector<float> constant;  // blocks one after the other
   std::vector<float> table;     // (bin x, bin y, coefficient)
   std::vector<float> score;     // the ghost score's networks; empty where the set has none of this version
   double velo_sigma = 0, beam_x = 0, beam_y = 0;  // mm
 
-  /// Read a set and refuse one that is not whole.
-  static ParameterSet load(const std::filesystem::path& folder) {
+  /// Read a set and refuse one that is not whole. A set in a signed registry must also be what its log lists; `trust`
+  /// is a folder with a trusted copy of the log and the keys, by default that in the environment's PARKF_TRUST.
+  static ParameterSet load(const std::filesystem::path& folder, const std::filesystem::path& trust = {}) {
+    std::error_code problem;
+    const std::filesystem::path place = std::filesystem::weakly_canonical(folder, problem);
+    const std::string name = place.filename().string();
+    std::string withdrawn;
+    if (!trust.empty() || (!problem && Log::is_version(name) && Log::is_signed(place.parent_path()))) {
+      withdrawn = Log::read(place.parent_path(), trust).check_set(name).withdrawn;
+    }
     const std::filesystem::path path = folder / "manifest.json";
-    const std::string text = read(path, largest_manifest, "at most " + std::to_string(largest_manifest), false);
+    const std::string text = read_file(path);
     json::Value manifest;
     try {
       manifest = json::parse(text);
@@ -91,6 +94,7 @@ class ParameterSet {
       }
     }
     set.version = manifest.at("version").text;
+    set.withdrawn = withdrawn;
     set.velo_sigma = constants.at("velo_sigma").number();
     set.beam_x = constants.at("beam_x").number();
     set.beam_y = constants.at("beam_y").number();
@@ -109,24 +113,6 @@ class ParameterSet {
     char text[32];
     std::snprintf(text, sizeof text, "%.9g", value);
     return text;
-  }
-
-  /// Reads a file's bytes, after a check of its size.
-  static std::string read(const std::filesystem::path& path, std::uintmax_t bytes, const std::string& expected,
-                          bool exactly) {
-    std::error_code problem;
-    // A pipe or a device would have no size, or no end.
-    if (!std::filesystem::is_regular_file(path, problem)) throw Error(path.string() + ": no such file");
-    const std::uintmax_t size = std::filesystem::file_size(path, problem);
-    if (problem || (exactly ? size != bytes : size > bytes)) {
-      throw Error(path.string() + ": " + std::to_string(size) + " bytes, expected " + expected);
-    }
-    std::string content(static_cast<std::size_t>(size), '\0');
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream.read(content.data(), static_cast<std::streamsize>(size)) && size > 0) {
-      throw Error(path.string() + ": cannot be read");
-    }
-    return content;
   }
 
   static void check_manifest(const std::string& path, const std::string& text, const json::Value& manifest) {
@@ -196,7 +182,7 @@ class ParameterSet {
   static std::vector<float> blob(const std::filesystem::path& path, const json::Value& said, std::size_t count) {
     const std::string expected = std::to_string(count);
     const std::string bytes =
-        read(path, 4 * count, std::to_string(4 * count) + " (" + expected + " numbers of float32)", true);
+        read_file(path, 4 * count, std::to_string(4 * count) + " (" + expected + " numbers of float32)", true);
     if (said.at("numbers").number() != static_cast<double>(count)) {
       throw Error(path.string() + ": the manifest says " + std::string(said.at("numbers").token) +
                   " numbers, expected " + expected);

@@ -1,4 +1,8 @@
-"""Comparison of a run's figures with the thresholds; a figure that was not measured misses its gate."""
+"""Comparison of a run's figures with the thresholds; a figure that was not measured misses its gate.
+
+A figure within its bar was not measured, either, if its error is larger than the bar's power. The power is
+half of the interval, or the size of a single bound. With larger errors, good and bad sets meet the bar alike.
+"""
 
 import math
 from collections.abc import Mapping
@@ -66,14 +70,21 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
         bounds = threshold.model_dump(include={"figure", "at_least", "at_most"})
         return Gate.model_validate(about | unmeasured | bounds)
     worst = min(bounded, key=_Bounded.room)
-    found, few = worst.found, len(bounded) < threshold.count
-    count = f"; {len(bounded)} of {threshold.count} measured" if few else ""
+    found, inside = worst.found, worst.room() >= 0
+    measured = sum(one.is_measured() for one in bounded)
+    few = measured < threshold.count
+    shown = _shown(threshold, worst, with_place=len(bounded) > 1)
+    shown += f"; {measured} of {threshold.count} measured" if few and threshold.count > 1 else ""
+    blind = few and inside and measured < len(bounded)
+    if blind:
+        scale, unit = _unit(threshold)
+        shown = f"not measured: {shown}; errors above {scale * worst.power:.3g}{unit} show nothing"
     about |= {
-        "measured": _shown(threshold, worst, with_place=len(bounded) > 1) + count,
+        "measured": shown,
         "bar": _bar(threshold, worst),
-        "met": worst.room() >= 0 and not few,
+        "met": inside and not few,
         "figure": f"{split_figure(threshold.figure)[0]}.json: {found.path}",
-        "value": found.value if math.isfinite(found.value) else None,
+        "value": found.value if math.isfinite(found.value) and not blind else None,
         "at_least": worst.least,
         "at_most": worst.most,
     }
@@ -110,6 +121,12 @@ class _Bounded:
     least: float | None
     most: float | None
     unit: float  # of the room, so that bounds of different size compare
+    power: float  # largest error with which the figure says anything about its bounds
+
+    def is_measured(self) -> bool:
+        """Whether the figure has no error, or one that is small enough for its bounds."""
+        error = self.found.error
+        return error is None or error <= self.power
 
     def room(self, value: float | None = None) -> float:
         """Distance of the figure, or of another value, from its bounds; negative beyond them and for NaN."""
@@ -132,7 +149,11 @@ def _bounded(threshold: Threshold, figures: list[Found]) -> list[_Bounded]:
         wider = threshold.errors * error
         most = threshold.at_most if each is None else each[index]
         low, high = None if least is None else least - wider, None if most is None else most + wider
-        bounded.append(_Bounded(found, low, high, 1.0 if each is None else each[index]))
+        if least is not None and most is not None:
+            power = (most - least) / 2
+        else:
+            power = abs(least or most or math.inf)
+        bounded.append(_Bounded(found, low, high, 1.0 if each is None else each[index], power))
     return bounded
 
 

@@ -15,16 +15,18 @@ _RECORDS = Path(".snakemake/metadata")
 _LONGEST = 254
 
 
-def verify(folder: Path) -> tuple[int, list[str]]:
+def verify(folder: Path, trust: Path | None = None) -> tuple[int, list[str]]:
     """Read all tables, archives, JSON files and parameter sets below the folder of a run or a registry.
 
-    Returns the number of files, and a message for each damaged file. A folder that is missing or has no such
-    file raises a ParkfError.
+    The sets of a signed registry are also compared with its log; `trust` is a trusted copy of it, as in
+    :func:`parkf.params.log.read_log`. Returns the number of files, and a message for each damaged file. A
+    folder that is missing or has no such file raises a ParkfError.
     """
     # Imported here, because all commands import this module.
     from parkf.io.checksums import check_pages
     from parkf.io.files import read_json
     from parkf.io.npz import load_arrays
+    from parkf.params.log import is_signed, read_log
     from parkf.params.parameter_set import MANIFEST_FILE, load
 
     readers: dict[str, Callable[[Path], object]] = {
@@ -36,6 +38,13 @@ def verify(folder: Path) -> tuple[int, list[str]]:
     if not folder.is_dir():
         raise ParkfError(f"{folder}: no such folder")
     count, problems = 0, []
+    if trust is not None or is_signed(folder):
+        try:
+            log = read_log(folder, trust)
+            for version in log.published:
+                log.check_set(version)
+        except ParkfError as error:
+            problems.append(str(error))
     for path in sorted(folder.rglob("*")):
         if path.suffix in readers and path.is_file() and not path.name.startswith("."):
             count += 1
@@ -45,7 +54,8 @@ def verify(folder: Path) -> tuple[int, list[str]]:
                 problems.append(str(error))
     if not count:
         raise ParkfError(f"{folder}: nothing to verify; expected results/<run>, or a registry of sets")
-    return count, problems
+    # Without its log, every set of a registry is refused for the same reason.
+    return count, list(dict.fromkeys(problems))
 
 
 def mark(error: DamagedFileError) -> None:

@@ -1,0 +1,229 @@
+"""A signed registry: what is published and withdrawn is logged and signed; readers go by the log alone."""
+
+import json
+import os
+import random
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from parkf.io.errors import ParkfError
+from parkf.params import load
+from parkf.params.manifest import Gate
+from parkf.params.parameter_set import ParameterSet
+from parkf.params.registry import Registry
+from parkf.params.validity import Moment
+
+from ..keys import new_key
+
+GATES = [Gate(what="ghosts", measured="25 %", bar="40 %", met=True)]
+FIRST, SECOND, THIRD = (f"2026-run3-r{number:03}" for number in (1, 2, 3))
+
+
+@pytest.fixture
+def key(tmp_path):
+    return new_key(tmp_path / "key")
+
+
+@pytest.fixture
+def made(parameters, tmp_path):
+    """Make folders of sets that differ in the beam line."""
+
+    def make(number):
+        constants = parameters.manifest.constants.model_copy(update={"beam_x": float(number)})
+        manifest = parameters.manifest.model_copy(update={"constants": constants, "detector": "run3"})
+        ParameterSet(parameters.constant, parameters.table, manifest).save(tmp_path / f"set{number}")
+        return tmp_path / f"set{number}"
+
+    return make
+
+
+@pytest.fixture
+def sets(made, key, tmp_path):
+    """A signed registry with two sets, the first of them withdrawn."""
+    registry = Registry(tmp_path / "params")
+    for number in (1, 2):
+        registry.publish(made(number), year=2026, gates=GATES, key=key)
+    registry.withdraw(FIRST, "wrong field", key)
+    return registry
+
+
+def logged(registry):
+    """Versions that the log lists, whatever folders there are."""
+    paths = (registry.folder / "log").glob("*/entry.json")
+    return {json.loads(path.read_text())["set"] for path in paths}
+
+
+def events(registry):
+    return [(entry.kind, entry.set) for entry in registry.log().entries]
+
+
+def test_what_happens_is_logged(sets):
+    assert events(sets) == [("published", FIRST), ("published", SECOND), ("withdrawn", FIRST)]
+    assert sets.log().signer == "maintainer"
+    assert sets.withdrawal(FIRST).reason == "wrong field"
+    assert sets.withdrawal(SECOND) is None
+    assert not (sets.path(FIRST) / "withdrawn.json").exists()
+    assert load(sets.path(FIRST)).manifest.version == FIRST
+    names = {"constant.f32", "global.f32", "manifest.json"}
+    assert sets.log().published[SECOND].files.keys() == {f"{SECOND}/{one}" for one in names} | {
+        "layouts/1.json"
+    }
+
+
+def test_without_a_key_nothing_is_changed(sets, made):
+    before = sorted(sets.folder.rglob("*"))
+    with pytest.raises(ParkfError, match="params: the registry is signed; name a key with --key"):
+        sets.publish(made(3), year=2026, gates=GATES)
+    with pytest.raises(ParkfError, match="the registry is signed"):
+        sets.withdraw(SECOND, "why not")
+    assert sorted(sets.folder.rglob("*")) == before
+
+
+def test_a_strangers_key_changes_nothing(sets, made, tmp_path):
+    stranger = new_key(tmp_path / "stranger", "stranger")
+    before = sorted(sets.folder.rglob("*"))
+    for act in (
+        lambda: sets.publish(made(3), year=2026, gates=GATES, key=stranger),
+        lambda: sets.withdraw(SECOND, "why not", stranger),
+        lambda: sets.sign(stranger),
+    ):
+        with pytest.raises(ParkfError, match=r"signed by key SHA256:\S+, expected SHA256:\S+ of maintainer"):
+            act()
+        assert sorted(sets.folder.rglob("*")) == before
+
+
+def test_a_registry_without_a_log_gets_one(made, key, tmp_path):
+    registry = Registry(tmp_path / "params")
+    for number in (1, 2):
+        registry.publish(made(number), year=2026, gates=GATES)
+    registry.withdraw(FIRST, "wrong field")
+    with pytest.raises(ParkfError, match="not signed; `parkf params sign` makes its log"):
+        registry.publish(made(3), year=2026, gates=GATES, key=key)
+    registry.sign(key)
+    assert sorted(events(registry)) == [("published", FIRST), ("published", SECOND), ("withdrawn", FIRST)]
+    assert registry.withdrawal(FIRST).reason == "wrong field"
+    assert [load(registry.path(one)).manifest.version for one in (FIRST, SECOND)] == [FIRST, SECOND]
+    assert registry.publish(made(3), year=2026, gates=GATES, key=key) == THIRD
+
+
+def test_a_new_key_signs_when_it_is_named(sets, tmp_path):
+    second = new_key(tmp_path / "second", "second")
+    with (sets.folder / "allowed_signers").open("a") as names:
+        names.write(line_of(second))
+    sets.sign(second)
+    assert sets.log().signer == "second"
+    assert events(sets)[-1] == ("withdrawn", FIRST)
+
+
+def line_of(key):
+    kind, blob, name = key.with_suffix(".pub").read_text().split()
+    return f'{name} namespaces="parkf-registry" {kind} {blob}\n'
+
+
+def test_a_deleted_set_is_missed_where_another_would_be_named(sets, made, key):
+    sets.publish(made(3), year=2026, gates=GATES, key=key)
+    shutil.rmtree(sets.path(THIRD))
+    for read in (
+        sets.log,
+        sets.series,
+        lambda: sets.best_sets(Moment.parse("7")),
+        lambda: sets.withdrawal(SECOND),
+    ):
+        with pytest.raises(ParkfError, match=f"{THIRD}: missing; the log lists it"):
+            read()
+
+
+@pytest.fixture
+def copy(sets, monkeypatch, tmp_path):
+    """A copy of the log and the keys, which the environment names."""
+    for name in ("log", "allowed_signers"):
+        target, source = tmp_path / "copy" / name, sets.folder / name
+        target.parent.mkdir(exist_ok=True)
+        shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
+    monkeypatch.setenv("PARKF_TRUST", str(tmp_path / "copy"))
+    return tmp_path / "copy"
+
+
+def test_a_copy_shows_what_was_taken_back(sets, copy, made, key):
+    sets.publish(made(3), year=2026, gates=GATES, key=key)
+    assert load(sets.path(THIRD)).manifest.version == THIRD
+    for number in (3, 4):
+        shutil.rmtree(sets.folder / f"log/000{number}")
+    shutil.rmtree(sets.folder / THIRD)
+    with pytest.raises(
+        ParkfError, match=f"log/0003/entry.json: missing, expected withdrawn {FIRST} as in .*copy"
+    ):
+        load(sets.path(SECOND))
+
+
+def test_a_copy_makes_an_unsigned_registry_useless(sets, copy):
+    shutil.rmtree(sets.folder / "log")
+    (sets.folder / "allowed_signers").unlink()
+    for read in (sets.log, lambda: load(sets.path(SECOND)), sets.series):
+        with pytest.raises(ParkfError, match="log: no such folder; the registry is signed"):
+            read()
+
+
+def test_a_copy_without_keys_is_named(sets, copy):
+    (copy / "allowed_signers").unlink()
+    with pytest.raises(ParkfError, match="copy/allowed_signers: no such file"):
+        load(sets.path(SECOND))
+
+
+def test_a_reader_between_set_and_entry_looks_again(sets, made, key):
+    """A publisher moves the set, and then its entry; who reads in between waits for the entry."""
+    sets.publish(made(3), year=2026, gates=GATES, key=key)
+    entry, aside = sets.folder / "log/0004", sets.folder.parent / "aside"
+    entry.rename(aside)
+    back = threading.Timer(0.05, lambda: aside.rename(entry))
+    back.start()
+    assert load(sets.path(THIRD)).manifest.version == THIRD
+    back.join()
+
+
+def test_killed_publishers_leave_it_whole_or_named(sets, made, key):
+    """Publishers are killed at random moments. Then all is sound, or a set that the log lacks is named."""
+    draw, start = random.Random(3), time.perf_counter()
+    sets.publish(made(3), year=2026, gates=GATES, key=key)
+    longest = 1.5 * (time.perf_counter() - start)
+    for number in range(4, 12):
+        folder = made(number)
+        before = len(sets.log().entries)
+        child = os.fork()
+        if child == 0:
+            try:
+                Registry(sets.folder).publish(folder, year=2026, gates=GATES, key=key)
+            finally:
+                os._exit(0)
+        time.sleep(draw.uniform(0, longest))
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        newest = sets.versions()[-1]
+        if newest not in logged(sets):
+            with pytest.raises(ParkfError, match=f"{newest}: not in the log"):
+                sets.log()
+            shutil.rmtree(sets.path(newest))
+        assert len(sets.log().entries) in (before, before + 1)
+        for version in sets.versions():
+            load(sets.path(version))
+
+
+def test_a_published_sets_folder_is_checked_wherever_it_is_named(sets, monkeypatch, tmp_path):
+    path = sets.path(SECOND)
+    (path / "more.txt").write_text("")
+    (tmp_path / "link").symlink_to(path)
+    monkeypatch.chdir(path)
+    for name in (path, tmp_path / "link", Path()):
+        with pytest.raises(ParkfError, match=r"more\.txt: not in the log"):
+            load(name)
+
+
+def test_an_entry_has_no_field_that_nobody_knows(sets):
+    path = sets.folder / "log/0003/entry.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"more": 1}))
+    with pytest.raises(ParkfError, match=r"log/0003/entry\.json: more: unknown field"):
+        sets.log()
