@@ -100,7 +100,7 @@ def test_a_document_counts_by_its_content_and_a_product_by_its_bytes(here):
     product.write_text('{"a": 1}')
     one = command("gather", inputs=[str(product)])
     assert one.decided_by()["inputs"] == [sha256(product)]
-    assert one.decided_by(lambda path: "known")["inputs"] == ["known"]
+    assert one.fingerprints(lambda path: "known") == ["known"]
 
 
 def command(name, inputs=("input.yaml",), outputs=("results/one/f",), code="ab" * 8, run="one", **arguments):

@@ -128,11 +128,18 @@ def stages(logs: Annotated[Path, Argument(help="Folder of a run's logs.")], outp
 
 @app.command(epilog="Example: parkf verify results/default params")
 def verify(folders: Annotated[list[Path], Argument(help="Folders of runs, or registries of sets.")]) -> None:
-    """Read every table, archive, JSON file and set below folders, and compare them with their checksums."""
+    """Read every table, archive, JSON file and set below folders, and compare them with their checksums.
+
+    Of a run, also find what is not the product of its own jobs and of today's geometry, alignment and field.
+    """
+    from parkf.workflow.running.chain import check_runs
     from parkf.workflow.running.damage import verify as run
 
     results = [run(folder) for folder in folders]
     count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]
+    damaged = {problem.partition(":")[0] for problem in problems}
+    broken = [one for folder in folders for one in check_runs(folder)]
+    problems += [one for one in broken if one.partition(":")[0] not in damaged]
     if problems:
         raise ParkfError("\n".join([*problems, f"{len(problems)} of {count} files are not sound"]))
     print(f"{count} files are sound")

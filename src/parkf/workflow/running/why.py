@@ -186,7 +186,8 @@ def _taken(running: Iterable[Any]) -> set[Any]:
     for job in running:
         asked, entry = planned(job), None
         if asked and asked.is_shared and None not in [known.get(Path(path), "") for path in asked.inputs]:
-            entry = find(key(asked.decided_by(lambda path: known.get(path) or sha256(path))))
+            prints = asked.fingerprints(lambda path: known.get(path) or sha256(path))
+            entry = find(key(asked.decided_by(prints)))
         outputs = list(map(Path, job.output))
         if entry is None:
             known.update(dict.fromkeys(outputs))
