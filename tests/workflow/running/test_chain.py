@@ -84,7 +84,7 @@ def test_a_file_of_another_run_is_named_and_removed(here, name):
     said = f"results/one/{name}: not what this run has made: it is results/two/{name}"
     assert check_runs(here) == [said]
     found = repair(here)
-    assert found.removed == [f"{said}; removed"]
+    assert found.named == [f"{said}; removed"]
     assert found.options == ["--forcerun", f"results/one/{name}"]
     assert not (here / name).exists()
     assert Path("results/two", name).exists()
@@ -112,7 +112,7 @@ def test_an_earlier_product_is_named(here):
     said = f"results/one/{UP}: not what this run has made: it is an earlier results/one/{UP}"
     assert check_runs(here) == [said, stale]
     # What the report was made from does not matter to the file itself.
-    assert repair(here).removed == [f"{said}; removed"]
+    assert repair(here).named == [f"{said}; removed"]
 
 
 @pytest.mark.parametrize("name", [UP, FIELD, "report/index.html", "report/figures"])
@@ -122,7 +122,7 @@ def test_a_missing_product_is_named_and_made_again(here, name):
     said = f"results/one/{name}: missing; it is a product of parkf gather"
     assert check_runs(here) == [said]
     found = repair(here)
-    assert (found.removed, found.left) == ([], [f"{said}; made again"])
+    assert (found.named, found.left) == ([f"{said}; made again"], [])
     assert found.options == ["--forcerun", f"results/one/{name}"]
 
 
@@ -130,7 +130,7 @@ def test_a_file_that_nobody_here_has_made_is_kept_aside(here):
     with FATES.writer(here / UP, {"value": "mine"}):
         pass
     kept = (here / UP).read_bytes()
-    (said,) = repair(here).removed
+    (said,) = repair(here).named
     what = "not what this run has made: no run here has made this table 'fates 1'"
     assert said == f"results/one/{UP}: {what}; moved to results/one/{ASIDE}/{UP}"
     assert (here / ASIDE / UP).read_bytes() == kept
@@ -142,7 +142,7 @@ def test_a_damaged_file_is_removed(here):
     content = bytearray((here / UP).read_bytes())
     content[len(content) // 2] ^= 1
     (here / UP).write_bytes(content)
-    assert repair(here).removed == [
+    assert repair(here).named == [
         f"results/one/{UP}: not what this run has made: it is damaged; removed",
     ]
 
@@ -152,7 +152,7 @@ def test_a_file_of_a_folder_counts(here):
     times = page.stat()
     page.write_text(page.read_text().replace("1", "2", 1))
     os.utime(page, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert [line.partition(":")[0] for line in repair(here).removed] == ["results/one/report/figures"]
+    assert [line.partition(":")[0] for line in repair(here).named] == ["results/one/report/figures"]
 
 
 def test_a_changed_document_leaves_what_was_made_of_it(here):
@@ -161,7 +161,7 @@ def test_a_changed_document_leaves_what_was_made_of_it(here):
     Path("geometry.yaml").write_text("x: 2\n")
     assert check_runs(here) == ["results/one/field.npz: made from another geometry.yaml"]
     found = repair(here)
-    assert (found.removed, found.options) == ([], ["--forcerun", "results/one/field.npz"])
+    assert (found.named, found.options) == ([], ["--forcerun", "results/one/field.npz"])
     assert (here / FIELD).exists()
 
 
@@ -172,7 +172,7 @@ def test_a_file_in_place_before_its_job_is_foreign(here):
     said = f"results/one/{UP}: no job of this run has made it: it is results/two/{UP}"
     shutil.copyfile(Path("results/two", UP), here / UP)
     assert check_runs(here) == [said]
-    assert repair(here).removed == [f"{said}; removed"]
+    assert repair(here).named == [f"{said}; removed"]
 
 
 def test_a_file_too_many_is_named(here):

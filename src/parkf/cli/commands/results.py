@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, RunFolder, Threads, registry_in
-from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table
+from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
 from parkf.io.terminal import aligned
@@ -111,6 +111,7 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
     from parkf.proof.gates import hold, load_thresholds
 
     with exit_on_error(NO_ANSWER):
+        refuse_foreign(results)
         held = hold(results / "set", load_thresholds(gates))
     missed = sum(not one.met for one in held)
     verdict = f"{missed} of {len(held)} gates missed" if missed else f"all {len(held)} gates met"
@@ -214,6 +215,8 @@ def compare(
 
     if bool(subjects) == bool(detector):
         raise ParkfError("compare: expected two runs or sets at least, or --detector")
+    for name in subjects or []:
+        refuse_foreign(Path(name))
     sets, thresholds = registry_in(registry), load_thresholds(gates)
     names = published_of(detector, sets) if detector else subjects or []
     comparison = compare_subjects([load_subject(name, thresholds, sets) for name in names])

@@ -21,14 +21,17 @@ from parkf.workflow.running.records import ENDING, Record, content_of, stamp_of
 from parkf.workflow.running.shared import STORE
 
 RESULTS = STORE.parent
-ENDS = ("report/index.html", "index.html", "validation.json", "accuracy.json", "set/manifest.json")
+PROOF = ("set/manifest.json", "validation.json", "accuracy.json")
+ENDS = ("report/index.html", "index.html", *PROOF)
 """Last files of a run or a family; everything that they were made of must be there and be right."""
-KINDS = (".parquet", ".npz", ".json", ".f32")
-"""Endings of files that only jobs make."""
-_NO_PRODUCTS = ("logs", GRAPH_FILE)
 ASIDE = ".aside"
 """Folder of a run for files that no run here has made and that were in the place of products."""
 
+# Endings of files that only jobs make, and what has such an ending and is no product.
+_MADE = (".parquet", ".npz", ".json", ".f32")
+_NO_PRODUCTS = (ASIDE, "logs", GRAPH_FILE)
+# Problems that leave a run's own files right.
+_NO_FAULT = ("changed", "unrecorded")
 _UNRECORDED = "no record of this run says what it was made of"
 
 
@@ -115,6 +118,17 @@ class Chain:
             if str(path) not in self._links and path.is_file():
                 found[path] = Problem(path, _UNRECORDED, "unrecorded")
         return sorted(found.values(), key=lambda one: one.path)
+
+    def strangers(self) -> list[Problem]:
+        """Find the files in the folder of a run with records that no job makes or reads."""
+        files = (path for kind in _MADE for path in sorted(self.run.rglob(f"[!.]*{kind}")) if self)
+        return [
+            self.foreign(path, "no job of this run has made it")
+            for path in files
+            if path not in self
+            and path.relative_to(self.run).parts[0] not in _NO_PRODUCTS
+            and snakemake_record(path) is None
+        ]
 
     def foreign(self, path: Path, what: str) -> Problem:
         """Describe a file that is in the place of a product: which product it is, of which run."""
@@ -207,7 +221,7 @@ def _links(run: Path) -> Iterator[Link]:
 def check_runs(folder: Path) -> list[str]:
     """Check the chain of a run, or of all runs if `folder` is ``results``; return a message for each problem.
 
-    Files with the same document or record missing have one message. Other folders have no chain.
+    The content of every file is read. Other folders have no chain.
     """
     here = folder.resolve()
     if here.name == RESULTS.name:
@@ -216,16 +230,24 @@ def check_runs(folder: Path) -> list[str]:
         return []
     with chdir(here.parents[1]):
         chain = Chain(RESULTS / here.name, whole=True)
-        problems = chain.problems()
-        if chain:
-            there = (path for kind in KINDS for path in sorted(chain.run.rglob(f"[!.]*{kind}")))
-            problems += [
-                chain.foreign(path, "no job of this run has made it")
-                for path in there
-                if path not in chain
-                and path.relative_to(chain.run).parts[0] not in (ASIDE, *_NO_PRODUCTS)
-                and snakemake_record(path) is None
-            ]
+        return lines([*chain.problems(), *chain.strangers()])
+
+
+def require_chained(run: Path) -> list[str]:
+    """Raise a ParkfError if the set or the figures of a run depend on files that are not its own products.
+
+    Returns a message for what else is to be known: documents that have changed, jobs without a record. Only
+    files whose times or sizes have changed are read.
+    """
+    here = run.resolve()
+    if here.parent.name != RESULTS.name:
+        return []
+    with chdir(here.parents[1]):
+        chain = Chain(RESULTS / here.name)
+        problems = chain.problems([str(chain.run / name) for name in PROOF])
+    if wrong := lines(one for one in problems if one.kind not in _NO_FAULT):
+        remedy = f"{run}: `parkf run {here.name}` makes these files again"
+        raise ParkfError("\n".join([*wrong, remedy]))
     return lines(problems)
 
 

@@ -15,7 +15,7 @@ _FAMILY = "family report"
 class Repair:
     """What was found in a run."""
 
-    removed: list[str]  # a message for each foreign file
+    named: list[str]  # a message for each foreign and each missing file
     left: list[str]  # a message for all else that is to be made again
     options: list[str]  # options of Snakemake, to make all of it again
 
@@ -37,8 +37,14 @@ def repair(folder: Path, targets: Collection[str] = ()) -> Repair:
     again = [str(one.path) for one in wanted]
     unknown = [path for path in again if Path(path) not in chain]
     return Repair(
-        removed=[_put_away(one) for one in foreign],
-        left=[f"{line}; made again" for line in lines(one for one in wanted if one.kind != "foreign")],
+        named=[
+            *map(_put_away, foreign),
+            *(f"{one}; made again" for one in wanted if one.kind == "missing"),
+        ],
+        left=[
+            f"{line}; made again"
+            for line in lines(one for one in wanted if one.kind not in ("foreign", "missing"))
+        ],
         options=["--forceall"] if unknown else ["--forcerun", *again] if again else [],
     )
 

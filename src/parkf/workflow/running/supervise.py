@@ -51,7 +51,8 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
         remove_unfinished(folder)
         targets = command[command.index("--") + 1 :] if "--" in command else []
         # Snakemake chooses jobs by times, so it would read the file of another run in the place of its own.
-        for problem in repair(folder, targets).removed:
+        named = repair(folder, targets).named
+        for problem in named:
             _say(problem)
         guard = _guard(folder, lock)
         endings: list[threading.Thread] = []
@@ -60,13 +61,15 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
             code = _run(words, folder, lock, endings)
             damaged = list(remove_damaged(folder).values()) if code else []
             found = repair(folder, targets) if not code else Repair([], [], [])
-            for problem in (*damaged, *found.removed, *found.left):
-                _say(problem)
+            for problem in (*damaged, *found.named, *found.left):
+                if problem not in named:
+                    _say(problem)
             if endings or not (damaged or found.options):
                 break
             words = [*command[: len(command) - len(targets) - bool(targets)], *found.options]
             words += ["--", *targets] if targets else []
         else:
+            _say(f"error: {folder}: the same files are not right after {_ATTEMPTS} attempts")
             code = code or 1
         os.write(guard, b".")
         os.close(guard)
