@@ -3,8 +3,8 @@
 Run: python -m tools.faults.swaps --json FILE [--folder FOLDER] [--cases 200]
 
 Two runs with different seeds are made, and one of them a second time after a change of its configuration.
-Then files of this run are exchanged in rounds. Files of all kinds of products are in each round, and each kind
-of exchange is tried in turn:
+Then files of this run are exchanged in rounds. Files of all kinds of products are in each round, and each
+kind of exchange is tried in turn:
 
 foreign      the file of the other run, of the same name
 recorded     the same, together with the other run's record of the job
@@ -44,7 +44,7 @@ from parkf.workflow.running.records import record_of
 
 RUN, OTHER = "subject", "other"
 KINDS = ("foreign", "recorded", "exchanged", "stale", "missing", "edited")
-_PER_ROUND = 25
+_PER_ROUND = 34
 _HERE, _THERE = Path("results", RUN), Path("results", OTHER)
 # Their bytes depend on the machine or the time.
 _OF_THE_MOMENT = ("report", "run.json", "beside.json", "stages.json", "throughput.json", "inputs")

@@ -51,8 +51,9 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
         remove_unfinished(folder)
         targets = command[command.index("--") + 1 :] if "--" in command else []
         # Snakemake chooses jobs by times, so it would read the file of another run in the place of its own.
-        named = repair(folder, targets).named
-        for problem in named:
+        named = set()
+        for problem in repair(folder, targets).named:
+            named.add(problem.partition(":")[0])
             _say(problem)
         guard = _guard(folder, lock)
         endings: list[threading.Thread] = []
@@ -62,7 +63,7 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
             damaged = list(remove_damaged(folder).values()) if code else []
             found = repair(folder, targets) if not code else Repair([], [], [])
             for problem in (*damaged, *found.named, *found.left):
-                if problem not in named:
+                if problem.partition(":")[0] not in named:
                     _say(problem)
             if endings or not (damaged or found.options):
                 break
