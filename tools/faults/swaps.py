@@ -38,7 +38,8 @@ from parkf.io.checksums import seal
 from parkf.io.files import read_json, write_json, write_sealed
 from parkf.io.fingerprints.code import code_of
 from parkf.params.manifest import read_manifest, write_manifest
-from parkf.workflow.running.chain import ASIDE, Chain, check_runs
+from parkf.workflow.running.chain import Chain, check_runs
+from parkf.workflow.running.damage import ASIDE
 from parkf.workflow.running.jobs import Job
 from parkf.workflow.running.records import record_of
 

@@ -9,7 +9,8 @@ import pytest
 
 from parkf.io.files import write_sealed
 from parkf.io.tables import FATES
-from parkf.workflow.running.chain import ASIDE, Chain, check_runs
+from parkf.workflow.running.chain import Chain, check_runs
+from parkf.workflow.running.damage import ASIDE, verify
 from parkf.workflow.running.jobs import Job
 from parkf.workflow.running.records import Record, record_of, write_record
 from parkf.workflow.running.repair import repair
@@ -135,6 +136,8 @@ def test_a_file_that_nobody_here_has_made_is_kept_aside(here):
     assert said == f"results/one/{UP}: {what}; moved to results/one/{ASIDE}/{UP}"
     assert (here / ASIDE / UP).read_bytes() == kept
     # It is no file of the run any more.
+    count, _ = verify(here)
+    assert count == sum(path.suffix == ".json" for path in (here / "logs").iterdir()) + 2
     assert [line.partition(":")[0] for line in check_runs(here)] == [f"results/one/{UP}"]
 
 

@@ -15,7 +15,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.report.job_graph import GRAPH_FILE
-from parkf.workflow.running.damage import damage_of, from_here, snakemake_record
+from parkf.workflow.running.damage import ASIDE, damage_of, from_here, snakemake_record
 from parkf.workflow.running.jobs import Job
 from parkf.workflow.running.records import ENDING, Record, content_of, stamp_of
 from parkf.workflow.running.shared import STORE
@@ -24,9 +24,6 @@ RESULTS = STORE.parent
 PROOF = ("set/manifest.json", "validation.json", "accuracy.json")
 ENDS = ("report/index.html", "index.html", *PROOF)
 """Last files of a run or a family; everything that they were made of must be there and be right."""
-ASIDE = ".aside"
-"""Folder of a run for files that no run here has made and that were in the place of products."""
-
 # Endings of files that only jobs make, and what has such an ending and is no product.
 _MADE = (".parquet", ".npz", ".json", ".f32")
 _NO_PRODUCTS = (ASIDE, "logs", GRAPH_FILE)

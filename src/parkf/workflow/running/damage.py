@@ -9,6 +9,8 @@ from pathlib import Path
 
 from parkf.io.errors import DamagedFileError, ParkfError
 
+ASIDE = ".aside"
+"""Folder of a run for files that no run here has made and that were in the place of products."""
 _SUFFIX = ".damaged"
 _RECORDS = Path(".snakemake/metadata")
 _READ = (".parquet", ".npz", ".json")
@@ -26,7 +28,8 @@ def verify(folder: Path) -> tuple[int, list[str]]:
         raise ParkfError(f"{folder}: no such folder")
     count, problems = 0, []
     for path in sorted(folder.rglob("*")):
-        if path.suffix in _READ and path.is_file() and not path.name.startswith("."):
+        is_product = not path.name.startswith(".") and ASIDE not in path.parts
+        if path.suffix in _READ and path.is_file() and is_product:
             count += 1
             problems += damage_of(path)
     if not count:

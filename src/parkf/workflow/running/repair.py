@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parkf.io.errors import ParkfError
-from parkf.workflow.running.chain import ASIDE, Chain, Problem, lines, run_of
+from parkf.workflow.running.chain import Chain, Problem, lines, run_of
+from parkf.workflow.running.damage import ASIDE
 
 _FAMILY = "family report"
 
