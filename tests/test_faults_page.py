@@ -1,7 +1,8 @@
-"""The page on faults agrees with the benchmark's file."""
+"""The page on faults agrees with the files of the benchmarks."""
 
 import json
 
+from tools.faults import swaps
 from tools.faults.page import OUTCOME, ROOT, table
 
 
@@ -12,3 +13,10 @@ def test_the_table_is_that_of_the_file() -> None:
     assert outcome["survived"] == sum(case["survived"] for case in outcome["cases"])
     names = [case["name"] for case in outcome["cases"]]
     assert len(names) == len(set(names))
+
+
+def test_exchanged_files_are_those_of_the_file() -> None:
+    outcome = json.loads((OUTCOME.parent / "swaps.json").read_text())
+    assert swaps.table(outcome) in (ROOT / "docs/explanation/faults.md").read_text()
+    assert outcome["tried"] == len(outcome["cases"]) >= 200
+    assert outcome["passed"] == outcome["tried"]

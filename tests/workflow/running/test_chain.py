@@ -2,18 +2,21 @@
 
 import os
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from parkf.io.errors import ParkfError
 from parkf.io.files import write_sealed
 from parkf.io.tables import FATES
-from parkf.workflow.running.chain import Chain, check_runs
+from parkf.workflow.running.chain import Chain, check_runs, require_chained
 from parkf.workflow.running.damage import ASIDE, verify
 from parkf.workflow.running.jobs import Job
 from parkf.workflow.running.records import Record, record_of, write_record
 from parkf.workflow.running.repair import repair
+from parkf.workflow.running.why import Why, in_words
 
 
 def made(run, name, inputs, outputs, value, *, command="gather", passing=()):
@@ -227,7 +230,7 @@ def test_another_run_that_is_read_is_checked_too(here):
     put(Path("results/two", UP), here / UP)
     said = f"results/one/{UP}: not what this run has made: it is results/two/{UP}"
     assert check_runs(Path("results/three")) == [said]
-    with pytest.raises(Exception, match="results/one: run it again; results/three reads these files"):
+    with pytest.raises(ParkfError, match="results/one: run it again; results/three reads these files"):
         repair(Path("results/three"))
     assert (here / UP).exists()
 
@@ -237,3 +240,67 @@ def test_a_record_has_what_decides_a_product(here):
     assert record.job.deciding == ["ab" * 8]
     assert record.inputs == Record.read(here / "logs/field.log.json").outputs
     assert Record.read(here / "logs/none.log.json") is None
+
+
+@pytest.fixture
+def family(tmp_path, monkeypatch):
+    """A family of two runs, the second of which has a link to the field of the first."""
+    monkeypatch.chdir(tmp_path)
+    Path("geometry.yaml").write_text("x: 1\n")
+    made("all.a", "field", ["geometry.yaml"], [FIELD], 1)
+    link = Path("results/all.b/field.npz")
+    link.parent.mkdir()
+    link.symlink_to("../all.a/field.npz")
+    for name in ("all.a", "all.b"):
+        made(name, "up", [f"results/{name}/field.npz"], [UP], name)
+        made(name, "report", [f"results/{name}/{UP}"], ["report/index.html"], name)
+    pages = [f"results/all.{name}/report/index.html" for name in "ab"]
+    made("all", "overview", pages, ["index.html"], 3, command="family report")
+    return Path("results/all")
+
+
+def test_members_of_a_family_are_repaired_by_its_leader(family):
+    assert check_runs(Path("results")) == []
+    assert repair(family).options == []
+    put(Path("results/all.a", UP), Path("results/all.b", UP))
+    Path("results/all.a", FIELD).unlink()
+    found = repair(family)
+    assert found.named == [
+        f"results/all.b/{UP}: not what this run has made: it is results/all.a/{UP}; removed",
+        "results/all.a/field.npz: missing; it is a product of parkf gather; made again",
+    ]
+    assert found.options == ["--forcerun", "results/all.a/field.npz", f"results/all.b/{UP}"]
+
+
+def test_a_file_in_place_of_a_link_is_foreign(family):
+    link = Path("results/all.b/field.npz")
+    link.unlink()
+    np.savez(link, value=np.arange(3))
+    (said,) = repair(family).named
+    what = "no job of this run has made it: no run here has made this file"
+    assert said == f"{link}: {what}; moved to results/all.b/{ASIDE}/field.npz"
+
+
+def test_the_reasons_of_a_run_have_what_is_broken():
+    broken = [f"results/one/{number}: missing" for number in range(6)]
+    found = Why("results/one", datetime.now(UTC), {}, {}, {"train": 7}, {}, 0.0, 2, broken)
+    text = in_words(found)
+    assert "To be made again:\n  results/one/0: missing\n" in text
+    assert "  results/one/3: missing\n  and 2 more\n" in text
+    assert "nothing would run" not in text
+
+
+def test_a_set_or_figures_that_are_not_the_runs_own_are_refused(here):
+    for name in ("validation.json", "accuracy.json"):
+        made("one", name, [f"results/one/{UP}"], [name], name)
+    assert require_chained(here) == []
+    Path("geometry.yaml").write_text("x: 2\n")
+    assert require_chained(here) == ["results/one/field.npz: made from another geometry.yaml"]
+    # The figures do not depend on this file, but it is not missed.
+    (here / "report/index.html").unlink()
+    assert len(require_chained(here)) == 1
+    (here / FIELD).unlink()
+    remedy = "results/one: `parkf run one` makes these files again"
+    with pytest.raises(ParkfError, match=f"results/one/field.npz: missing; .*\n{remedy}"):
+        require_chained(here)
+    assert require_chained(Path("elsewhere")) == []
