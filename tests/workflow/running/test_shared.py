@@ -14,6 +14,7 @@ from parkf.io.fingerprints.meaning import meaning_of
 from parkf.workflow.running import jobs, shared
 from parkf.workflow.running.damage import verify
 from parkf.workflow.running.jobs import Job
+from parkf.workflow.running.records import Record
 from parkf.workflow.running.shared import STORE, empty, find, keep, key, listed, take, tidy
 
 TEXT = {"a.json": '{"a": 1}\n', "b.txt": "b" * 5000}
@@ -222,6 +223,10 @@ def test_the_command_makes_once(here, capsys):
     assert "taken" not in run("one")
     # No result depends on options that follow a job's file, such as the number of threads.
     assert "taken from results/.shared/" in run("two", options=["--threads", "2"])
+    for name in ("one", "two"):
+        made = Record.read(Path(f"results/{name}/logs/field.log.json"))
+        assert made.outputs == {f"results/{name}/field.npz": sha256(Path(f"results/{name}/field.npz"))}
+        assert made.inputs == {"dipole.json": meaning_of(Path("dipole.json"))}
     assert sha256(Path("results/one/field.npz")) == sha256(Path("results/two/field.npz"))
     assert "taken" not in run("three", spacing=190.0)
     record = read_json(next(STORE.glob("*/entry.json")))
