@@ -7,7 +7,7 @@ hold fingerprints, so that a file of another run, of another sample or of an ear
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from parkf.io.checksums import CheckedFile
@@ -69,12 +69,13 @@ class Chain:
         self.run = run
         self._whole = whole
         self._links: dict[str, Link] = {}
-        self._meanings: dict[Path, str | None] = {}
+        # These are looked up for each input of each job.
+        self._resolved, self._meaning = cache(_resolved), cache(_meaning)
         runs, waiting = {run}, [run]
         while waiting:
             for link in _links(waiting.pop()):
                 self._links |= dict.fromkeys(link.job.outputs, link)
-                found = {run_of(from_here(Path(path))) for path in link.job.inputs}
+                found = {run_of(self._resolved(path)) for path in link.job.inputs}
                 waiting += [one for one in found if one is not None and one not in runs]
                 runs.update(waiting)
 
@@ -138,7 +139,7 @@ class Chain:
         needed: set[str] = set()
         waiting = [end for end in ends if end in self._links]
         while waiting:
-            path = str(from_here(Path(waiting.pop())))
+            path = str(self._resolved(waiting.pop()))
             if path not in needed:
                 needed.add(path)
                 if (link := self._links.get(path)) is not None:
@@ -164,7 +165,7 @@ class Chain:
 
     def _of_inputs(self, link: Link) -> Iterator[Problem]:
         for name, was in link.record.inputs.items() if link.record is not None else ():
-            path = from_here(Path(name))
+            path = self._resolved(name)
             maker, run = self._links.get(str(path)), run_of(Path(name))
             if maker is not None:
                 made = was if maker.record is None else maker.record.outputs.get(str(path), was)
@@ -180,11 +181,6 @@ class Chain:
             elif path.exists() and content_of(path) != was:
                 yield self.foreign(Path(name), "not what this run has read")
 
-    def _meaning(self, path: Path) -> str | None:
-        if path not in self._meanings:
-            self._meanings[path] = meaning_of(path) if path.is_file() else None
-        return self._meanings[path]
-
     @cached_property
     def _known(self) -> Mapping[str, Sequence[str]]:
         """What each content is that a run in ``results/`` has made, by its SHA-256."""
@@ -197,6 +193,14 @@ class Chain:
                     for made in before:
                         known.setdefault(made, []).append(f"an earlier {path}")
         return known
+
+
+def _resolved(name: str) -> Path:
+    return from_here(Path(name))
+
+
+def _meaning(path: Path) -> str | None:
+    return meaning_of(path) if path.is_file() else None
 
 
 def _links(run: Path) -> Iterator[Link]:
