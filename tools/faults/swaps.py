@@ -107,7 +107,7 @@ def prepare(folder: Path) -> tuple[Runs, Path]:
     if not done.exists():
         steps: tuple[tuple[str, dict[str, Any]], ...] = (
             (OTHER, {"seed": 7}),
-            (RUN, {"training": {"rays": 9000}, "misalignment": {"scifi_module": 0.2, "scifi_mat": 0.05}}),
+            (RUN, {"training": {"rays": 11000}, "misalignment": {"scifi_module": 0.2, "scifi_mat": 0.05}}),
         )
         for run, changes in steps:
             if (ended := runs.lead(run, **changes)).code:
@@ -146,7 +146,8 @@ def edited(path: Path) -> None:
         with np.load(path) as archive:
             arrays = {name: archive[name] for name in archive}
         path.unlink()
-        np.savez(path, **{k: v * 1.01 if v.dtype.kind == "f" else v for k, v in arrays.items()})
+        changed = {"f": lambda v: v * 1.01, "i": lambda v: v + 1, "u": lambda v: v + 1}
+        np.savez(path, **{k: changed.get(v.dtype.kind, np.copy)(v) for k, v in arrays.items()})
     elif path.suffix == ".parquet":
         table = pq.read_table(path)
         path.unlink()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parkf.cli.commands import results
 from parkf.io.errors import ParkfError
 from parkf.io.files import write_sealed
 from parkf.io.tables import FATES
@@ -148,9 +149,10 @@ def test_a_damaged_file_is_removed(here):
     content = bytearray((here / UP).read_bytes())
     content[len(content) // 2] ^= 1
     (here / UP).write_bytes(content)
-    assert repair(here).named == [
-        f"results/one/{UP}: not what this run has made: it is damaged; removed",
-    ]
+    (said,) = repair(here).named
+    what = "not what this run has made: not a Parquet file as it was written: "
+    assert said.startswith(f"results/one/{UP}: {what}")
+    assert said.endswith("; removed")
 
 
 def test_a_file_of_a_folder_counts(here):
@@ -304,3 +306,17 @@ def test_a_set_or_figures_that_are_not_the_runs_own_are_refused(here):
     with pytest.raises(ParkfError, match=f"results/one/field.npz: missing; .*\n{remedy}"):
         require_chained(here)
     assert require_chained(Path("elsewhere")) == []
+
+
+def test_the_command_names_each_file_once(here, capsys):
+    results.verify([here])
+    assert "files are sound" in capsys.readouterr().out
+    content = bytearray((here / UP).read_bytes())
+    content[len(content) // 2] ^= 1
+    (here / UP).write_bytes(content)
+    with pytest.raises(ParkfError) as caught:
+        results.verify([here])
+    assert [line.partition(":")[0] for line in str(caught.value).splitlines()] == [
+        f"results/one/{UP}",
+        "1 of 13 files are not sound",
+    ]

@@ -138,9 +138,9 @@ def verify(folders: Annotated[list[Path], Argument(help="Folders of runs, or reg
 
     results = [run(folder) for folder in folders]
     count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]
-    damaged = {problem.partition(":")[0] for problem in problems}
     broken = [one for folder in folders for one in check_runs(folder)]
-    problems += [one for one in broken if one.partition(":")[0] not in damaged]
+    named = {one.partition(":")[0] for one in broken}
+    problems = [*broken, *(one for one in problems if one.partition(":")[0] not in named)]
     if problems:
         raise ParkfError("\n".join([*problems, f"{len(problems)} of {count} files are not sound"]))
     print(f"{count} files are sound")

@@ -131,9 +131,12 @@ class Chain:
     def foreign(self, path: Path, what: str) -> Problem:
         """Describe a file that is in the place of a product: which product it is, of which run."""
         names = [name for name in self._known.get(content_of(path), ()) if name != str(path)]
-        names = names or ["damaged" for _ in damage_of(path)]
-        found = f"it is {names[0]}" if names else f"no run here has made this {_kind(path)}"
-        return Problem(path, f"{what}: {found}", "foreign", is_known=bool(names))
+        names.sort(key=lambda name: run_of(Path(name)) != run_of(path))
+        # Only files that no run has made are read, because a set is read with all its files.
+        damage = [] if names else damage_of(path)
+        found = [*(f"it is {name}" for name in names), *damage] or [f"no run here has made {_kind(path)}"]
+        text = found[0].removeprefix(f"{path}: ")
+        return Problem(path, f"{what}: {text}", "foreign", is_known=bool(names or damage))
 
     def _needed(self, ends: Iterable[str]) -> set[str]:
         needed: set[str] = set()
@@ -272,7 +275,7 @@ def run_of(path: Path) -> Path | None:
 
 def _kind(path: Path) -> str:
     if path.suffix != ".parquet":
-        return "file"
+        return "this file"
     with CheckedFile(path) as file:
         name = (file.schema_arrow.metadata or {}).get(b"parkf.table", b"without a name")
-    return f"table '{name.decode(errors='replace')}'"
+    return f"this table '{name.decode(errors='replace')}'"

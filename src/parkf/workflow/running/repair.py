@@ -30,8 +30,9 @@ def repair(folder: Path, targets: Collection[str] = ()) -> Repair:
     chain = Chain(folder)
     mine = {folder, *(run_of(path) for path in chain.read_by(_FAMILY))}
     problems = chain.problems(targets)
-    foreign = [one for one in problems if one.kind == "foreign"]
-    if others := [one for one in foreign if run_of(one.path) not in mine]:
+    foreign = [one for one in problems if one.kind == "foreign" and run_of(one.path) in mine]
+    others = [one for one in problems if one.kind == "foreign" and one.is_needed and one not in foreign]
+    if others:
         name = run_of(others[0].path)
         raise ParkfError("\n".join([*map(str, others), f"{name}: run it again; {folder} reads these files"]))
     wanted = [one for one in problems if one.is_needed and run_of(one.path) in mine]
