@@ -14,7 +14,8 @@ missing      no file
 edited       the file with other numbers and a checksum that is right
 
 Every second file keeps its times. `parkf verify` must name each file. A run must name each file, too, and end
-with the bytes of the undisturbed run. The file of results records every case.
+with the bytes of the undisturbed run. The file of results records every case. A benchmark that was stopped
+goes on after its last round.
 """
 
 import argparse
@@ -269,8 +270,15 @@ def main() -> None:
     with chdir(runs.folder):
         assert Chain(_HERE)
         assert check_runs(_HERE) == []
-    cases: list[Case] = []
+    about = {"seed": options.seed, "planned": options.cases, "code": code_of("together")}
+    tried = json.loads(options.json.read_text()) if options.json.exists() else {}
+    same = all(tried.get(key) == value for key, value in about.items())
+    cases = [Case(**case) for case in tried["cases"]] if same else []
+    planned = 0
     for number, here in enumerate(plan(options.seed, options.cases, runs, before)):
+        planned += len(here)
+        if planned <= len(cases):
+            continue
         scratch = runs.with_store(folder / "scratch")
         for index, (kind, name, source) in enumerate(here):
             disturb(kind, name, source, scratch, jobs[name], keeps_times=index % 2 == 0)
@@ -289,8 +297,9 @@ def main() -> None:
         wrong = sorted(name for name in others if files.get(name) != undisturbed.get(name))
         print(f"round {number}: {len(here)} files, code {ended.code}, other files wrong: {wrong}", flush=True)
         outcome = {
-            **{"seed": options.seed, "tried": len(cases), "passed": sum(case.passed for case in cases)},
-            **{"code": code_of("together"), "cases": [asdict(case) for case in cases]},
+            **about,
+            **{"tried": len(cases), "passed": sum(case.passed for case in cases)},
+            "cases": [asdict(case) for case in cases],
         }
         write_json(options.json, outcome)
     print(table(json.loads(options.json.read_text())))
