@@ -80,8 +80,9 @@ test: lint  ## style, types and every test
 mutants: build  ## deliberate mistakes in the code, and whether tests notice
 	$(VENV)/bin/python -m tools.mutants --json benchmarks/results/mutants.json
 
-faults: build  ## kills, damaged files and full disks, and whether a run ends with the same bytes
+faults: build  ## kills, damaged files, full disks and files of others, and whether a run ends with the same bytes
 	$(VENV)/bin/python -m tools.faults --json benchmarks/results/faults.json
+	$(VENV)/bin/python -m tools.faults.swaps --json benchmarks/results/swaps.json
 
 clean:
 	rm -rf build $(VENV)

@@ -1,7 +1,8 @@
-"""The page on faults agrees with the benchmark's file."""
+"""The page on faults agrees with the files of the benchmarks."""
 
 import json
 
+from tools.faults import swaps
 from tools.faults.page import OUTCOME, ROOT, table
 
 
@@ -12,3 +13,11 @@ def test_the_table_is_that_of_the_file() -> None:
     assert outcome["survived"] == sum(case["survived"] for case in outcome["cases"])
     names = [case["name"] for case in outcome["cases"]]
     assert len(names) == len(set(names))
+
+
+def test_exchanged_files_are_those_of_the_file() -> None:
+    outcome = json.loads((OUTCOME.parent / "swaps.json").read_text())
+    page = (ROOT / "docs/explanation/faults.md").read_text()
+    assert swaps.table(outcome) in page
+    assert outcome["tried"] == outcome["passed"] == len(outcome["cases"])
+    assert f"{outcome['tried']} of {outcome['planned']} planned cases were tried" in page

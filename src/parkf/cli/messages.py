@@ -72,6 +72,14 @@ def gate_table(gates: "Sequence[Gate]") -> str:
     return aligned(("", "gate", "measured", "bar"), rows)
 
 
+def refuse_foreign(run: Path) -> None:
+    """Raise a ParkfError if a run's files are not its own products; warn if its documents have changed."""
+    from parkf.workflow.running.chain import require_chained
+
+    for line in require_chained(run):
+        print(f"warning: {line}", file=sys.stderr)
+
+
 @contextmanager
 def exit_on_error(code: int) -> Iterator[None]:
     """Exit with this code and one message if a problem occurs that users can solve."""

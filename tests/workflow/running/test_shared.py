@@ -14,6 +14,7 @@ from parkf.io.fingerprints.meaning import meaning_of
 from parkf.workflow.running import jobs, shared
 from parkf.workflow.running.damage import verify
 from parkf.workflow.running.jobs import Job
+from parkf.workflow.running.records import Record
 from parkf.workflow.running.shared import STORE, empty, find, keep, key, listed, take, tidy
 
 TEXT = {"a.json": '{"a": 1}\n', "b.txt": "b" * 5000}
@@ -100,7 +101,7 @@ def test_a_document_counts_by_its_content_and_a_product_by_its_bytes(here):
     product.write_text('{"a": 1}')
     one = command("gather", inputs=[str(product)])
     assert one.decided_by()["inputs"] == [sha256(product)]
-    assert one.decided_by(lambda path: "known")["inputs"] == ["known"]
+    assert one.fingerprints(lambda path: "known") == ["known"]
 
 
 def command(name, inputs=("input.yaml",), outputs=("results/one/f",), code="ab" * 8, run="one", **arguments):
@@ -222,6 +223,10 @@ def test_the_command_makes_once(here, capsys):
     assert "taken" not in run("one")
     # No result depends on options that follow a job's file, such as the number of threads.
     assert "taken from results/.shared/" in run("two", options=["--threads", "2"])
+    for name in ("one", "two"):
+        made = Record.read(Path(f"results/{name}/logs/field.log.json"))
+        assert made.outputs == {f"results/{name}/field.npz": sha256(Path(f"results/{name}/field.npz"))}
+        assert made.inputs == {"dipole.json": meaning_of(Path("dipole.json"))}
     assert sha256(Path("results/one/field.npz")) == sha256(Path("results/two/field.npz"))
     assert "taken" not in run("three", spacing=190.0)
     record = read_json(next(STORE.glob("*/entry.json")))

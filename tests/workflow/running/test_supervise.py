@@ -300,3 +300,63 @@ def test_a_damaged_input_of_the_user_stays(project):
     assert end(start(project))[0] == 1
     assert first.read_text() == "{"
     assert not list(project.rglob("*.damaged"))
+
+
+# Two jobs as the workflow has them: with a file, and a record of what was made.
+CHAINED = """
+rule all:
+    input: "results/run/validation.json"
+
+rule first:
+    output: "results/run/first.json"
+    shell: "echo first >> made; {python} job.py first.json"
+
+rule second:
+    input: "results/run/first.json"
+    output: "results/run/validation.json"
+    shell: "echo second >> made; {python} job.py validation.json first.json"
+"""
+JOB = """
+import sys
+from pathlib import Path
+from parkf.io.files import read_json, write_sealed
+from parkf.workflow.running.jobs import Job
+from parkf.workflow.running.records import write_record
+output, *inputs = (Path("results/run", name) for name in sys.argv[1:])
+job = Job("gather", [{}], list(map(str, inputs)), [str(output)], ["ab" * 8], "results/run", False)
+file = Path("results/run/logs", f"{output.name}.log.json")
+job.write(file)
+before = job.fingerprints()
+write_sealed(output, {"made": output.name, "of": [read_json(path) for path in inputs]})
+write_record(file, before)
+"""
+
+
+@pytest.mark.parametrize("fault", ["foreign", "missing", "before the run"])
+def test_a_file_that_is_not_the_product_is_made_again(tmp_path, fault):
+    """Snakemake would read a file that is there, and would not miss one whose products are there."""
+    (tmp_path / "Snakefile").write_text(CHAINED.replace("{python}", sys.executable))
+    (tmp_path / "job.py").write_text(JOB)
+    first, last = (tmp_path / "results/run" / name for name in ("first.json", "validation.json"))
+    if fault == "before the run":
+        first.parent.mkdir(parents=True)
+        first.write_text('{"made": "elsewhere"}')
+    else:
+        assert end(start(tmp_path))[0] == 0
+        good, times = {path: path.read_bytes() for path in (first, last)}, first.stat()
+        first.unlink()
+    if fault == "foreign":
+        first.write_text('{"made": "elsewhere"}')
+        os.utime(first, ns=(times.st_atime_ns, times.st_mtime_ns))
+    code, said = end(start(tmp_path))
+    assert code == 0, said
+    what = {
+        "foreign": "not what this run has made: no run here has made this file; moved to results/run/.aside/",
+        "missing": "missing; it is a product of parkf gather; made again",
+        "before the run": "no job of this run has made it: no run here has made this file; moved to",
+    }
+    assert f"results/run/first.json: {what[fault]}" in said
+    if fault == "before the run":
+        assert b"elsewhere" not in first.read_bytes() + last.read_bytes()
+    else:
+        assert {path: path.read_bytes() for path in good} == good

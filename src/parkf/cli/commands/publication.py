@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, Set, registry_in
 from parkf.cli.commands.params import app
-from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table
+from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.option_types import UtRows
@@ -123,6 +123,7 @@ def publish(
         validity = validity_of(given) if given else None
     sets, run = Registry(registry), parameters.absolute().parent
     with exit_on_error(NO):
+        refuse_foreign(run)
         held = hold(parameters, load_thresholds(gates))
         numbers = load(parameters)
         if numbers.manifest.forms == "production" and (run / "candidates").is_dir():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, RunFolder, Threads, registry_in
-from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table
+from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
 from parkf.io.terminal import aligned
@@ -111,6 +111,7 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
     from parkf.proof.gates import hold, load_thresholds
 
     with exit_on_error(NO_ANSWER):
+        refuse_foreign(results)
         held = hold(results / "set", load_thresholds(gates))
     missed = sum(not one.met for one in held)
     verdict = f"{missed} of {len(held)} gates missed" if missed else f"all {len(held)} gates met"
@@ -135,12 +136,17 @@ def verify(
 ) -> None:
     """Read every table, archive, JSON file and set in folders, and compare them with their checksums.
 
+    Of a run, also find what is not the product of its own jobs and of today's geometry, alignment and field.
     The sets of a signed registry are also compared with its log.
     """
+    from parkf.workflow.running.chain import check_runs
     from parkf.workflow.running.damage import verify as run
 
     results = [run(folder, trust) for folder in folders]
     count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]
+    broken = [one for folder in folders for one in check_runs(folder)]
+    named = {one.partition(":")[0] for one in broken}
+    problems = [*broken, *(one for one in problems if one.partition(":")[0] not in named)]
     if problems:
         raise ParkfError("\n".join([*problems, f"{len(problems)} of {count} files are not sound"]))
     print(f"{count} files are sound")
@@ -215,6 +221,8 @@ def compare(
 
     if bool(subjects) == bool(detector):
         raise ParkfError("compare: expected two runs or sets at least, or --detector")
+    for name in subjects or []:
+        refuse_foreign(Path(name))
     sets, thresholds = registry_in(registry), load_thresholds(gates)
     names = published_of(detector, sets) if detector else subjects or []
     comparison = compare_subjects([load_subject(name, thresholds, sets) for name in names])

@@ -130,7 +130,7 @@ def share(
     """Repeat a job of a run from its file, or copy its products if another run has made them."""
     from parkf.workflow.running.jobs import Job
 
-    if code := _run(context.find_root().command, Job.read(job), []):
+    if code := _run(context.find_root().command, job, Job.read(job), []):
         raise Exit(code)
 
 
@@ -160,17 +160,20 @@ def with_job(parkf: Any, arguments: list[str]) -> int:
     job = Job.read(file)
     if job.command != asked:
         raise ParkfError(f"{file}: a job of `parkf {job.command}`, not of `parkf {asked}`")
-    return _run(parkf, job, arguments[place + 2 :])
+    return _run(parkf, file, job, arguments[place + 2 :])
 
 
-def _run(parkf: Any, job: "Job", options: list[str]) -> int:
+def _run(parkf: Any, file: Path, job: "Job", options: list[str]) -> int:
+    from parkf.workflow.running.records import write_record
     from parkf.workflow.running.shared import STORE, keep, key, take
 
-    deciding = job.decided_by() if job.is_shared else {}
+    inputs = job.fingerprints()
+    deciding = job.decided_by(inputs) if job.is_shared else {}
     name = key(deciding)
     if job.is_shared and (entry := take(job, name)) is not None:
         made = f"{entry.made_by} made it in {entry.wall_s:.1f} s"
         print(f"{TAKEN} {STORE / name}: {made}", file=sys.stderr)
+        write_record(file, inputs)
         return 0
     begin = time.perf_counter()
     for line in job.command_lines(parkf, options):
@@ -178,6 +181,9 @@ def _run(parkf: Any, job: "Job", options: list[str]) -> int:
             return code
     if job.is_shared:
         keep(job, deciding, time.perf_counter() - begin)
+    # The shell writes what the command prints into an output of some jobs.
+    sys.stdout.flush()
+    write_record(file, inputs)
     return 0
 
 

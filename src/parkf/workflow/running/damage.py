@@ -9,8 +9,11 @@ from pathlib import Path
 
 from parkf.io.errors import DamagedFileError, ParkfError
 
+ASIDE = ".aside"
+"""Folder of a run for files that no run here has made and that were in the place of products."""
 _SUFFIX = ".damaged"
 _RECORDS = Path(".snakemake/metadata")
+_READ = (".parquet", ".npz", ".json")
 # Snakemake puts records of longer names into other folders, which are not searched. These files are kept.
 _LONGEST = 254
 
@@ -22,40 +25,53 @@ def verify(folder: Path, trust: Path | None = None) -> tuple[int, list[str]]:
     :func:`parkf.params.log.read_log`. Returns the number of files, and a message for each damaged file. A
     folder that is missing or has no such file raises a ParkfError.
     """
-    # Imported here, because all commands import this module.
-    from parkf.io.checksums import check_pages
-    from parkf.io.files import read_json
-    from parkf.io.npz import load_arrays
-    from parkf.params.log import is_signed, read_log
-    from parkf.params.parameter_set import MANIFEST_FILE, load
-
-    readers: dict[str, Callable[[Path], object]] = {
-        ".parquet": check_pages,
-        ".npz": load_arrays,
-        # Reading the manifest also checks the blobs beside it, whose checksums it holds.
-        ".json": lambda path: load(path.parent) if path.name == MANIFEST_FILE else read_json(path),
-    }
     if not folder.is_dir():
         raise ParkfError(f"{folder}: no such folder")
-    count, problems = 0, []
-    if trust is not None or is_signed(folder):
-        try:
-            log = read_log(folder, trust)
-            for version in log.published:
-                log.check_set(version)
-        except ParkfError as error:
-            problems.append(str(error))
+    count, problems = 0, _unlike_log(folder, trust)
     for path in sorted(folder.rglob("*")):
-        if path.suffix in readers and path.is_file() and not path.name.startswith("."):
+        is_product = not path.name.startswith(".") and ASIDE not in path.parts
+        if path.suffix in _READ and path.is_file() and is_product:
             count += 1
-            try:
-                readers[path.suffix](path)
-            except ParkfError as error:
-                problems.append(str(error))
+            problems += damage_of(path)
     if not count:
         raise ParkfError(f"{folder}: nothing to verify; expected results/<run>, or a registry of sets")
     # Without its log, every set of a registry is refused for the same reason.
     return count, list(dict.fromkeys(problems))
+
+
+def _unlike_log(folder: Path, trust: Path | None) -> list[str]:
+    """Compare the sets of a signed registry with its log; return what differs first, if anything."""
+    from parkf.params.log import is_signed, read_log
+
+    if trust is None and not is_signed(folder):
+        return []
+    try:
+        log = read_log(folder, trust)
+        for version in log.published:
+            log.check_set(version)
+    except ParkfError as error:
+        return [str(error)]
+    return []
+
+
+def damage_of(path: Path) -> list[str]:
+    """Read a file; return the message if it is damaged, else nothing."""
+    # Imported here, because all commands import this module.
+    from parkf.io.checksums import check_pages
+    from parkf.io.files import read_json
+    from parkf.io.npz import load_arrays
+    from parkf.params.parameter_set import MANIFEST_FILE, load
+
+    try:
+        if path.name == MANIFEST_FILE:
+            # This also checks the blobs beside the manifest, which has their checksums.
+            load(path.parent)
+        elif path.suffix in _READ:
+            readers: tuple[Callable[[Path], object], ...] = (check_pages, load_arrays, read_json)
+            readers[_READ.index(path.suffix)](path)
+    except ParkfError as error:
+        return [str(error)]
+    return []
 
 
 def mark(error: DamagedFileError) -> None:
@@ -63,7 +79,7 @@ def mark(error: DamagedFileError) -> None:
     path = error.path
     # The user has the error message; only the run needs the mark, so it may be missing.
     with suppress(OSError):
-        if _record(_from_here(path)) is not None:
+        if snakemake_record(from_here(path)) is not None:
             path.with_name(f".{path.name}{_SUFFIX}").write_text(f"{error}\n")
 
 
@@ -76,8 +92,8 @@ def remove_damaged(folder: Path) -> dict[Path, str]:
     removed = {}
     for sign in sorted(folder.rglob(f".*{_SUFFIX}")):
         # In a family the file may be a link to the product of another member.
-        path = _from_here(sign.with_name(sign.name.removeprefix(".").removesuffix(_SUFFIX)))
-        record = _record(path)
+        path = from_here(sign.with_name(sign.name.removeprefix(".").removesuffix(_SUFFIX)))
+        record = snakemake_record(path)
         if path.is_file() and record is not None:
             why, rule = sign.read_text(errors="replace").strip(), None
             # The record may be damaged as well.
@@ -90,11 +106,12 @@ def remove_damaged(folder: Path) -> dict[Path, str]:
     return removed
 
 
-def _from_here(path: Path) -> Path:
+def from_here(path: Path) -> Path:
+    """Return a path relative to the working folder, with links resolved."""
     return Path(os.path.relpath(path.resolve(), Path.cwd().resolve()))
 
 
-def _record(path: Path) -> Path | None:
+def snakemake_record(path: Path) -> Path | None:
     """Return Snakemake's record of a file that a run has made."""
     name = urlsafe_b64encode(str(path).encode()).decode()
     record = _RECORDS / name

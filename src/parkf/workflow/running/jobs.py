@@ -32,6 +32,16 @@ class Job:
     deciding: Sequence[str]  # fingerprints of the code and of all else that decides its products
     run: str  # ``results/<run>``
     is_shared: bool  # whether other runs may copy its products
+    passing: Sequence[str] = ()  # outputs that Snakemake removes after their use
+
+    @classmethod
+    def of(cls, content: Any, path: Path) -> Self:
+        """Make a job of the content of its file; a ParkfError reports other content, and names `path`."""
+        known = {field.name for field in fields(cls)}
+        # The oldest files lack what a job has by default.
+        if not isinstance(content, dict) or content.keys() | {"passing"} != known:
+            raise ParkfError(f"{path}: expected the file of a job, results/<run>/logs/<job>.log.json")
+        return cls(**content)
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -40,11 +50,7 @@ class Job:
         A file that is missing or is not a job's file raises a ParkfError.
         """
         copies = os.environ.get(COPIES, "")
-        content = read_json(Path(plain(str(path), copies)))
-        if not isinstance(content, dict) or content.keys() != {field.name for field in fields(cls)}:
-            raise ParkfError(f"{path}: expected the file of a job, results/<run>/logs/<job>.log.json")
-        values: dict[str, Any] = content
-        job = cls(**values)
+        job = cls.of(read_json(Path(plain(str(path), copies))), path)
         if not copies:
             return job
         files = {*job.inputs, *job.outputs}
@@ -69,26 +75,36 @@ class Job:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_sealed(path, asdict(self))
 
-    def decided_by(self, fingerprint: Callable[[Path], str] = sha256) -> dict[str, Any]:
-        """Collect everything that decides the bytes of the outputs, which excludes names of run and inputs.
+    def fingerprints(self, fingerprint: Callable[[Path], str] = sha256) -> list[str]:
+        """Return the fingerprint of each input.
 
         `fingerprint` is called for each input that a job has made; users' documents count by their meaning.
+        """
+        products, copies = Path(self.run).parent, os.environ.get(COPIES, "")
+        return [
+            fingerprint(Path(path))
+            if Path(plain(path, copies)).is_relative_to(products)
+            else meaning_of(Path(path))
+            for path in self.inputs
+        ]
+
+    def decided_by(self, fingerprints: Sequence[str] | None = None) -> dict[str, Any]:
+        """Collect everything that decides the bytes of the outputs, which excludes names of run and inputs.
+
+        The default of `fingerprints` is :meth:`fingerprints`.
         A job that lacks a command, code or product, or reads a file that is no input, raises a ParkfError.
         """
         words = [word for one in self.arguments for pair in sorted(one.items()) for word in _flat(pair)]
         inputs = list(map(Path, self.inputs))
         self._require_complete(words)
         names = {str(path): f"input {number}" for number, path in enumerate(inputs)}
-        products = Path(self.run).parent
         code, *others = self.deciding
         return {
             "command": self.command,
             "arguments": [names.get(word) or self._in_any_run(word) for word in words],
             "code": code,
             "fingerprints": others,
-            "inputs": [
-                fingerprint(path) if path.is_relative_to(products) else meaning_of(path) for path in inputs
-            ],
+            "inputs": self.fingerprints() if fingerprints is None else list(fingerprints),
             "outputs": [self._in_any_run(str(Path(path))) for path in self.outputs],
             "environment": environment(),
         }

@@ -187,6 +187,7 @@ def planned(job: Any, copies: str = "") -> Job | None:
         run=plain(job.log[0], copies).partition("/logs/")[0],
         # Results of a GPU differ by rounding, so their bytes are not reproducible.
         is_shared=not (copies or on_gpu or imports or command in _NOT_SHARED),
+        passing=plain(sorted(map(str, job.temp_output)), copies),
     )
 
 

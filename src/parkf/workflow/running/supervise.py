@@ -19,6 +19,7 @@ from parkf.io.terminal import is_quiet
 from parkf.workflow.running import progress
 from parkf.workflow.running.damage import remove_damaged
 from parkf.workflow.running.lock import VARIABLE, end_orphans, held, remove_unfinished, run_processes
+from parkf.workflow.running.repair import Repair, repair
 
 # Number of attempts to make damaged files again; if files are damaged even then, the disk is faulty.
 _ATTEMPTS = 3
@@ -48,15 +49,29 @@ def supervise(folder: Path, command: Sequence[str]) -> int:
         if orphans := end_orphans(folder):
             _say(f"{folder}: ended {len(orphans)} of its jobs that were still at work")
         remove_unfinished(folder)
+        targets = command[command.index("--") + 1 :] if "--" in command else []
+        # Snakemake chooses jobs by times, so it would read the file of another run in the place of its own.
+        named = set()
+        for problem in repair(folder, targets).named:
+            named.add(problem.partition(":")[0])
+            _say(problem)
         guard = _guard(folder, lock)
         endings: list[threading.Thread] = []
+        words = list(command)
         for _ in range(_ATTEMPTS):
-            code = _run(command, folder, lock, endings)
-            damaged = remove_damaged(folder) if code else {}
-            for problem in damaged.values():
-                _say(problem)
-            if endings or not damaged:
+            code = _run(words, folder, lock, endings)
+            damaged = list(remove_damaged(folder).values()) if code else []
+            found = repair(folder, targets) if not code else Repair([], [], [])
+            for problem in (*damaged, *found.named, *found.left):
+                if problem.partition(":")[0] not in named:
+                    _say(problem)
+            if endings or not (damaged or found.options):
                 break
+            words = [*command[: len(command) - len(targets) - bool(targets)], *found.options]
+            words += ["--", *targets] if targets else []
+        else:
+            _say(f"error: {folder}: the same files are not right after {_ATTEMPTS} attempts")
+            code = code or 1
         os.write(guard, b".")
         os.close(guard)
         if code and (free := shutil.disk_usage(folder).free) < _NO_ROOM:

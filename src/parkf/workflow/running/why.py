@@ -3,7 +3,7 @@
 import ast
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from parkf.params.parameter_set import MANIFEST_FILE
 from parkf.workflow.cluster import COSTS_FILE, load_costs, schedule
 from parkf.workflow.config import SCHEMA, read_config
 from parkf.workflow.run import Run
+from parkf.workflow.running.chain import Chain, lines
 from parkf.workflow.running.plan import in_order, plan
 from parkf.workflow.running.progress import BETWEEN, duration
 from parkf.workflow.running.rules import CODE, MEANING, planned
@@ -30,6 +31,8 @@ _TAKEN_S = 0.5
 _LONGEST = 40
 # Largest number of causes that are listed.
 _MOST = 8
+# Largest number of foreign and missing files that are listed.
+_FEW = 4
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Why:
     taken: Mapping[str, int]  # jobs whose files another run has made
     wall_s: float  # predicted time on a number of cores
     cores: int
+    broken: Sequence[str]  # a message for each foreign or missing file; the jobs of these are not counted
 
 
 def why(config: Path, cores: int) -> Why:
@@ -79,6 +83,7 @@ def why(config: Path, cores: int) -> Why:
         taken=_by_rule(job for job in running if job in taken),
         wall_s=schedule.replay(schedule.listed(timed, dag.dependencies), cores, BETWEEN),
         cores=cores,
+        broken=lines(one for one in Chain(results).problems() if one.kind in ("foreign", "missing")),
     )
 
 
@@ -86,7 +91,7 @@ def in_words(found: Why) -> str:
     """Return the reasons as a text of fewer than 25 lines."""
     running, taken, kept = (sum(jobs.values()) for jobs in (found.again, found.taken, found.kept))
     made = "" if found.made is None else f", made {found.made:%d %b %Y, %H:%M} UTC"
-    if not running + taken:
+    if not (running + taken or found.broken):
         return f"{found.run}{made}: nothing has changed since, and nothing would run"
     work = f"{running + taken} of {running + taken + kept} jobs would run"
     parts = [f"{found.run}{made}: {work}, {duration(found.wall_s)} on {found.cores} cores", ""]
@@ -100,6 +105,9 @@ def in_words(found: Why) -> str:
             parts.append("  " + textwrap.shorten(cause + seen, 110, placeholder=" …"))
         if len(causes) > _MOST:
             parts.append(f"  and {len(causes) - _MOST} more")
+    if found.broken:
+        rest = [f"  and {len(found.broken) - _FEW} more"] if len(found.broken) > _FEW else []
+        parts += ["", "To be made again:", *(f"  {one}" for one in found.broken[:_FEW]), *rest]
     titles = {"Run": found.again, "Taken from other runs": found.taken, "Kept": found.kept}
     for title, jobs in titles.items():
         if jobs:
@@ -186,7 +194,8 @@ def _taken(running: Iterable[Any]) -> set[Any]:
     for job in running:
         asked, entry = planned(job), None
         if asked and asked.is_shared and None not in [known.get(Path(path), "") for path in asked.inputs]:
-            entry = find(key(asked.decided_by(lambda path: known.get(path) or sha256(path))))
+            prints = asked.fingerprints(lambda path: known.get(path) or sha256(path))
+            entry = find(key(asked.decided_by(prints)))
         outputs = list(map(Path, job.output))
         if entry is None:
             known.update(dict.fromkeys(outputs))
