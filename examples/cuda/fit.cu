@@ -96,7 +96,8 @@ int main(int argc, char** argv) {
     const Device<int> integers(parkf::kalman::fitted_integers * tracks.stride);
     const auto velo_variance = static_cast<float>(set.velo_sigma * set.velo_sigma);
     const parkf::kalman::Detector<float> detector{nullptr, table.data(), velo_variance,
-                                                  static_cast<float>(set.beam_x), static_cast<float>(set.beam_y)};
+                                                  static_cast<float>(set.beam_x), static_cast<float>(set.beam_y),
+                                                  static_cast<float>(set.velo_loss)};
     const long count = static_cast<long>(tracks.count);
     const auto on_device = parkf::candidates<float>(tracks.stride, polarity.data(), qop.data(), velo_n.data(),
                                                     velo.data(), ut.data(), scifi.data());

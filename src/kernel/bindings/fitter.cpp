@@ -112,12 +112,13 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
                    ", " + std::to_string(slots) + ")");
 }
 
+/// `detector` has the resolution of a VELO hit and the beam's x and y, mm, and velo_loss and foil of Detector.
 /// Fit a batch; (number_rows + more_rows, n) and (integer_rows, n). The last more_rows are of the ghost score. `rich` are
 /// the constants of the steps to the RICH planes, where they are wanted. `removed` are the bits of hits that a search for
 /// outliers leaves out, as in Batch but (n). With `trace`, fit in the trigger's arithmetic, and write states there. `limit`
 /// is that of a fit without outliers.
 template <class S>
-nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
               bool smoother, FitRange<S> Build::* range, const S* rich, const float* score, std::size_t number_rows,
@@ -131,6 +132,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
          "constant blob: expected " + std::to_string(constant_count) + " numbers");
   expect(table.shape(0) == table_numbers, "magnet table: expected 240000 numbers");
   check_header(forms, constant.data() + forms.header_offset);
+  expect(detector.shape(0) == 5, "detector: expected 5 numbers");
   expect(polarity.shape(0) == count && velo_n.shape(0) == count, "candidates: arrays differ in length");
   const Build* chosen = nullptr;
   for (const Build* candidate : builds(forms)) {
@@ -144,8 +146,9 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
   take(velo, count, velo_slots, batch.tracks.velo);
   take(ut, count, ut_layers, batch.tracks.ut);
   take(scifi, count, scifi_layers, batch.tracks.scifi);
-  batch.detector = {constants.data(), table.data(), static_cast<S>(velo_sigma * velo_sigma), static_cast<S>(beam_x),
-                    static_cast<S>(beam_y)};
+  const double* d = detector.data();
+  batch.detector = {constants.data(), table.data(), static_cast<S>(d[0] * d[0]), static_cast<S>(d[1]),
+                    static_cast<S>(d[2]), static_cast<S>(d[3]), static_cast<S>(d[4])};
   batch.smoother = smoother;
   batch.rich = rich;
   batch.removed[0] = batch.removed[1] = nullptr;
@@ -185,7 +188,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
 }
 
 template <class S>
-nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+nb::tuple fit(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads, bool smoother,
               bool robust, const std::optional<In<float, 1>>& score, const std::optional<In<float, 1>>& rich) {
@@ -222,7 +225,7 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
     if constexpr (sizeof(S) == 4) range = &Build::rich_float;
     else range = &Build::rich_double;
   }
-  return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
+  return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
                 threads, smoother, range, steps.data(), weights, numbers, more,
                 fitted_integers + (robust ? robust_integers : 0));
 }
@@ -230,28 +233,28 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, double velo_sigma, doub
 /// Fit by the smoother without outliers. One more number is u² of the worst hit that is left. Three more integers are its
 /// slot, and the bits of VELO slots and of layers whose hits were removed.
 template <class S>
-nb::tuple fit_without_outliers(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+nb::tuple fit_without_outliers(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
                                In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo,
                                const Hits<S>& ut, const Hits<S>& scifi, const std::string& forms,
                                const std::string& build, int threads, double limit) {
   FitRange<S> Build::* range;
   if constexpr (sizeof(S) == 4) range = &Build::clean_float;
   else range = &Build::clean_double;
-  return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
+  return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
                 threads, true, range, nullptr, nullptr, fitted_numbers + 1, 0, fitted_integers + 3, nullptr, {}, limit);
 }
 
 /// Fit in the trigger's arithmetic without some hits, and find the worst of the others. Its χ² is an additional number,
 /// and its slot an additional integer.
 template <class S>
-nb::tuple fit_and_search(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+nb::tuple fit_and_search(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
                          In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
                          const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads,
                          In<int, 1> removed_velo, In<int, 1> removed_strips) {
   FitRange<S> Build::* range;
   if constexpr (sizeof(S) == 4) range = &Build::outlier_float;
   else range = &Build::outlier_double;
-  return run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi, forms, build,
+  return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
                 threads, false, range, nullptr, nullptr, fitted_numbers + 1, 0, fitted_integers + 1, nullptr,
                 {removed_velo, removed_strips});
 }
@@ -259,14 +262,14 @@ nb::tuple fit_and_search(In<float, 1> constant, In<float, 1> table, double velo_
 /// Fit in the trigger's arithmetic, one track after the other, and record each. Return points (n, 22, 21), numbers,
 /// integers.
 template <class S>
-nb::tuple trace_trigger(In<float, 1> constant, In<float, 1> table, double velo_sigma, double beam_x, double beam_y,
+nb::tuple trace_trigger(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
                         In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
                         const Hits<S>& scifi, const std::string& forms, const std::string&, int) {
   constexpr std::size_t points = 22, numbers = 21;
   const std::size_t count = qop.shape(0);
   Results<S> traced = results<S>(count * points * numbers);
   S* to = traced.get();
-  const nb::tuple fitted = run<S>(constant, table, velo_sigma, beam_x, beam_y, polarity, qop, velo_n, velo, ut, scifi,
+  const nb::tuple fitted = run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi,
                                   forms, "", 1, false, nullptr, nullptr, nullptr, fitted_numbers, 0, fitted_integers, to);
   return nb::make_tuple(owned(std::move(traced), {count, points, numbers}), fitted[0], fitted[1]);
 }
@@ -334,7 +337,7 @@ NB_MODULE(_fitter, module) {
       "Returns numbers (17, n), the last of them u2 of the worst hit that is left, and integers (7, n), the last of them "
       "its slot, or -1, and the bits of the removed hits: VELO slots; UT and SciFi layers.";
   const auto define = [&module](const char* name, auto* function, const char* text, auto... last) {
-    module.def(name, function, text, "constant"_a, "table"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a, "polarity"_a,
+    module.def(name, function, text, "constant"_a, "table"_a, "detector"_a, "polarity"_a,
                "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "build"_a, "threads"_a, last...);
   };
   define("fit", &parkf::kalman::fit<float>, fit_text, "smoother"_a, "robust"_a = false, "score"_a = nb::none(),

@@ -32,6 +32,32 @@ KERNEL_FUNCTION Integer<T> quality(const Fitted<T>& track) {
   return flag<T>(!good, status::non_finite) | flag<T>(good & !positive, status::negative_variance);
 }
 
+/// Return q/p at production of tracks with q/p `k` in the fit. The magnet table includes the mean loss of momentum of
+/// tracks from the beam. With `velo_loss`, it includes no loss in VELO modules, since tracks cross different numbers of
+/// them.
+template <class T>
+KERNEL_FUNCTION T at_production(const Detector<Scalar<T>>& detector, const Integer<T>& ndof_velo, const T& k) {
+  using S = Scalar<T>;
+  const S before = detector.constant[layout::BEAM + layout::BEAM_columns + 3];  // mean loss before the first hit, MeV
+  const S in_foil = before - S(0.5) * detector.velo_loss;
+  const T modules = T(S(0.5)) * Number<T>::of(ndof_velo) + T(S(2));
+  const T loss = T(detector.velo_loss) * modules - T((S(1) - detector.foil) * in_foil);
+  return k / (T(S(1)) + loss * magnitude(k));
+}
+
+/// Return the scattering between the beam line and the first hit, which is `dz` away from it. A track that is born
+/// behind the foil crosses half of the first module before its hit: half of the scattering between two hits.
+template <class T>
+KERNEL_FUNCTION Noise<T> before_first_hit(const Detector<Scalar<T>>& detector, const T& dz, const Fitted<T>& track,
+                                          const State<T>& s) {
+  const Scalar<T>* between = detector.constant + layout::BEAM;
+  const T z = track.z + dz;
+  if (detector.foil != Scalar<T>(0)) return noise_BEAM<T>(between + layout::BEAM_columns, track.qop, track.z, z, s);
+  const Noise<T> q = noise_BEAM<T>(between, track.qop, track.z, z, s);
+  const T half(Scalar<T>(0.5)), x = half * q.txtx, y = half * q.tyty;
+  return {dz * dz * x, dz * x, x, dz * dz * y, dz * y, y};
+}
+
 /// Carry a track to the beam line, with the scattering before the first hit.
 ///
 /// The z is that of the straight line, but on the way there the state bends as between VELO hits. A straight step would
@@ -43,9 +69,8 @@ KERNEL_FUNCTION void to_beamline(const Detector<Scalar<T>>& detector, const T& p
   const T tx2 = track.tx * track.tx, ty2 = track.ty * track.ty;
   const T dz = ((T(detector.beam_x) - track.x) * track.tx + (T(detector.beam_y) - track.y) * track.ty) / (tx2 + ty2);
   State<T> s{track.x, track.y, track.tx, track.ty, track.qop};
-  const Scalar<T>* p = detector.constant + layout::BEAM + layout::BEAM_columns;
   const T z = track.z + dz;
-  const Noise<T> q = noise_BEAM<T>(p, track.qop, track.z, z, s);
+  const Noise<T> q = before_first_hit(detector, dz, track, s);
   JacobianV<T> f;
   // The step evaluates the field at its end closer to the beam spot. That is right over the 30 mm between hits; over
   // half a metre the bend of steep tracks would be a quarter too small, so the field in the middle is used.

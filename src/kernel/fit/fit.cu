@@ -15,7 +15,7 @@ __constant__ Real parkf_constant[forms::layout::count];
 
 template <bool Smoother>
 __device__ __forceinline__ void fit_track(const Rows& rows, const float* table, Real velo_variance, Real beam_x,
-                                          Real beam_y, Real* numbers, int* integers) {
+                                          Real beam_y, Real velo_loss, Real foil, Real* numbers, int* integers) {
   constexpr int threads = PARKF_THREADS;
   using Tile = parkf::kalman::SharedTile<Real, threads>;
   using Coefficients = forms::BlockCoefficients<Real, threads>;
@@ -36,7 +36,7 @@ __device__ __forceinline__ void fit_track(const Rows& rows, const float* table, 
   // Threads without a track fit the last one again: the block reads the magnet's table together.
   const int i = thread < tracks ? thread : tracks - 1;
   const parkf::kalman::Candidates<Real> candidates = tile.candidates(rows, begin);
-  const parkf::kalman::Detector<Real> detector{parkf_constant, table, velo_variance, beam_x, beam_y};
+  const parkf::kalman::Detector<Real> detector{parkf_constant, table, velo_variance, beam_x, beam_y, velo_loss, foil};
   forms::MagnetCoefficients<Real, Coefficients> m;
   m.c = {shared, orders, thread};
   parkf::kalman::Fitted<Real> track;
@@ -51,7 +51,7 @@ __device__ __forceinline__ void fit_track(const Rows& rows, const float* table, 
   long count, const Real *polarity, const Real *qop, const int *velo_n, const Real *velo_x, const Real *velo_y,     \
       const Real *velo_z, const Real *ut_x, const Real *ut_z, const Real *ut_dxdy, const Real *ut_sigma,            \
       const Real *scifi_x, const Real *scifi_z, const Real *scifi_dxdy, const Real *scifi_sigma, const float *table, \
-      Real velo_variance, Real beam_x, Real beam_y, Real *numbers, int *integers
+      Real velo_variance, Real beam_x, Real beam_y, Real velo_loss, Real foil, Real *numbers, int *integers
 
 #define PARKF_ROWS                                                                       \
   Rows {                                                                                 \
@@ -60,9 +60,9 @@ __device__ __forceinline__ void fit_track(const Rows& rows, const float* table, 
   }
 
 extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_smoother(PARKF_ARGUMENTS) {
-  fit_track<true>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, numbers, integers);
+  fit_track<true>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, velo_loss, foil, numbers, integers);
 }
 
 extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_trigger(PARKF_ARGUMENTS) {
-  fit_track<false>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, numbers, integers);
+  fit_track<false>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, velo_loss, foil, numbers, integers);
 }

@@ -46,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(PARKF_THREADS)
                const Real* velo_x, const Real* velo_y, const Real* velo_z, const Real* ut_x, const Real* ut_z,
                const Real* ut_dxdy, const Real* ut_sigma, const Real* scifi_x, const Real* scifi_z,
                const Real* scifi_dxdy, const Real* scifi_sigma, const float* table, Real velo_variance, Real beam_x,
-               Real beam_y, Real* numbers, int* integers) {
+               Real beam_y, Real velo_loss, Real foil, Real* numbers, int* integers) {
   using namespace parkf::kalman;
   const long at = static_cast<long>(blockIdx.x) * PARKF_THREADS + static_cast<long>(threadIdx.x);
   if (at >= chosen) return;
@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(PARKF_THREADS)
   const Candidates<Real> candidates{1,           polarity + i, qop + i,       velo_n + i,   velo_x + v,
                                     velo_y + v,  velo_z + v,   ut_x + u,      ut_z + u,     ut_dxdy + u,
                                     ut_sigma + u, scifi_x + s, scifi_z + s,   scifi_dxdy + s, scifi_sigma + s};
-  const Detector<Real> detector{parkf_constant, table, velo_variance, beam_x, beam_y};
+  const Detector<Real> detector{parkf_constant, table, velo_variance, beam_x, beam_y, velo_loss, foil};
   Fitted<Real> track = read_fitted(count, i, numbers, integers);
   int done, slot;
   forms::fit_robust(candidates, 0, detector, track, done, slot);

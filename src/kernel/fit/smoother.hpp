@@ -55,7 +55,7 @@ KERNEL_FUNCTION Fitted<T> publish(const Detector<Scalar<T>>& detector, const T& 
   track.y = first.state[1];
   track.tx = first.state[2];
   track.ty = first.state[3];
-  track.qop = fit.state.k;
+  track.qop = at_production<T>(detector, fit.ndof_velo, fit.state.k);
   track.xx = first.xx;
   track.xtx = first.xtx;
   track.txtx = first.txtx;

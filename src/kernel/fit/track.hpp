@@ -54,6 +54,8 @@ struct Detector {
   const float* table;  // the magnet table, (bin x, bin y, coefficient)
   S velo_variance;     // of a pixel hit in x and in y, mm²
   S beam_x, beam_y;    // mm
+  S velo_loss = 0;     // loss of momentum in each VELO module, MeV, where the magnet table does not include it
+  S foil = 1;          // 0: tracks are born behind the foil around the beam, and cross half a module before the first hit
 };
 
 /// A fitted track at its closest approach to the beam line.

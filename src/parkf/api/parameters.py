@@ -15,7 +15,7 @@ from parkf.api.steps import StepFunction
 from parkf.api.tracks import Tracks
 from parkf.fit.fitter import fit
 from parkf.io.errors import ParkfError
-from parkf.io.option_types import Backend, Precision
+from parkf.io.option_types import Backend, Origin, Precision
 from parkf.io.tables import FITTED
 from parkf.model.steps.frozen import forms_of
 from parkf.params.manifest import Gate, Manifest
@@ -99,6 +99,7 @@ class Parameters:
         threads: int | None = None,
         robust: bool = False,
         score: bool = False,
+        origin: Origin = "vertex",
     ) -> Tracks:
         """Fit track candidates in memory; the tracks have one row for each candidate, in the same order.
 
@@ -110,7 +111,8 @@ class Parameters:
 
         `robust` treats tracks whose χ² shows a wrong UT hit or a hard scattering. Do not cut on the χ² of
         this fit, because ghosts also have a small χ² after the treatment. `score` adds ghost scores: log odds
-        that a track is genuine.
+        that a track is genuine. The `origin` ``first-hit`` is for tracks that are born behind the material
+        around the beam: their covariance has no scattering in it.
         """
         if threads is not None and threads < 1:
             raise ParkfError(f"threads: got {threads}, expected at least 1")
@@ -123,6 +125,7 @@ class Parameters:
             threads=threads,
             robust=robust,
             score=score,
+            origin=origin,
         )
         # The table `fitted` in a file has float32; here numbers keep the precision of the fit.
         names = [name for name, _ in FITTED.columns if name not in ("event", "candidate")]

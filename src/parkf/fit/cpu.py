@@ -10,6 +10,7 @@ import parkf._fitter as _fitter
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.fit.source import kernel_of
+from parkf.io.option_types import Origin
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
@@ -31,6 +32,7 @@ def fit(
     build: str = "",
     robust: bool = False,
     score: bool = False,
+    origin: Origin = "vertex",
 ) -> Fitted:
     """Fit a batch in the precision of its arrays, as described at :func:`parkf.fit.fit`.
 
@@ -39,7 +41,7 @@ def fit(
     cores; the result does not depend on it.
     """
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks, threads, build),
+        *_arguments(parameters, tracks, threads, build, origin),
         smoother=smoother,
         robust=robust,
         score=parameters.score.numbers if score and parameters.score is not None else None,
@@ -58,7 +60,13 @@ def fit_features(
 
 
 def fit_without_outliers(
-    parameters: ParameterSet, tracks: Candidates, *, limit: float, threads: int | None, build: str = ""
+    parameters: ParameterSet,
+    tracks: Candidates,
+    *,
+    limit: float,
+    threads: int | None,
+    build: str = "",
+    origin: Origin = "vertex",
 ) -> tuple[Fitted, NDArray[np.int64], NDArray[Any], NDArray[np.int32]]:
     """Fit a batch by the smoother, and remove outliers (:func:`parkf.fit.outliers.fit_without_outliers`).
 
@@ -66,7 +74,7 @@ def fit_without_outliers(
     agrees least with the other hits that are left, and the number of its bit, or -1. All are (n,).
     """
     numbers, integers = _fitter.fit_without_outliers(
-        *_arguments(parameters, tracks, threads, build), limit=limit
+        *_arguments(parameters, tracks, threads, build, origin), limit=limit
     )
     slot, velo, strips = integers[len(INTEGERS) :]
     removed = velo | strips.astype(np.int64) << VELO_SLOTS
@@ -105,13 +113,16 @@ def fit_with_rich(
     *,
     threads: int | None,
     build: str = "",
+    origin: Origin = "vertex",
 ) -> tuple[Fitted, NDArray[Any]]:
     """Fit a batch by the smoother; also return the states at the RICH planes, (56, n) float.
 
     For each plane they are x, y, tx, ty and the lower triangle of their covariance. `rich`, (66,), are the
     set's constants for the steps to these planes.
     """
-    numbers, integers = _fitter.fit(*_arguments(parameters, tracks, threads, build), smoother=True, rich=rich)
+    numbers, integers = _fitter.fit(
+        *_arguments(parameters, tracks, threads, build, origin), smoother=True, rich=rich
+    )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
 
@@ -126,17 +137,25 @@ def trace(parameters: ParameterSet, tracks: Candidates) -> tuple[NDArray[Any], F
     return points, Fitted.from_kernel(numbers, integers)
 
 
+def foil(origin: Origin) -> float:
+    """Return the weight of the material in front of the first hit, for tracks that were born at `origin`."""
+    return 1.0 if origin == "vertex" else 0.0
+
+
 def _arguments(
-    parameters: ParameterSet, tracks: Candidates, threads: int | None, build: str
+    parameters: ParameterSet,
+    tracks: Candidates,
+    threads: int | None,
+    build: str,
+    origin: Origin = "vertex",
 ) -> tuple[Any, ...]:
     """Return the first arguments of all functions of the compiled fitter: set, candidates, and how to run."""
     constants = parameters.manifest.constants
+    detector = (constants.velo_sigma, constants.beam_x, constants.beam_y, constants.velo_loss, foil(origin))
     return (
         parameters.constant,
         parameters.table.reshape(-1),
-        constants.velo_sigma,
-        constants.beam_x,
-        constants.beam_y,
+        np.array(detector, np.float64),
         tracks.polarity,
         tracks.qop,
         tracks.velo_n,

@@ -17,7 +17,7 @@ from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary
 from parkf.io.arrow import column
 from parkf.io.errors import ParkfError
-from parkf.io.option_types import Backend, Precision, Scheme
+from parkf.io.option_types import Backend, Origin, Precision, Scheme
 from parkf.io.tables import FITTED, MEASURED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
 from parkf.io.terminal import progress_bar
 from parkf.params.manifest import Blobs
@@ -44,6 +44,7 @@ class FitOptions(TypedDict, total=False):
     threads: int | None
     robust: bool
     score: bool
+    origin: Origin
 
 
 def fit(
@@ -56,6 +57,7 @@ def fit(
     threads: int | None = None,
     robust: bool = False,
     score: bool = False,
+    origin: Origin = "vertex",
 ) -> Fitted:
     """Fit a batch of candidates.
 
@@ -77,6 +79,9 @@ def fit(
     again. The treatment and the χ² before it are in ``before`` of the result.
 
     With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit.
+
+    The covariance includes the scattering in the material around the beam. Daughters of a K⁰s or Λ that are
+    born behind this material have not crossed it; the `origin` ``first-hit`` leaves it out.
     """
     _check(
         parameters,
@@ -86,6 +91,7 @@ def fit(
         threads=threads,
         robust=robust,
         score=score,
+        origin=origin,
     )
     tracks = as_candidates(candidates, precision)
     if scheme == "velo_only":
@@ -95,9 +101,17 @@ def fit(
         return fit_velo_only(parameters, tracks)
     smoother = scheme == "smoother"
     if backend == "gpu" and not score:
-        fitted = gpu.fit(parameters, tracks, smoother=smoother, robust=robust)
+        fitted = gpu.fit(parameters, tracks, smoother=smoother, robust=robust, origin=origin)
     else:
-        fitted = cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust, score=score)
+        fitted = cpu.fit(
+            parameters,
+            tracks,
+            smoother=smoother,
+            threads=threads,
+            robust=robust,
+            score=score,
+            origin=origin,
+        )
     return fitted.flagged(tracks.nulls, "null_number")
 
 
@@ -110,9 +124,13 @@ def _check(
     threads: int | None = None,
     robust: bool = False,
     score: bool = False,
+    origin: Origin = "vertex",
 ) -> None:
     """Raise a ParkfError if the options of :func:`fit` are wrong or do not go with the set."""
-    options = (("scheme", scheme, Scheme), ("precision", precision, Precision), ("backend", backend, Backend))
+    options = (
+        *(("scheme", scheme, Scheme), ("precision", precision, Precision)),
+        *(("backend", backend, Backend), ("origin", origin, Origin)),
+    )
     for name, given, kind in options:
         if given not in get_args(kind):
             raise ParkfError(f"{name} '{given}': expected one of {', '.join(get_args(kind))}")
@@ -120,8 +138,11 @@ def _check(
         raise ParkfError(
             f"threads: got {threads}, expected a whole number of at least 1, or None for all cores"
         )
-    if scheme != "smoother" and (robust or score):
-        raise ParkfError(f"scheme '{scheme}': robust fits and ghost scores come with the smoother alone")
+    if scheme != "smoother" and (robust or score or origin != "vertex"):
+        raise ParkfError(
+            f"scheme '{scheme}': robust fits and ghost scores, and tracks that are born at their first hit,"
+            " come with the smoother alone"
+        )
     if score and parameters.score is None:
         raise ParkfError("parameter set: it has no ghost score that this kernel evaluates")
     kernel_of(parameters.manifest)
@@ -151,7 +172,7 @@ def fit_file(
     """
     numbers = load(parameters)
     scheme, threads = options.get("scheme", "smoother"), options.get("threads")
-    robust = options.get("robust", False)
+    robust, origin = options.get("robust", False), options.get("origin", "vertex")
     if scheme != "smoother" and rich_states:
         raise ParkfError(f"scheme '{scheme}': states at the RICH planes come with the smoother alone")
     if scheme == "velo_only" and outliers is not None:
@@ -179,12 +200,13 @@ def fit_file(
             # The scores belong to the fit with all hits, before outliers are removed below.
             more |= {**(result.before or {}), **(result.scores or {})}
         if outliers is not None:
-            remove = fit_as_trigger if scheme == "trigger" else fit_without_outliers
+            here = partial(fit_without_outliers, origin=origin)
+            remove = fit_as_trigger if scheme == "trigger" else here
             result, more["removed"] = remove(numbers, tracks, limit=outliers, threads=threads)
         if rich_states:
             if outliers is not None:
                 tracks = without_hits(tracks, more["removed"])
-            result, states = fit_with_rich(numbers, tracks, threads=threads)
+            result, states = fit_with_rich(numbers, tracks, threads=threads, origin=origin)
             more |= states.columns()
         return result, more
 

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
+from parkf.fit.cpu import foil
 from parkf.fit.fitted import INTEGERS, INTEGERS_BEFORE, NUMBERS, NUMBERS_BEFORE, Fitted
 from parkf.fit.source import flattened, kernel_of
 from parkf.io.errors import ParkfError
-from parkf.io.option_types import Backend, BackendChoice
+from parkf.io.option_types import Backend, BackendChoice, Origin
 from parkf.params.parameter_set import ParameterSet
 
 # A block is one warp. Its threads wait for each other, and small blocks leave the least shared memory unused.
@@ -28,7 +29,14 @@ PART = 1 << 18
 _STREAMS = 2
 
 
-def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool, robust: bool = False) -> Fitted:
+def fit(
+    parameters: ParameterSet,
+    tracks: Candidates,
+    *,
+    smoother: bool,
+    robust: bool = False,
+    origin: Origin = "vertex",
+) -> Fitted:
     """Fit a batch on the current GPU, in the precision of its arrays.
 
     Candidates in CuPy arrays stay on the GPU, and the results are CuPy arrays. The kernel reads rows of hits
@@ -37,7 +45,7 @@ def fit(parameters: ParameterSet, tracks: Candidates, *, smoother: bool, robust:
     ParkfError is raised without CuPy or a GPU.
     """
     cupy = _cupy()
-    kernel = Kernel(cupy, parameters, tracks.qop.dtype, smoother=smoother, robust=robust)
+    kernel = Kernel(cupy, parameters, tracks.qop.dtype, smoother=smoother, robust=robust, origin=origin)
     if isinstance(tracks.qop, cupy.ndarray):
         return Fitted.from_kernel(*kernel(tracks))
     numbers, integers = (
@@ -85,7 +93,14 @@ class Kernel:
     """The compiled kernel with the data that all tracks share, on the current GPU."""
 
     def __init__(
-        self, cupy: Any, parameters: ParameterSet, real: np.dtype, *, smoother: bool, robust: bool = False
+        self,
+        cupy: Any,
+        parameters: ParameterSet,
+        real: np.dtype,
+        *,
+        smoother: bool,
+        robust: bool = False,
+        origin: Origin = "vertex",
     ) -> None:
         constants, name = parameters.manifest.constants, real.name
         blob, forms = parameters.constant.tobytes(), kernel_of(parameters.manifest)
@@ -104,7 +119,8 @@ class Kernel:
         self.function.preferred_shared_memory_carveout = 100
         self._cupy, self._real = cupy, real.type
         self._table = cupy.asarray(parameters.table)
-        shared = constants.velo_sigma**2, constants.beam_x, constants.beam_y
+        place = constants.beam_x, constants.beam_y
+        shared = constants.velo_sigma**2, *place, constants.velo_loss, foil(origin)
         self._shared = [self._real(number) for number in shared]
 
     def __call__(self, tracks: Candidates) -> list[Any]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from parkf.fit import cpu
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
+from parkf.io.option_types import Origin
 from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
@@ -25,7 +26,12 @@ ROUNDS = 3
 
 
 def fit_without_outliers(
-    parameters: ParameterSet, tracks: Candidates, *, limit: float = OUTLIER, threads: int | None = None
+    parameters: ParameterSet,
+    tracks: Candidates,
+    *,
+    limit: float = OUTLIER,
+    threads: int | None = None,
+    origin: Origin = "vertex",
 ) -> tuple[Fitted, NDArray[np.int64]]:
     """Fit by the smoother without outliers.
 
@@ -38,7 +44,9 @@ def fit_without_outliers(
     fits, and which hits they leave out, (n,): bit s for VELO slot s of `tracks`, bit 26 + l for UT layer l,
     bit 30 + l for SciFi layer l.
     """
-    fitted, removed, _, _ = cpu.fit_without_outliers(parameters, tracks, limit=limit, threads=threads)
+    fitted, removed, _, _ = cpu.fit_without_outliers(
+        parameters, tracks, limit=limit, threads=threads, origin=origin
+    )
     return fitted.flagged(tracks.nulls, "null_number"), removed
 
 

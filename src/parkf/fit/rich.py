@@ -9,6 +9,7 @@ from parkf.fit import cpu
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
 from parkf.io.errors import ParkfError
+from parkf.io.option_types import Origin
 from parkf.io.planes import RICH_PLANES
 from parkf.params.parameter_set import ParameterSet
 
@@ -30,7 +31,11 @@ class PlaneStates:
 
 
 def fit_with_rich(
-    parameters: ParameterSet, tracks: Candidates, *, threads: int | None = None
+    parameters: ParameterSet,
+    tracks: Candidates,
+    *,
+    threads: int | None = None,
+    origin: Origin = "vertex",
 ) -> tuple[Fitted, PlaneStates]:
     """Fit candidates by the smoother, with states at z = 990, 2165, 9450 and 11900 mm from all their hits.
 
@@ -44,7 +49,9 @@ def fit_with_rich(
             "states at the RICH planes: the parameter set has no constants for them (rich.f32), which sets"
             " have since manifest format 6; train one, or take a newer one of `parkf params list`"
         )
-    fitted, numbers = cpu.fit_with_rich(parameters, parameters.rich.numbers, tracks, threads=threads)
+    fitted, numbers = cpu.fit_with_rich(
+        parameters, parameters.rich.numbers, tracks, threads=threads, origin=origin
+    )
     planes = numbers.reshape(len(RICH_PLANES), -1, tracks.count)
     states = PlaneStates(planes[:, :4].transpose(2, 0, 1), planes[:, 4:].transpose(2, 0, 1))
     return fitted.flagged(tracks.nulls, "null_number"), states

@@ -7,6 +7,9 @@ Outside = Literal["error", "zero"]
 Scheme = Literal["smoother", "trigger", "velo_only"]
 # Fitters that a set is trained for: this project's smoother, or LHCb's trigger.
 Client = Literal["parkf", "trigger"]
+# Where the tracks of a batch were born: in a collision in front of the material around the beam, or at their
+# first hit, behind this material.
+Origin = Literal["vertex", "first-hit"]
 Precision = Literal["float32", "float64"]
 Backend = Literal["cpu", "gpu"]
 # auto chooses a GPU where there is one.

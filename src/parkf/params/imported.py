@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from parkf import __version__
 from parkf.model.layout import Layout
-from parkf.params.manifest import FORMAT_VERSION, MINIMUM_READER, Blob, Blobs, Constants, Manifest, Validity
+from parkf.params.manifest import FORMAT_VERSION, Blob, Blobs, Constants, Manifest, Validity, minimum_reader
 from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.params.rich import RichConstants
 
@@ -21,7 +21,7 @@ def new_manifest(forms: Layout, **content: Any) -> Manifest:
     """Return the manifest of an unpublished set of these forms, without blobs, with `content` as fields."""
     fields: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
-        "minimum_reader": MINIMUM_READER,
+        "minimum_reader": minimum_reader(content["constants"]),
         "forms": forms.name,
         "layout_version": forms.layout_version,
         "code_version": __version__,

@@ -21,9 +21,10 @@ from parkf.params.schema import first_problem, read_document
 # 4: may have a ghost score, a third file of numbers; readers of 2 ignore it.
 # 5: has a checksum of its own; readers of 2 ignore it.
 # 6: may have the trigger's constants for the RICH planes, a file of numbers; readers of 2 ignore it.
-FORMAT_VERSION = 6
-# The oldest format whose readers understand today's manifests.
-MINIMUM_READER = 2
+# 7: may have the loss of momentum in a VELO module, without which a fit is biased.
+FORMAT_VERSION = 7
+# The oldest format whose readers understand today's manifests, without and with a loss in the VELO.
+_MINIMUM_READER, _MINIMUM_READER_LOSS = 2, 7
 # The oldest format that is read; fields that it lacks are None.
 OLDEST_FORMAT = 2
 # The oldest format in which the checksum is required.
@@ -91,6 +92,11 @@ class Constants(Strict):
     velo_sigma: float = Field(gt=0, description="Resolution of a VELO hit in x and in y, mm.")
     beam_x: float = Field(description="x of the beam line, mm.")
     beam_y: float = Field(description="y of the beam line, mm.")
+    velo_loss: float = Field(
+        default=0.0,
+        ge=0,
+        description="Loss of momentum in each VELO module, MeV; 0 where the magnet table includes the mean.",
+    )
 
 
 class FitSummary(Strict):
@@ -242,9 +248,18 @@ def read_manifest(path: Path) -> Manifest:
     return Manifest.model_validate(content, extra="ignore" if newer else "forbid")
 
 
+def minimum_reader(constants: Constants) -> int:
+    """Return the oldest format whose readers fit correctly with a set that has these constants."""
+    return _MINIMUM_READER_LOSS if constants.velo_loss else _MINIMUM_READER
+
+
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Write a manifest in today's format; equal manifests give equal bytes."""
-    today = {"format_version": FORMAT_VERSION, "minimum_reader": MINIMUM_READER, "checksum": _NONE}
+    today = {
+        "format_version": FORMAT_VERSION,
+        "minimum_reader": minimum_reader(manifest.constants),
+        "checksum": _NONE,
+    }
     content = manifest.model_dump(mode="json") | today
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n"
     digest = hashlib.sha256(text.encode()).hexdigest()

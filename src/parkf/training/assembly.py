@@ -92,7 +92,10 @@ def assemble(
         detector=detector.description.tag,
         validity=validity or ALWAYS,
         constants=Constants(
-            velo_sigma=detector.velo.resolution, beam_x=detector.beam.x, beam_y=detector.beam.y
+            velo_sigma=detector.velo.resolution,
+            beam_x=detector.beam.x,
+            beam_y=detector.beam.y,
+            velo_loss=magnet.velo_loss,
         ),
         layout=describe(layout, values, _grown_errors(results, grown)),
         inputs={

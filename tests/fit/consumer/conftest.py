@@ -32,7 +32,7 @@ def toy_set(toy) -> ParameterSet:
     layout = FORMS[toy.parameters.manifest.forms].layout
     constant = toy.parameters.constant
     blocks = {b.name: constant[layout.block_slice(b.name)].reshape(b.shape) for b in layout.blocks}
-    constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03)
+    constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03, velo_loss=0.4)
     return imported(layout, blocks, toy.parameters.table, constants, inputs={}, source="toy")
 
 

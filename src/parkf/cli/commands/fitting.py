@@ -8,7 +8,7 @@ from typer import Argument, Option, Typer
 
 from parkf.cli.commands import options
 from parkf.io.files import read_json, write_sealed
-from parkf.io.option_types import BackendChoice, Precision, Scheme
+from parkf.io.option_types import BackendChoice, Origin, Precision, Scheme
 
 app = Typer()
 
@@ -49,6 +49,9 @@ def fit(
         ),
     ] = False,
     score: Annotated[bool, Option("--score", help="Add the ghost scores, if the set has them.")] = False,
+    origin: Annotated[
+        Origin, Option("--from", help="first-hit: tracks that are born behind the material around the beam.")
+    ] = "vertex",
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.fit import fit_file
@@ -73,6 +76,7 @@ def fit(
         rich_states=rich_states,
         robust=robust,
         score=score,
+        origin=origin,
     )
     print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
 

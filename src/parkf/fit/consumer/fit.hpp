@@ -141,7 +141,7 @@ Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, Scheme scheme =
   const std::vector<S> constant(set.constant.begin(), set.constant.end());
   const detail::Job<S> job{tracks.view(),
                            {constant.data(), set.table.data(), static_cast<S>(set.velo_sigma * set.velo_sigma),
-                            static_cast<S>(set.beam_x), static_cast<S>(set.beam_y)},
+                            static_cast<S>(set.beam_x), static_cast<S>(set.beam_y), static_cast<S>(set.velo_loss)},
                            scheme, results.numbers.data(), results.integers.data(),
                            scored ? set.score.data() : nullptr, results.scores.data()};
   const long groups = static_cast<long>(tracks.stride / 16), team = std::max(1, threads);

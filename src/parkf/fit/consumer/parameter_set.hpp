@@ -56,6 +56,7 @@ class ParameterSet {
   std::vector<float> table;     // (bin x, bin y, coefficient)
   std::vector<float> score;     // the ghost score's networks; empty where the set has none of this version
   double velo_sigma = 0, beam_x = 0, beam_y = 0;  // mm
+  double velo_loss = 0;                           // of momentum in each VELO module, MeV
 
   /// Read a set and refuse one that is not whole. A set in a signed registry must also be what its log lists; `trust`
   /// is a folder with a trusted copy of the log and the keys, by default that in the environment's PARKF_TRUST.
@@ -98,6 +99,7 @@ class ParameterSet {
     set.velo_sigma = constants.at("velo_sigma").number();
     set.beam_x = constants.at("beam_x").number();
     set.beam_y = constants.at("beam_y").number();
+    if (const json::Value* loss = constants.find("velo_loss")) set.velo_loss = loss->number();
     return set;
   }
 

@@ -8,7 +8,7 @@ across. The nominal alignment's table was compared with one that was closed on t
 charge and momentum does it differ by more than 0.08 per mille, a sixth of the cell's error.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from parkf.model.steps import FORMS
 from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.training.closure.bend import ChangeFit
 from parkf.training.closure.bias import Widths, bias_cells
+from parkf.training.closure.loss import FAR, VeloLoss, velo_loss
 from parkf.training.closure.sample import read_sample
 from parkf.training.closure.targets import measure_response, new_targets
 from parkf.training.magnet_table import MagnetTable, load_table
@@ -39,8 +40,6 @@ FEWEST_TRACKS = 2_000
 # Number of points along each axis of place and momentum at which the prior of the change is imposed.
 BELIEF_POINTS = 16
 LARGEST_F = 1.05
-# Number of widths from the centre at which the weight of a difference is halved.
-FAR = 2.0
 # Number of tracks whose rows of the linear problem are in memory at a time.
 ROWS = 1 << 14
 TARGETS = "Runge-Kutta, and for tx what keeps q/p in a fit of the forms behind the magnet"
@@ -96,10 +95,15 @@ def close(
             "tracks": len(work.true_qop),
             "response": {name: getattr(work.response, name).tolist() for name in ("p", "share", "gain")},
             "loss": work.loss.tolist(),
+            "velo_loss": asdict(work.velo_loss),
             "stages": stages,
             "changes": changes,
         }
-        closed = replace(work.table, closed_with=parameters.manifest.blobs.constant.sha256)
+        closed = replace(
+            work.table,
+            closed_with=parameters.manifest.blobs.constant.sha256,
+            velo_loss=work.velo_loss.value,
+        )
         return Closed(closed, {**accuracy, "targets": TARGETS}, summary)
 
 
@@ -112,7 +116,8 @@ class _Closure:
         self._hop = numpy_step(FORMS[parameters.manifest.forms].steps["UTTF"])
         self._numbers = parameters.block("UTTF")[0].astype(np.float64)
         parts = [
-            (t.state, t.slopes, t.true_qop, t.full_qop, t.candidates.polarity) for t in read_sample(samples)
+            (t.state, t.slopes, t.true_qop, t.full_qop, t.candidates.polarity, t.candidates.velo_n)
+            for t in read_sample(samples)
         ]
         count = sum(len(part[2]) for part in parts)
         if count < FEWEST_TRACKS:
@@ -121,7 +126,7 @@ class _Closure:
                 f"{', '.join(map(str, samples))}, expected {FEWEST_TRACKS}; raise training.closure.tracks"
             )
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        self._state, self._slopes, self.true_qop, full, self._polarity = columns
+        self._state, self._slopes, self.true_qop, full, self._polarity, self._modules = columns
         self._p = 1 / np.abs(self.true_qop)
         bias = Widths()
         bias.add(self._p, full / self.true_qop - 1)
@@ -129,6 +134,7 @@ class _Closure:
         # that the closure does not learn it.
         self._reference = full / (1 + bias.core(self._p)[0])
         self._fitted = np.zeros(0)
+        self.velo_loss = VeloLoss(0.0, 0.0)
         # The fit's response to hits, and losses up to the SciFi layers, are measured on the first tracks.
         first = next(read_sample(samples))
         bend = self._bend(slice(0, len(first)))[1] / first.true_qop
@@ -153,8 +159,26 @@ class _Closure:
         self._fitted = np.where(good, np.abs(fitted / self._reference) - 1, np.nan)
         return {"name": name, "cells": list(bias_cells(self._slopes, self._p, self._fitted))}
 
+    def _add_loss(self) -> None:
+        """Add to the loss in a VELO module what the last fits lack of it, and correct these fits."""
+        more = velo_loss(self._slopes, self._p, self._fitted, self._modules)
+        manifest = self._parameters.manifest
+        value = max(0.0, manifest.constants.velo_loss + more.value)
+        gained = (value - manifest.constants.velo_loss) * self._modules
+        self._fitted = (self._fitted + 1) / (1 + gained * np.abs(self._reference)) - 1
+        constants = manifest.constants.model_copy(update={"velo_loss": value})
+        self._parameters = replace(
+            self._parameters, manifest=manifest.model_copy(update={"constants": constants})
+        )
+        self.velo_loss = VeloLoss(value, more.error)
+
     def change(self) -> dict[str, Any]:
-        """Change the table's bend to remove the bias of the fits, and return how large the change is."""
+        """Remove the bias of the fits: change the table's bend, and the loss in the VELO if the fit uses it.
+
+        Return how large the change of the table is.
+        """
+        if self._scheme == "smoother":
+            self._add_loss()
         header = Header.of(self.table.header)
         good = np.flatnonzero(np.isfinite(self._fitted))
         widths = Widths()

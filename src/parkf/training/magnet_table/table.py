@@ -22,12 +22,14 @@ class MagnetTable:
 
     The header is block UTT_META of the constant blob; the coefficients are the global blob. `closed_with` is
     the SHA-256 of the constant blob that the table was closed with (:mod:`parkf.training.closure`). It is
-    empty where the table was trained on rays alone.
+    empty where the table was trained on rays alone. `velo_loss` is the loss of momentum in each VELO module,
+    MeV, that it was closed with: the table's bend does not include it.
     """
 
     header: NDArray[np.float32]
     coefficients: NDArray[np.float32]
     closed_with: str = ""
+    velo_loss: float = 0.0
 
     @property
     def form(self) -> TableForm:
@@ -50,13 +52,16 @@ class MagnetTable:
             arrays: dict[str, NDArray[Any]] = {"header": self.header, "coefficients": self.coefficients}
             if self.closed_with:
                 arrays["closed_with"] = np.array(self.closed_with)
+            if self.velo_loss:
+                arrays["velo_loss"] = np.array(self.velo_loss)
             np.savez(stream, allow_pickle=False, **arrays)
 
 
 def load_table(path: Path) -> MagnetTable:
     """Read a table; a ParkfError reports an array that is missing, misshapen or not finite."""
-    arrays = load_arrays(path, ("header", "coefficients"), ("closed_with",))
+    arrays = load_arrays(path, ("header", "coefficients"), ("closed_with", "velo_loss"))
     closed_with = str(arrays.pop("closed_with", ""))
+    velo_loss = float(arrays.pop("velo_loss", np.zeros(())))
     for name, shape in (("header", (len(HEADER),)), ("coefficients", TABLE_SHAPE)):
         array = arrays[name]
         if array.shape != shape or array.dtype != np.float32 or not np.isfinite(array).all():
@@ -64,4 +69,4 @@ def load_table(path: Path) -> MagnetTable:
                 f"{path}: {name} has shape {array.shape} of {array.dtype}, expected {shape} of finite float32"
             )
     Header.of(arrays["header"])
-    return MagnetTable(**arrays, closed_with=closed_with)
+    return MagnetTable(**arrays, closed_with=closed_with, velo_loss=velo_loss)

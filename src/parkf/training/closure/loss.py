@@ -1,0 +1,49 @@
+"""Loss of momentum in each VELO module, from fits of tracks that crossed different numbers of modules."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from parkf.training.closure.bias import EDGES, ETA, Widths
+from parkf.training.rows import F64
+
+# Number of widths from the centre at which the weight of a difference is halved.
+FAR = 2.0
+# Smallest pseudorapidity of tracks that count.
+LEAST_ETA = 3.0
+
+
+@dataclass(frozen=True)
+class VeloLoss:
+    """Loss of momentum in each VELO module, with its statistical error, MeV."""
+
+    value: float
+    error: float
+
+
+def velo_loss(slopes: F64, p: F64, difference: F64, modules: F64) -> VeloLoss:
+    """Determine how much more than in a set's fits is lost in each module.
+
+    A track that crossed more modules than others of its direction and momentum lost more momentum, so its
+    fitted p is too small by the additional loss. `slopes` (n, 2) are tx, ty at production, `p` (n,) is in
+    MeV, `difference` (n,) is the fitted q/p over that of the full fit, less one, or NaN, and `modules` (n,)
+    is the number of modules. The loss is the slope of a line whose offset is free in each bin of
+    pseudorapidity and momentum. Large differences have small weights. Steep tracks do not count: for them,
+    the number of modules depends on z of the vertex, and so does the misfit of the magnet table.
+    """
+    eta = np.arcsinh(1 / np.hypot(*slopes.T))
+    good = np.isfinite(difference) & (eta > LEAST_ETA)
+    eta, p, difference, modules = eta[good], p[good], difference[good], modules[good]
+    widths = Widths()
+    widths.add(p, difference)
+    centre, width = widths.core(p)
+    weight = 1 / width**2 / (1 + ((difference - centre) / (FAR * width)) ** 2)
+    cell = np.searchsorted(ETA, eta) * (len(EDGES) + 1) + np.searchsorted(EDGES, p)
+
+    def from_mean(values: F64) -> F64:
+        sums, weights = np.bincount(cell, weight * values), np.bincount(cell, weight)
+        return values - (sums / np.where(weights > 0, weights, 1))[cell]
+
+    crossed = from_mean(modules / p)
+    information = float(weight @ crossed**2)
+    return VeloLoss(float(weight * crossed @ from_mean(difference)) / information, information**-0.5)
