@@ -2,9 +2,9 @@
 
 Run: python -m benchmarks.displaced [RUN] [--json FILE]
 
-The sample is genuine validation tracks above 2 GeV of a run. They are fitted in single precision with the run's
-set: as tracks that come from a collision (`vertex`), and as tracks that are born at their first hit (`first
-hit`). `full` is the run's full fit of the same tracks.
+The sample is genuine validation tracks above 2 GeV of a run. They are fitted in single precision with the
+run's set: as tracks that come from a collision (`vertex`), and as tracks that are born at their first hit
+(`first hit`). `full` is the run's full fit of the same tracks.
 
 - `bias`: mean of the core of δp/p, with its error.
 - `pulls`: widths of the cores of the pulls of tx and ty, with errors.

@@ -67,8 +67,8 @@ int main() {
         threadIdx.x = thread;
         blockIdx.x = block;
         SCHEME(n, polarity.data(), qop.data(), velo_n.data(), at(0), at(1), at(2), at(3), at(4), at(5), at(6),
-               at(7), at(8), at(9), at(10), table.data(), Real(0.0125 * 0.0125), Real(0.02), Real(-0.03),
-               numbers.data(), integers.data());
+               at(7), at(8), at(9), at(10), table.data(), Real(0.0125 * 0.0125), Real(0.02), Real(-0.03), Real(0.4),
+               Real(1), numbers.data(), integers.data());
       });
     }
     for (auto& thread : team) thread.join();
@@ -94,6 +94,7 @@ def test_threads_of_a_block_do_not_disturb_each_other(tmp_path, run_sanitized, f
     if (scheme, forms) == ("trigger", "improved"):
         pytest.skip("the trigger has production's forms")
     toy = generate(COUNT, 5000.0, seed=11, efficiency=0.9, forms=forms)
+    toy.parameters.manifest.constants.velo_loss = 0.4
     toy.arrays["velo_n"][3] = 0
     toy.arrays["scifi_x"][5] = np.nan
     toy.arrays["qop"][7] = np.inf

@@ -52,10 +52,11 @@ def launches(toy, monkeypatch):
     sizes = []
 
     def run(blocks, threads, arguments):
-        count, polarity, qop, velo_n, *hits, table, variance, x, y, numbers, integers = arguments
+        count, polarity, qop, velo_n, *hits, table, variance, x, y, loss, foil, numbers, integers = arguments
         np.testing.assert_array_equal(table, toy.parameters.table)
         # The VELO's σ is 12.5 μm, and the beam has the toy's position.
         np.testing.assert_allclose([variance, x, y], [1.5625e-4, 0.02, -0.03])
+        assert (loss, foil) == (0, 1)
         assert blocks[0] * threads[0] >= count
         assert all(a.flags.c_contiguous and a.data.ptr % 16 == 0 for a in hits)
         sizes.append(int(count))

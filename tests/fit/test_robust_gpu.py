@@ -64,7 +64,7 @@ int main() {
     for (threadIdx.x = 0; threadIdx.x < PARKF_THREADS; ++threadIdx.x) {
       fit_robust(few, which.data(), n, polarity.data(), qop.data(), velo_n.data(), at(0), at(1), at(2), at(3),
                  at(4), at(5), at(6), at(7), at(8), at(9), at(10), table.data(), Real(0.0125 * 0.0125),
-                 Real(0.02), Real(-0.03), numbers.data(), integers.data());
+                 Real(0.02), Real(-0.03), Real(0.4), Real(1), numbers.data(), integers.data());
     }
   }
   std::FILE* out = std::fopen("out", "wb");
@@ -79,6 +79,7 @@ COUNT = 300
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 def test_threads_give_what_lanes_give(tmp_path):
     toy = generate(COUNT, 5000.0, seed=11, efficiency=0.9)
+    toy.parameters.manifest.constants.velo_loss = 0.4
     toy.arrays["ut_x"][::5] += 2.0
     toy.arrays["scifi_x"][1::5] += 2e-3 * np.clip(
         toy.arrays["scifi_z"][1::5] - toy.arrays["scifi_z"][1::5, [4]], 0, None
