@@ -3,30 +3,36 @@
 Run: python -m benchmarks.displaced [RUN] [--json FILE]
 
 The sample is genuine validation tracks above 2 GeV of a run. They are fitted in single precision with the
-run's set: as tracks that come from a collision (`vertex`), and as tracks that are born at their first hit
-(`first hit`). `full` is the run's full fit of the same tracks.
+run's set.
 
 - `bias`: mean of the core of δp/p, with its error.
-- `pulls`: widths of the cores of the pulls of tx and ty, with errors.
+- `full`: the same of the run's full fit.
+- `tx`, `ty`: widths of the cores of pulls, with errors. Origin `vertex`: all are fitted as tracks that come
+  from a collision. `told`: tracks that are born behind the foil around the beam are fitted as such.
 """
 
 import argparse
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from parkf.detector.geometry import load_geometry
 from parkf.fit import fit_file
-from parkf.fit.sample import load_sample
+from parkf.fit.sample import load_sample, momentum_residual, pulls
 from parkf.fit.truth import Files
 from parkf.io.files import scratch_folder
 from parkf.io.option_types import Origin
+from parkf.io.project import PROJECT
 from parkf.io.track_columns import Rows
-from parkf.proof.validation.figures import ENOUGH, binned, momentum_figures, pull_figures
+from parkf.proof.validation.breakdown import VARIABLES as VARIABLES_OF_SLICES
+from parkf.proof.validation.core import fit_core
+from parkf.proof.validation.figures import ENOUGH, binned
 
-ORIGINS: dict[str, Origin] = {"vertex": "vertex", "first hit": "first-hit"}
+ORIGINS: tuple[Origin, ...] = ("vertex", "first-hit")
 
 
 def impact_parameter(rows: Rows) -> np.ndarray:
@@ -42,45 +48,56 @@ VARIABLES: dict[str, tuple[Callable[[Rows], np.ndarray], tuple[float, ...]]] = {
 }
 
 
+def born_behind(rows: Rows, radius: float) -> np.ndarray:
+    """Return which particles (n,) were born farther from the z axis than the foil's radius in mm."""
+    return VARIABLES_OF_SLICES["born"][0](rows) > radius
+
+
 def measured(run: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
     """Fit the run's validation sample for each origin, and measure it in bins of each variable."""
+    foil = load_geometry(PROJECT / "data/geometry/run3.yaml").description.tubes[0].radius
     samples = [path.stem for path in sorted(run.glob("candidates/validation_*.parquet"))]
-    candidates = {name: run / f"candidates/{name}.parquet" for name in samples}
-    for name, origin in ORIGINS.items():
-        for sample, path in candidates.items():
-            fit_file(run / "set", path, folder / f"{name}-{sample}.parquet", origin=origin)
-    fits = {name: [folder / f"{name}-{sample}.parquet" for sample in samples] for name in ORIGINS}
-    fits["full"] = [run / f"fitted/full/{sample}.parquet" for sample in samples]
-    rows = {
-        name: load_sample(
+
+    def loaded(fitted: Callable[[str], Path]) -> Rows:
+        return load_sample(
             [
-                Files([run / f"particles/{sample}.parquet"], [candidates[sample]], [path])
-                for sample, path in zip(samples, paths, strict=True)
+                Files([run / f"particles/{one}.parquet"], [run / f"candidates/{one}.parquet"], [fitted(one)])
+                for one in samples
             ]
         ).good
-        for name, paths in fits.items()
+
+    for origin, sample in product(ORIGINS, samples):
+        candidates, fitted = run / f"candidates/{sample}.parquet", folder / f"{origin}-{sample}.parquet"
+        fit_file(run / "set", candidates, fitted, origin=origin)
+    vertex, first_hit = (
+        loaded(lambda sample, origin=origin: folder / f"{origin}-{sample}.parquet") for origin in ORIGINS
+    )
+    full = loaded(lambda sample: run / f"fitted/full/{sample}.parquet")
+    behind = born_behind(vertex, foil)
+    all_pulls = {
+        component: {
+            "vertex": (from_vertex := pulls(vertex, component, finite_only=False)),
+            "told": np.where(behind, pulls(first_hit, component, finite_only=False), from_vertex),
+        }
+        for component in ("tx", "ty")
     }
     found: dict[str, list[dict[str, Any]]] = {}
     for variable, (of, edges) in VARIABLES.items():
         found[variable] = []
-        for low, high, inside in binned(of(rows["vertex"]), edges, ENOUGH):
+        for low, high, inside in binned(of(vertex), edges, ENOUGH):
+            of_full = of(full)
             one: dict[str, Any] = {"low": low, "high": high, "n": int(inside.sum())}
-            for name in fits:
-                here = rows[name][inside if name in ORIGINS else in_bin(of(rows[name]), low, high)]
-                one[name] = {k: v for k, v in momentum_figures(here).items() if k.startswith("bias")}
-                for component in ("tx", "ty"):
-                    one[name] |= {
-                        f"{component}_{k}": v
-                        for k, v in pull_figures(here, component).items()
-                        if k in ("width", "width_error")
-                    }
+            one["behind"] = float(behind[inside].mean())
+            one |= fit_core(momentum_residual(vertex[inside])).mean_as("bias")
+            one["full"] = fit_core(momentum_residual(full[(of_full >= low) & (of_full < high)])).mean_as(
+                "bias"
+            )
+            for component, by_origin in all_pulls.items():
+                one[component] = {
+                    origin: fit_core(values[inside]).width_as("width") for origin, values in by_origin.items()
+                }
             found[variable].append(one)
     return found
-
-
-def in_bin(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return which values (n,) are in a bin."""
-    return (values >= low) & (values < high)
 
 
 def main() -> None:
@@ -93,20 +110,17 @@ def main() -> None:
     given = parser.parse_args()
     with scratch_folder() as name:
         found = measured(given.run, Path(name))
-    print(f"{'':24}{'n':>7}  bias, %: fit; full fit{'':14}pulls of tx, ty: vertex; first hit")
+    print(f"{'':24}{'n':>7}  bias, %: fit; full fit{'':14}pulls of tx; ty: vertex, told")
     for variable, bins in found.items():
         print(variable)
         for one in bins:
-            bias = [
-                "{:+.4f} ± {:.4f}".format(*(100 * one[f][k] for k in ("bias", "bias_error")))
-                for f in ("vertex", "full")
-            ]
-            pulls = [
-                f"{one[f]['tx_width']:.3f}, {one[f]['ty_width']:.3f} ± {one[f]['ty_width_error']:.3f}"
-                for f in ORIGINS
+            bias = [f"{100 * of['bias']:+.4f} ± {100 * of['bias_error']:.4f}" for of in (one, one["full"])]
+            widths = [
+                f"{of['vertex']['width']:.3f}, {of['told']['width']:.3f} ± {of['told']['width_error']:.3f}"
+                for of in (one["tx"], one["ty"])
             ]
             edges = f"  {one['low']:>8g} to {one['high']:<8g}{one['n']:>9}"
-            print(f"{edges}  {'; '.join(bias)}   {'; '.join(pulls)}")
+            print(f"{edges}  {'; '.join(bias)}   {'; '.join(widths)}")
     if given.json:
         given.json.write_text(json.dumps({"run": given.run.name, "bins": found}, indent=1) + "\n")
 

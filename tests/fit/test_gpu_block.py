@@ -67,8 +67,8 @@ int main() {
         threadIdx.x = thread;
         blockIdx.x = block;
         SCHEME(n, polarity.data(), qop.data(), velo_n.data(), at(0), at(1), at(2), at(3), at(4), at(5), at(6),
-               at(7), at(8), at(9), at(10), table.data(), Real(0.0125 * 0.0125), Real(0.02), Real(-0.03), Real(0.4),
-               Real(1), numbers.data(), integers.data());
+               at(7), at(8), at(9), at(10), table.data(), Real(0.0125 * 0.0125), Real(0.02), Real(-0.03),
+               Real(0.4), Real(1), numbers.data(), integers.data());
       });
     }
     for (auto& thread : team) thread.join();
