@@ -56,8 +56,8 @@ def born_behind(rows: Rows, radius: float) -> np.ndarray:
 def width(values: np.ndarray, side: np.ndarray) -> dict[str, float]:
     """Return the mean width of pulls (n,) of tracks that bend to either side (n,), and its error.
 
-    The truth is a straight line through the particle's origin, but the fit bends on its way back. Half a metre
-    from the origin this shifts tx by one σ, to opposite sides.
+    The truth is a straight line through the particle's origin, but the fit bends on its way back. Half a
+    metre from the origin this shifts tx by one σ, to opposite sides.
     """
     cores = [fit_core(values[side == one]) for one in (-1, 1)]
     return {
