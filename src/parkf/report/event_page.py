@@ -44,6 +44,7 @@ def event_page(event: Event, tracks: Sequence[int] | None = None) -> dict[str, A
             )
     chosen = _examples(event) if tracks is None else [(f"track {n}", known[n]) for n in tracks]
     return {
+        "choice": [],
         "event": event,
         "views": _views(event),
         "tracks": [(title, track, _track_views(event, track)) for title, track in chosen],
@@ -122,9 +123,10 @@ def _track_views(event: Event, track: Track) -> Drawn:
         return [
             Series(name, (_METRES * z[which]).tolist(), values[which].tolist(), colour=colour)
             for name, which, colour in (
-                ("found, of its particle", track.own, 2),
+                ("found, of its particle" if event.all_hits else "found", track.own, 2),
                 ("found, of another", ~track.own, 1),
             )
+            if event.all_hits or which.any()
         ]
 
     def path(name: str, values: F64) -> Series:
