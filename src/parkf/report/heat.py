@@ -39,6 +39,11 @@ class Spot:
     value: float  # from −1 to 1; the further from 0 the darker, and the worse
     sure: bool = False  # whether it is emphasised
 
+    @property
+    def style(self) -> str:
+        """Class of the style sheet."""
+        return shade(self.value)
+
 
 @dataclass(frozen=True)
 class HeatMap:
@@ -66,11 +71,9 @@ class HeatMap:
                     x = left + wide * number
                     title = escape(f"{row}, {names[number]}: {spot.text}")
                     path = f"M{x:g} {y:g}h{wide - 1:g}v{_HIGH - 1:g}h{1 - wide:g}z"
-                    body.append(
-                        f'<path class="cell {shade(spot.value)}" d="{path}"><title>{title}</title></path>'
-                    )
+                    body.append(f'<path class="cell {spot.style}" d="{path}"><title>{title}</title></path>')
                     if spot.sure:
-                        ink = PALETTE[shade(spot.value)][1]
+                        ink = PALETTE[spot.style][1]
                         body.append(f'<circle cx="{x + wide / 2:g}" cy="{y + 9:g}" r="2.5" fill="{ink}"/>')
         return _svg(left + wide * len(names), _LINE + _HIGH * len(self.rows), "".join(body))
 
@@ -146,7 +149,7 @@ def _drawn(part: HeatMap, top: float) -> Iterator[str]:
         yield _text("row", _NAME, top + _LINE * (line + 1) - 4, name)
         for number, spot in enumerate(spots):
             if spot is not None:
-                yield _field(shade(spot.value), spot.text, _NAME + 8 + _CELL * number, y, _CELL)
+                yield _field(spot.style, spot.text, _NAME + 8 + _CELL * number, y, _CELL)
 
 
 def _svg(width: float, height: float, body: str) -> str:

@@ -101,7 +101,11 @@ def write_report(
     def write(name: str) -> None:
         _, template, content = contents[name]
         write_page(index.with_name(f"{name}.html"), f"{template}.html", pages=pages, **content())
-        for file, number, _ in choice[1:] if name == "event" else ():
+        if name != "event":
+            return
+        for old in index.parent.glob("event-*.html"):
+            old.unlink()
+        for file, number, _ in choice[1:]:
             one = _event(results, choice, number)
             write_page(index.with_name(file), "event.html", pages=pages, under="event.html", **one)
 
