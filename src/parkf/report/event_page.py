@@ -19,6 +19,8 @@ _WIDE, _HIGH = 3000.0, 2500.0
 _AROUND = 10.0
 # Maximum number of hits in a drawing; of more hits, every n-th is drawn.
 _MOST_HITS = 5000
+# Maximum number of points of all paths in a drawing; of more points, every n-th is drawn.
+_MOST_POINTS = 5000
 _KINDS = ("genuine", "ghost")
 
 
@@ -105,9 +107,11 @@ def _paths(tracks: Sequence[Track], a: int, b: int) -> tuple[list[float], list[f
     """Join paths of several tracks in m, with a gap between each; coordinates are 0 x, 1 y, and 2 z."""
     xs: list[float] = []
     ys: list[float | None] = []
+    step = -(-len(tracks) * len(PLANES) // _MOST_POINTS) or 1
     for track in tracks:
         first = PLANES if a == 2 else track.fit[:, a]
         kept = np.isfinite(track.fit[:, b])
+        kept &= np.arange(len(kept)) % step == np.argmax(kept) % step
         xs += [*(_METRES * first[kept]).tolist(), 0.0]
         ys += [*(_METRES * track.fit[kept, b]).tolist(), None]
     return xs, ys

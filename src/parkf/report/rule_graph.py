@@ -11,7 +11,7 @@ from parkf.report.words import words
 
 Needs = Mapping[str, frozenset[str]]
 
-_LETTER, _HIGH, _GAP, _DUMMY, _LEVEL = 6.4, 22.0, 10.0, 12.0, 46.0
+_BOX, _LETTER, _HIGH, _GAP, _DUMMY, _LEVEL = 124.0, 6.4, 22.0, 10.0, 12.0, 46.0
 _SWEEPS = 8
 # The rule that makes the parameter set.
 _SET = "assemble"
@@ -97,7 +97,7 @@ def _room(node: str) -> float:
 
 def _box_width(name: str) -> float:
     """Return the pixels of a rule's name and its number of jobs, of up to two digits."""
-    return _LETTER * (len(name) + len(" × 99")) + 10
+    return max(_BOX, _LETTER * (len(name) + len(" × 99")) + 10)
 
 
 def _spread(row: Sequence[str], wanted: Mapping[str, float]) -> dict[str, float]:
