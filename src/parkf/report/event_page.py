@@ -18,9 +18,9 @@ _METRES = 1e-3
 _WIDE, _HIGH = 3000.0, 2500.0
 _AROUND = 10.0
 # Maximum number of hits in a drawing; of more hits, every n-th is drawn.
-_MOST_HITS = 5000
+_MOST_HITS = 3000
 # Maximum number of points of all paths in a drawing; of more points, every n-th is drawn.
-_MOST_POINTS = 5000
+_MOST_POINTS = 4000
 _KINDS = ("genuine", "ghost")
 
 
