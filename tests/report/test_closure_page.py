@@ -26,7 +26,7 @@ def test_the_worst_cell_is_known_well():
     assert title == "before"
     # A larger bias with an error as large comes later.
     assert worst.rows[0] == ["3–5", "2–2.5", "0.00–0.39", "+0.400 ± 0.010", "70"]
-    assert page["by_momentum"].rows[0][:4] == ["3–5", "+0.195", "0.205", "0.400"]
+    assert page["by_momentum"].rows[0] == ["3–5", "before", "+0.195", "0.205", "0.400"]
     assert page["changes"].rows == [["1", "252", "0.0400", "0.0900", "0.0060"]]
 
 

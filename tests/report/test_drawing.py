@@ -132,3 +132,20 @@ def test_each_series_is_once_in_the_legend():
         "n", "t", [Panel("x", "y", [Series("a", [1], [1])]), Panel("x", "z", [Series("a", [1], [2])])]
     )
     assert both.legend == [("a", 0, False)]
+
+
+def test_points_have_the_names_of_their_own_positions():
+    """Sets of one kind may be the first and the third of all; a point beside its position has its name."""
+    one = drawn(Series("a", [0.0, 2.06], [1.0, 2.0]), names=["r1", "r2", "r3"])
+    assert re.findall("<title>(.*?)</title>", one.svgs[0]) == ["a, r1: 1", "a, r3: 2"]
+    assert [row["x_value"] for row in csv.DictReader(io.StringIO(one.picture.csv))] == ["r1", "r3"]
+
+
+def test_a_band_is_inside_its_axis():
+    """Numbers below a band do not cut it off."""
+    one = drawn(Series("a", [0.0, 1.0], [0.8, 0.9]), band=(0.95, 1.05))
+    top, high = map(
+        float, re.search(r'class="band" .*? y="([\d.]+)" .*? height="([\d.]+)"', one.svgs[0]).groups()
+    )
+    assert top > 24, "the axis ends above the band"
+    assert high > 10

@@ -7,7 +7,7 @@ import pytest
 from parkf.detector.field import FieldMap
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, FITTED, HITS, PARTICLES
-from parkf.report.event import PLANES, load_event
+from parkf.report.event import PLANES, choose_events, load_event
 from parkf.report.event_page import event_page
 
 # Slopes and charges of the particles, which come from the origin with 5 GeV, and their purities.
@@ -159,3 +159,21 @@ def test_a_track_is_shown_beside_its_fit_in_millimetres(event):
     # The wrong strip of the other track is two millimetres beside its fit.
     z, away = _series(other.panels[2])["found, of another"]
     assert (z, away) == (pytest.approx([7.896]), pytest.approx([2.0], abs=2e-3))
+
+
+def test_an_event_of_a_run_without_hits_has_those_of_its_tracks(run, tmp_path):
+    """Members of a family share the hits of another run."""
+    for folder in ("candidates", "fitted", "particles", "field.npz"):
+        (tmp_path / folder).symlink_to(run / folder)
+    event = load_event(tmp_path)
+    assert not event.all_hits
+    assert len(event.hits) == sum(len(track.velo) + len(track.strips) for track in event.tracks) == 10
+    # The first track is shifted in its fit; its hits are where they were measured.
+    np.testing.assert_allclose(event.hits[:3, 0], TX[0] * VELO_Z, atol=1e-3)
+    views = _series(event_page(event, [0])["tracks"][0][2].panels[2])
+    assert "found" in views
+    assert "found, of another" not in views
+
+
+def test_events_are_chosen_by_their_tracks(run):
+    assert choose_events(run) == ("validation_up", {3: "the most ghosts"})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parkf.report.heat import PALETTE, shade
+from parkf.report.heat import PALETTE, HeatMap, Spot, shade
 
 
 def _luminance(colour):
@@ -29,3 +29,16 @@ def test_larger_numbers_have_darker_fields(sign):
     assert len(set(luminance)) == 7
     # Red is too much, and blue is too little.
     assert {shade(value)[0] for value in values} == {"p" if sign > 0 else "n"}
+
+
+def test_a_drawn_map_has_the_number_of_each_cell_and_marks_what_is_sure():
+    spots = [Spot("+0.12", 0.3), None, Spot("-0.40", -1.0, sure=True)]
+    drawn = HeatMap(
+        "η", [("5 GeV", "0°"), ("5 GeV", "45°"), ("5 GeV", "90°")], {"2–3": spots}, "bias", [(-1.0, "−0.4 %")]
+    )
+    assert drawn.svg.count("<title>") == 2
+    assert "<title>2–3, 0°: +0.12</title>" in drawn.svg
+    assert drawn.svg.count("<circle") == 1
+    # The bar has all shades of both signs, and the mark at its left end.
+    assert drawn.bar.count('class="cell') == 13
+    assert "−0.4 %" in drawn.bar

@@ -121,3 +121,17 @@ def test_a_run_for_less_than_the_report_leaves_the_graph_of_the_whole(tmp_path):
     assert rules_after("hits") == {"hits"}
     assert rules_after("hits", "report") == {"hits", "report"}
     assert rules_after("hits", "publish") == {"hits", "report"}
+
+
+def test_names_fit_into_their_boxes_which_do_not_overlap():
+    long = {name: {"jobs": 12, "needs": []} for name in ("simulate_validation", "simulate_misaligned_hits")}
+    picture = draw_rules(long | {"fit": {"jobs": 1, "needs": sorted(long)}})
+    found = re.findall(
+        r'<rect [^>]*x="([\d.]+)" y="([\d.]+)" width="([\d.]+)".*?>([^<]*)</text>', picture.body
+    )
+    boxes = {text: (float(y), float(x), float(x) + float(width)) for x, y, width, text in found}
+    for text, (_, begin, end) in boxes.items():
+        assert end - begin > 6.2 * len(text), text
+    (_, _, end), (_, begin, last) = sorted(boxes.values())[:2]
+    assert end < begin
+    assert last < picture.width

@@ -11,6 +11,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.tables import FITTED
 from parkf.io.track_columns import Rows, Tracks
 
+GENUINE_P = 2000.0  # MeV; candidates of particles with less true momentum are not genuine
 GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
 STATE = ("x", "y", "tx", "ty", "qop")
 DETECTORS = ("velo", "ut", "scifi")
@@ -43,7 +44,7 @@ class Sample:
     @property
     def is_decayed(self) -> npt.NDArray[np.bool_]:
         """Whether a candidate would be genuine if its particle had not decayed on its way, (n,)."""
-        hard = np.asarray(self.rows["p_true"]) > 2000.0
+        hard = np.asarray(self.rows["p_true"]) > GENUINE_P
         return self._is_made & np.isfinite(np.asarray(self.rows["z_end"], np.float64)) & hard
 
     @property
@@ -54,7 +55,7 @@ class Sample:
     @property
     def is_genuine(self) -> npt.NDArray[np.bool_]:
         """Whether `is_track` holds and the particle has more than 2 GeV, (n,)."""
-        return self.is_track & (np.asarray(self.rows["p_true"]) > 2000.0)
+        return self.is_track & (np.asarray(self.rows["p_true"]) > GENUINE_P)
 
     @property
     def is_ghost(self) -> npt.NDArray[np.bool_]:

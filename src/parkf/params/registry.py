@@ -312,11 +312,20 @@ class Registry:
         update = {"version": name, "state": "published", "supersedes": self.newest_alike(manifest)}
         return manifest.model_copy(update=update | {"created": _now(), "environment": environment()})
 
+    def replaced(self, manifest: Manifest) -> dict[str, list[str]]:
+        """Return the sets that a new one would replace, each with what the new one has less or other."""
+        series = self.series(detector=manifest.detector, forms=manifest.forms)
+        kind = manifest.detector, manifest.forms
+        held = series[kind].holding(Interval.of(manifest.validity)) if kind in series else []
+        return {
+            version: differences(manifest, read_manifest(self.path(version) / MANIFEST_FILE))
+            for version in held
+        }
+
     def _guard(self, parameters: Path, manifest: Manifest, named: Collection[str]) -> None:
         """Refuse a set that would replace others, on less or for another detector, unless they are named."""
-        kind, interval = (manifest.detector, manifest.forms), Interval.of(manifest.validity)
-        series = self.series(detector=manifest.detector, forms=manifest.forms).get(kind)
-        held = [] if series is None else series.holding(interval)
+        interval = Interval.of(manifest.validity)
+        held = self.replaced(manifest)
         for version in sorted(set(named) - set(held)):
             raise ParkfError(
                 f"--supersede {version}: the new set would not replace it; it would replace:"
@@ -324,9 +333,8 @@ class Registry:
             )
         reasons = [
             f"{version}, with {', '.join(found)}"
-            for version in held
-            if version not in named
-            and (found := differences(manifest, read_manifest(self.path(version) / MANIFEST_FILE)))
+            for version, found in held.items()
+            if found and version not in named
         ]
         if reasons:
             raise ParkfError(

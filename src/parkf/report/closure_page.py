@@ -34,13 +34,15 @@ def _by_momentum(stages: Mapping[str, Sequence[Row]]) -> Cells:
     """Mean, spread and largest bias of the cells, stage after stage."""
     rows = []
     for low, high in sorted({(cell["p_min"], cell["p_max"]) for cells in stages.values() for cell in cells}):
-        row = [f"{low:g}–{high:g}"]
-        for cells in stages.values():
+        for title, cells in stages.items():
             bias = np.array([cell["bias"] for cell in cells if cell["p_min"] == low])
-            row += [f"{100 * bias.mean():+.3f}", f"{100 * bias.std():.3f}", f"{100 * np.abs(bias).max():.3f}"]
-        rows.append(row)
-    heads = [head for title in stages for head in (f"{title}: mean [%]", "spread", "largest")]
-    return Cells(["p [GeV]", *heads], rows)
+            figures = (
+                f"{100 * bias.mean():+.3f}",
+                f"{100 * bias.std():.3f}",
+                f"{100 * np.abs(bias).max():.3f}",
+            )
+            rows.append([f"{low:g}–{high:g}", title, *figures])
+    return Cells(["p [GeV]", "stage", "mean [%]", "spread [%]", "largest [%]"], rows, text=("stage",))
 
 
 def _worst(cells: Sequence[Row]) -> Cells:

@@ -182,7 +182,7 @@ def _rows(panel: Panel, one: Series) -> Iterator[tuple[object, ...]]:
             low, high = one.x[number], one.x[number + 1]
             place = (low + high) / 2
         if panel.names is not None:
-            place = panel.names[number]
+            place = panel.names[round(one.x[number])]
         yield place, low, high, value, None if one.error is None else one.error[number]
 
 
@@ -244,7 +244,7 @@ def nice_ticks(low: float, high: float) -> list[float]:
 
 def _axes(panel: Panel) -> tuple[_Axis, _Axis]:
     xs = [v for one in panel.series for v in (*one.x, *chain.from_iterable(one.reach or ()))]
-    ys: list[Number] = [*panel.levels, *(0.0 for one in panel.series if one.filled)]
+    ys: list[Number] = [*panel.levels, *(panel.band or ()), *(0.0 for one in panel.series if one.filled)]
     for one in panel.series:
         if one.error is None or panel.y_log:
             ys += one.y
@@ -358,7 +358,7 @@ def _point(panel: Panel, one: Series, x: _Axis, y: _Axis, a: float, b: float, nu
         low = max(value - error, y.low) if y.log else value - error
         bars += f"M{a:.1f} {y.at(value + error):.1f}V{y.at(low):.1f}"
         text += f" ± {error:.2g}"
-    place = panel.names[number] if panel.names else f"{one.x[number]:.3g}"
+    place = panel.names[round(one.x[number])] if panel.names else f"{one.x[number]:.3g}"
     if one.reach is not None:
         begin, end = one.reach[number]
         bars += f"M{x.at(begin):.1f} {b:.1f}H{x.at(end):.1f}"

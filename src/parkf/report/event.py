@@ -1,5 +1,6 @@
 """One event of a run: hits, tracks that were found, their fits, and the truth."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,32 @@ class Event:
     number: int
     hits: F64  # (n, 4): x, y, z in mm (of strips in their middles), and the particle, -1 for noise
     tracks: Sequence[Track]
+    all_hits: bool = True  # without the run's table of hits, `hits` are those of the tracks alone
+
+
+def choose_events(run: Path) -> tuple[str, dict[int, str]]:
+    """Choose events of the first validation sample that differ most; return the sample, and why, by number.
+
+    They are the event with the median number of tracks, those with the most tracks, the fewest, and the most
+    ghosts, and the first one. A run without candidates raises a ParkfError.
+    """
+    found = sorted((run / "candidates").glob("validation_*.parquet"))
+    if not found:
+        raise ParkfError(f"{run / 'candidates'}: no validation sample")
+    counts, ghosts = Counter[int](), Counter[int]()
+    for rows in tables_by_event(CANDIDATES, found[0], events=200):
+        events, ghost = numbers(rows["event"]), numbers(rows["purity"]) < GHOST
+        counts.update(events.tolist())
+        ghosts.update(events[ghost].tolist())
+    ordered = sorted(counts, key=lambda event: (counts[event], event))
+    chosen = {
+        min(counts): "the first one",
+        ordered[len(ordered) // 2]: "a typical number of tracks",
+        ordered[-1]: "the most tracks",
+        ordered[0]: "the fewest tracks",
+        max(ordered, key=lambda event: ghosts[event]): "the most ghosts",
+    }
+    return found[0].stem, chosen
 
 
 def hit_places(track: Track) -> tuple[F64, F64, F64]:
@@ -84,10 +111,13 @@ def load_event(run: Path, *, sample: str | None = None, number: int | None = Non
             raise ParkfError(f"{run / 'candidates'}: no validation sample")
         sample = found[0].stem
     candidates, number = _rows(CANDIDATES, run / f"candidates/{sample}.parquet", number)
-    fitted, hits, particles = (
+    fitted, particles = (
         _rows(table, run / f"{folder}/{sample}.parquet", number)[0]
-        for table, folder in ((FITTED, "fitted/parkf"), (HITS, "hits"), (PARTICLES, "particles"))
+        for table, folder in ((FITTED, "fitted/parkf"), (PARTICLES, "particles"))
     )
+    # Runs may remove their hits, and members of a family share those of another run.
+    path = run / f"hits/{sample}.parquet"
+    hits = _rows(HITS, path, number)[0] if path.is_file() else None
     if not candidates["candidate"].equals(fitted["candidate"]):
         raise ParkfError(f"{run}: candidates and fits of {sample} are not of the same rows; fit them again")
     field, polarity = FieldMap.load(run / "field.npz"), int(candidates["polarity"][0].as_py())
@@ -99,12 +129,14 @@ def load_event(run: Path, *, sample: str | None = None, number: int | None = Non
         _columns(fitted, f"{what}_velo", f"{what}_ut", f"{what}_scifi").sum(axis=1)
         for what in ("ndof", "chi2")
     )
-    points = _columns(hits, "x", "y", "z", "particle")
+    points = np.empty((0, 4)) if hits is None else _columns(hits, "x", "y", "z", "particle")
     tracks = []
     for i, row in enumerate(candidates.to_pylist()):
         velo, strips = _hits(row)
         own = points[points[:, 3] == row["particle"]]
         belongs = [_among(velo, own[:, :3]), _among(strips[:, :2], own[:, [0, 2]])]
+        if hits is None:
+            belongs = [np.ones(len(velo), np.bool_), np.ones(len(strips), np.bool_)]
         tracks.append(
             Track(
                 number=row["candidate"],
@@ -120,9 +152,23 @@ def load_event(run: Path, *, sample: str | None = None, number: int | None = Non
                 truth=truths[:, i],
             )
         )
+    if hits is None:
+        return Event(sample, number, _hits_of(tracks), tracks, all_hits=False)
     middles = points.copy()
     middles[:, 0] += np.nan_to_num(points[:, 1] * _columns(hits, "dxdy")[:, 0])
     return Event(sample, number, middles, tracks)
+
+
+def _hits_of(tracks: Sequence[Track]) -> F64:
+    """Return the hits of tracks as :class:`Event` has them; a strip is at the y of its track's fit."""
+    places = [np.empty((0, 4))]
+    for track in tracks:
+        z, x, _ = hit_places(track)
+        y = np.concatenate(
+            [track.velo[:, 1], np.interp(track.strips[:, 1], PLANES, track.fit[:, 1], left=np.nan)]
+        )
+        places.append(np.column_stack([x, y, z, np.full(len(z), track.particle)]))
+    return np.concatenate(places)
 
 
 def _rows(table: Table, path: Path, number: int | None) -> tuple[pa.Table, int]:

@@ -18,7 +18,9 @@ _METRES = 1e-3
 _WIDE, _HIGH = 3000.0, 2500.0
 _AROUND = 10.0
 # Maximum number of hits in a drawing; of more hits, every n-th is drawn.
-_MOST_HITS = 5000
+_MOST_HITS = 3000
+# Maximum number of points of all paths in a drawing; of more points, every n-th is drawn.
+_MOST_POINTS = 4000
 _KINDS = ("genuine", "ghost")
 
 
@@ -44,6 +46,7 @@ def event_page(event: Event, tracks: Sequence[int] | None = None) -> dict[str, A
             )
     chosen = _examples(event) if tracks is None else [(f"track {n}", known[n]) for n in tracks]
     return {
+        "choice": [],
         "event": event,
         "views": _views(event),
         "tracks": [(title, track, _track_views(event, track)) for title, track in chosen],
@@ -104,9 +107,11 @@ def _paths(tracks: Sequence[Track], a: int, b: int) -> tuple[list[float], list[f
     """Join paths of several tracks in m, with a gap between each; coordinates are 0 x, 1 y, and 2 z."""
     xs: list[float] = []
     ys: list[float | None] = []
+    step = -(-len(tracks) * len(PLANES) // _MOST_POINTS) or 1
     for track in tracks:
         first = PLANES if a == 2 else track.fit[:, a]
         kept = np.isfinite(track.fit[:, b])
+        kept &= np.arange(len(kept)) % step == np.argmax(kept) % step
         xs += [*(_METRES * first[kept]).tolist(), 0.0]
         ys += [*(_METRES * track.fit[kept, b]).tolist(), None]
     return xs, ys
@@ -122,9 +127,10 @@ def _track_views(event: Event, track: Track) -> Drawn:
         return [
             Series(name, (_METRES * z[which]).tolist(), values[which].tolist(), colour=colour)
             for name, which, colour in (
-                ("found, of its particle", track.own, 2),
+                ("found, of its particle" if event.all_hits else "found", track.own, 2),
                 ("found, of another", ~track.own, 1),
             )
+            if event.all_hits or which.any()
         ]
 
     def path(name: str, values: F64) -> Series:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from math import exp, pi, sqrt
 from typing import Any
 
+from parkf.fit.sample import GENUINE_P
 from parkf.report.drawing import Drawn, Panel, Series
 from parkf.report.words import words
 from parkf.training.result import Profile
@@ -32,7 +33,7 @@ def momentum(fits: Fits, names: Names = FIT_NAMES, *, name: str = "momentum") ->
     for quantity, own in series.items():
         for number, (of, fit) in enumerate(fits.items()):
             bins = fit["momentum"]
-            reach = [(b["p_min"], b["p_max"]) for b in bins]
+            reach = [(max(b["p_min"], 1e-3 * GENUINE_P), b["p_max"]) for b in bins]
             x = _centres(bins, number, len(fits))
             own.append(error_bars(names[of], x, bins, quantity, number, 100.0, reach))
     panels = [
@@ -93,7 +94,7 @@ def pull_widths(fits: Fits, names: Names) -> Drawn:
             x = _centres(fit["momentum"], number, len(fits))
             pulls = [b["pulls"][component] for b in fit["momentum"]]
             series.append(error_bars(names[name], x, pulls, "width", number))
-        panels.append(Panel(_P, f"pull width of {text}", series, x_log=True, y_limits=(0.6, 1.6), band=_BAND))
+        panels.append(Panel(_P, f"pull width of {text}", series, x_log=True, band=_BAND))
     return Drawn("pull-widths", panels=panels, small=True, **words("pull-widths"))
 
 
@@ -107,7 +108,7 @@ def verdict(fits: Fits, *, same_tracks: bool) -> Drawn:
     components = list(COMPONENTS.values())
     panels = [
         *momentum(fits, {name: name for name in fits}).panels,
-        Panel("", "pull width", widths, names=components, band=_BAND, y_limits=(0.8, 1.2)),
+        Panel("", "pull width", widths, names=components, band=_BAND),
         Panel(
             "genuine efficiency [%]",
             "ghost efficiency [%]",
@@ -168,7 +169,7 @@ def impact(fits: Fits) -> Drawn:
         Panel(axis, f"resolution of IP in {c} [µm]", series(c, 1000.0), y_limits=(0.0, None)) for c in "xy"
     ]
     panels += [
-        Panel(axis, f"pull width of IP in {c}", series(f"pull_{c}", 1.0), y_limits=(0.0, 1.6), band=_BAND)
+        Panel(axis, f"pull width of IP in {c}", series(f"pull_{c}", 1.0), y_limits=(0.0, None), band=_BAND)
         for c in "xy"
     ]
     return Drawn("impact", panels=panels, small=True, **words("impact"))

@@ -1,7 +1,8 @@
-"""Maps as tables: each number is text in a coloured cell."""
+"""Maps: coloured cells with a colour bar. The number of a cell appears under the pointer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import accumulate, groupby, pairwise
 
 from parkf.report.picture import Picture, label
@@ -20,6 +21,8 @@ PALETTE = {
 }
 # Pixels of a cell, of the names of rows, of a line of text, and of a field of the colour bar, in a picture.
 _CELL, _NAME, _LINE, _BAR = 44.0, 84.0, 15.0, 1.4 * 44.0
+# Pixels of a letter, of a cell's height and smallest width on a page, and of a shade of the colour bar.
+_LETTER, _HIGH, _WIDE, _SHADE = 6.2, 19.0, 27.0, 26.0
 
 
 def shade(value: float) -> str:
@@ -38,8 +41,8 @@ class Spot:
 
     @property
     def style(self) -> str:
-        """Classes of the style sheet."""
-        return shade(self.value) + (" sure" if self.sure else "")
+        """Class of the style sheet."""
+        return shade(self.value)
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,43 @@ class HeatMap:
     marks: Sequence[tuple[float, str]]  # of the colour bar: values from −1 to 1, and their texts
 
     @property
-    def bar(self) -> list[tuple[str, str]]:
-        """Class and text of each field of the colour bar."""
-        return [(shade(value), text) for value, text in self.marks]
+    def svg(self) -> str:
+        """The first group of columns as a drawing for a page; each cell has its number as its title."""
+        names = [name for _, name in self.columns]
+        wide = max(_WIDE, *(_LETTER * len(name) + 6 for name in names))
+        left = _LETTER * max(len(name) for name in (self.corner, *self.rows)) + 8
+        body = [_text("row", left - 5, _LINE - 3, self.corner)]
+        body += [_text("mid", left + wide * (n + 0.5), _LINE - 3, name) for n, name in enumerate(names)]
+        for line, (row, spots) in enumerate(self.rows.items()):
+            y = _LINE + _HIGH * line
+            body.append(_text("row", left - 5, y + 13, row))
+            for number, spot in enumerate(spots):
+                if spot is not None:
+                    x = left + wide * number
+                    title = escape(f"{row}, {names[number]}: {spot.text}")
+                    path = f"M{x:g} {y:g}h{wide - 1:g}v{_HIGH - 1:g}h{1 - wide:g}z"
+                    body.append(f'<path class="cell {spot.style}" d="{path}"><title>{title}</title></path>')
+                    if spot.sure:
+                        ink = PALETTE[spot.style][1]
+                        body.append(f'<circle cx="{x + wide / 2:g}" cy="{y + 9:g}" r="2.5" fill="{ink}"/>')
+        return _svg(left + wide * len(names), _LINE + _HIGH * len(self.rows), "".join(body))
+
+    @property
+    def bar(self) -> str:
+        """The colour bar as a drawing: all shades, and the texts of the marks below them."""
+        low = -1.0 if any(value < 0 for value, _ in self.marks) else 0.0
+        shades = len(_RED) - 1
+        steps = [number / shades for number in range(round(low * shades), shades + 1)]
+        width = _SHADE * len(steps)
+        body = [
+            f'<path class="cell {shade(value)}" d="M{20 + _SHADE * n:g} 1h{_SHADE:g}v12h{-_SHADE:g}z"/>'
+            for n, value in enumerate(steps)
+        ]
+        for value, text in self.marks:
+            # The middle of the first shade is `low`, that of the last one is 1.
+            place = 20 + _SHADE / 2 + (max(value, low) - low) / (1 - low) * (width - _SHADE)
+            body.append(_text("mid", place, 26, text))
+        return _svg(width + 40, 30, "".join(body))
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -83,8 +120,8 @@ class HeatMap:
         body = [text for part, top in zip(parts, tops, strict=False) for text in _drawn(part, top)]
         body.append(_text("row", _NAME, foot + _LINE, self.label))
         body += [
-            _field(style, text, _NAME + 8 + _BAR * number, foot + 4, _BAR)
-            for number, (style, text) in enumerate(self.bar)
+            _field(shade(value), text, _NAME + 8 + _BAR * number, foot + 4, _BAR)
+            for number, (value, text) in enumerate(self.marks)
         ]
         return Picture(
             name,
@@ -115,8 +152,16 @@ def _drawn(part: HeatMap, top: float) -> Iterator[str]:
                 yield _field(spot.style, spot.text, _NAME + 8 + _CELL * number, y, _CELL)
 
 
+def _svg(width: float, height: float, body: str) -> str:
+    """Return a drawing that a page shows in its true size, so that its letters can be read."""
+    return (
+        f'<svg class="map" aria-hidden="true" width="{width:g}" height="{height:g}"'
+        f' viewBox="0 0 {width:g} {height:g}">{body}</svg>'
+    )
+
+
 def _field(style: str, text: str, x: float, y: float, width: float) -> str:
-    colour, ink = PALETTE[style.split()[0]]
+    colour, ink = PALETTE[style]
     path = f'<path fill="{colour}" d="M{x:g} {y:g}h{width - 1:g}v{_LINE - 1:g}h{1 - width:g}z"/>'
     return path + _text("mid" if ink == _BLACK else "mid pale", x + width / 2, y + _LINE - 4, text)
 

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from parkf.model.steps import FORMS, STEP_NAMES
 from parkf.proof.comparing import Comparison, Subject
 from parkf.proof.gates.room import NEAR, Light, nearest
+from parkf.proof.publishing import HIGH, LOW, Decision, core
 from parkf.report import figures, tables
 from parkf.report.compare_page import fits_of
 from parkf.report.figures import FIT_NAMES
@@ -21,12 +22,14 @@ from parkf.training.result import FitResult
 _NEAREST = 10
 
 
-def verdict_part(own: Subject, comparison: Comparison | None, lights: Mapping[str, Light]) -> dict[str, Any]:
-    """Return the first screen of ``index.html``: verdict, changes, identity of the run, decisive gates."""
-    ordered = nearest(own.gates)
+def verdict_part(
+    own: Subject, comparison: Comparison | None, lights: Mapping[str, Light], decision: Decision
+) -> dict[str, Any]:
+    """Return the first screen of ``index.html``: decision, changes, identity of the run, decisive gates."""
+    ordered = nearest(decision.gates)
     missed = [gate for gate in ordered if not gate.met]
     close = [gate for gate in ordered if gate.met][:_NEAREST]
-    rest = [gate for gate in own.gates if gate.met and gate not in close]
+    rest = [gate for gate in decision.gates if gate.met and gate not in close]
     fits = fits_of(comparison.subjects[::-1]) if comparison else {}
     return {
         "near": NEAR,
@@ -37,10 +40,40 @@ def verdict_part(own: Subject, comparison: Comparison | None, lights: Mapping[st
             "close": tables.gates(close),
             "rest": tables.gates(rest),
         },
-        "count": len(own.gates),
+        "count": len(decision.gates),
+        "decision": decision,
+        "command": None if own.run is None else decision.command(own.run / "set"),
+        "core": _core(own),
+        "statistics": _statistics(own),
         "comparison": comparison,
         "verdict": figures.verdict(fits or fits_of([own]), same_tracks=True),
         "identity": own.identity or {},
+    }
+
+
+def _core(own: Subject) -> list[tuple[str, str, int]]:
+    """Return name, core of δp/p and number of tracks of the run's set, and of the published one beside it."""
+    fits = {"this set": own.validation["fits"]["parkf"] if own.validation else None}
+    if own.beside and own.beside["fit"]:
+        fits[own.beside["version"]] = own.beside["fit"]
+    rows = []
+    for name, fit in fits.items():
+        if fit and (found := core(fit)) and found.error is not None:
+            tracks = sum(one["n"] for one in fit["momentum"] if one["p_min"] >= LOW and one["p_max"] <= HIGH)
+            rows.append((name, f"{found.value:.4f} ± {found.error:.4f} %", tracks))
+    return rows
+
+
+def _statistics(own: Subject) -> dict[str, str]:
+    """Return the sizes of the training in the run's configuration, by name."""
+    names = {
+        "events.training": "crossings for the training, for each polarity",
+        "training.rays": "rays for the magnet table",
+        "training.closure.tracks": "tracks for the closure",
+    }
+    found = own.manifest.configuration or {}
+    return {
+        text: f"{float(found[key]):,.0f}" for key, text in names.items() if found.get(key, "null") != "null"
     }
 
 

@@ -20,11 +20,12 @@ from parkf.proof.comparing.inputs import displacements
 from parkf.proof.comparing.subject import IDENTITY_FILE, identify, measure_beside
 from parkf.proof.gates import Thresholds
 from parkf.proof.gates.room import step_light
+from parkf.proof.publishing import decide
 from parkf.report import tables
 from parkf.report.closure_page import closure_page
 from parkf.report.compare_page import comparison_page, published_trend
 from parkf.report.directions import directions_page
-from parkf.report.event import load_event
+from parkf.report.event import choose_events, load_event
 from parkf.report.event_page import event_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.gantt import gantt
@@ -70,6 +71,7 @@ def write_report(
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
     lights = {name: step_light(name, own.gates, thresholds) for name in STEP_NAMES}
 
+    choice = _choice(results, index.with_name("event.html"))
     # Title and template of each page, and the function that makes its content.
     contents: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
         "compare": ("What changed", "compare", partial(comparison_page, comparison, trend))
@@ -82,7 +84,7 @@ def write_report(
         contents["closure"] = ("Closure", "closure", lambda: closure_page(read_json(closure)))
     detector = partial(_detector, results, index.with_name("figures"))
     contents |= {
-        "event": ("An event", "event", partial(_event, results)),
+        "event": ("Events", "event", partial(_event, results, choice, None)),
         "detector": ("Detector", "detector", detector),
         "slices": ("Slices", "slices", partial(slices_page, validation["fits"]["parkf"])),
         "directions": ("Directions", "directions", partial(directions_page, validation["fits"])),
@@ -99,6 +101,13 @@ def write_report(
     def write(name: str) -> None:
         _, template, content = contents[name]
         write_page(index.with_name(f"{name}.html"), f"{template}.html", pages=pages, **content())
+        if name != "event":
+            return
+        for old in index.parent.glob("event-*.html"):
+            old.unlink()
+        for file, number, _ in choice[1:]:
+            one = _event(results, choice, number)
+            write_page(index.with_name(file), "event.html", pages=pages, under="event.html", **one)
 
     # The slowest pages are written first: the detector, and steps of many sets.
     rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents} | {"detector": 12}
@@ -110,16 +119,26 @@ def write_report(
         "index.html",
         pages=pages,
         run=results.name,
-        **verdict_part(own, comparison, lights),
+        **verdict_part(own, comparison, lights, decide(parameters, results, own.gates, registry)),
         **figures_part(own, validation, accuracy, throughput, fits, lights),
     )
 
 
-def _event(results: Path) -> dict[str, Any]:
+def _choice(results: Path, page: Path) -> list[tuple[str, int, str]]:
+    """Return file, number and reason of each event that has a page; the first one has the page itself."""
     try:
-        return event_page(load_event(results))
+        _, chosen = choose_events(results)
+    except ParkfError:
+        return []
+    names = [page.name, *(f"event-{number}.html" for number in [*chosen][1:])]
+    return [(name, number, why) for name, (number, why) in zip(names, chosen.items(), strict=True)]
+
+
+def _event(results: Path, choice: list[tuple[str, int, str]], number: int | None) -> dict[str, Any]:
+    try:
+        return event_page(load_event(results, number=number)) | {"choice": choice}
     except ParkfError as error:
-        # Large runs may remove their hits first; the report is then written without an event.
+        # Runs may remove their candidates; the report is then written without an event.
         return {"event": None, "reason": str(error)}
 
 

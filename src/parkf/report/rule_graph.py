@@ -11,7 +11,7 @@ from parkf.report.words import words
 
 Needs = Mapping[str, frozenset[str]]
 
-_BOX, _HIGH, _GAP, _DUMMY, _LEVEL = 124.0, 22.0, 10.0, 12.0, 46.0
+_BOX, _LETTER, _HIGH, _GAP, _DUMMY, _LEVEL = 124.0, 6.4, 22.0, 10.0, 12.0, 46.0
 _SWEEPS = 8
 # The rule that makes the parameter set.
 _SET = "assemble"
@@ -33,7 +33,7 @@ def draw_rules(rules: Mapping[str, Mapping[str, Any]]) -> Picture:
     boxes = [_box(name, rules[name]["jobs"], *places[name], name in full) for name in sorted(rules)]
     return Picture(
         "rules",
-        width=max(x for x, _ in places.values()) + _BOX / 2 + 4,
+        width=max(x + _box_width(name) / 2 for name, (x, _) in places.items()) + 4,
         height=_LEVEL * max(levels.values(), default=0) + _HIGH + 8,
         body="".join([*(_line([places[node] for node in line]) for line in lines), *boxes]),
         columns=["rule", "jobs", "needs"],
@@ -92,7 +92,12 @@ def _lay_out(
 
 def _room(node: str) -> float:
     """Return the width of a rule's box, or of a line's bend; the name of a bend has blanks."""
-    return _DUMMY if " " in node else _BOX + _GAP
+    return _DUMMY if " " in node else _box_width(node) + _GAP
+
+
+def _box_width(name: str) -> float:
+    """Return the pixels of a rule's name and its number of jobs, of up to two digits."""
+    return max(_BOX, _LETTER * (len(name) + len(" × 99")) + 10)
 
 
 def _spread(row: Sequence[str], wanted: Mapping[str, float]) -> dict[str, float]:
@@ -119,8 +124,9 @@ def _line(points: Sequence[tuple[float, float]]) -> str:
 
 
 def _box(name: str, jobs: int, x: float, y: float, full: bool) -> str:
+    width = _box_width(name)
     box = (
-        f'<rect class="rule{" needed" if full else ""}" x="{x - _BOX / 2:.1f}" y="{y - _HIGH / 2:.1f}"'
-        f' width="{_BOX:g}" height="{_HIGH:g}" rx="4"/>'
+        f'<rect class="rule{" needed" if full else ""}" x="{x - width / 2:.1f}" y="{y - _HIGH / 2:.1f}"'
+        f' width="{width:g}" height="{_HIGH:g}" rx="4"/>'
     )
     return box + label("mid", f"{x:.1f}", f"{y + 4:.1f}", f"{name} × {jobs}" if jobs > 1 else name)

@@ -35,12 +35,19 @@ class Page(NamedTuple):
 
 
 def write_page(
-    path: Path, template: str, *, pages: Sequence[Page] = (), folder: str = "figures", **content: Any
+    path: Path,
+    template: str,
+    *,
+    pages: Sequence[Page] = (),
+    under: str | None = None,
+    folder: str = "figures",
+    **content: Any,
 ) -> None:
     """Write a page from one of the templates, and its figures as SVG and CSV into the folder beside it.
 
     The HTML file holds CSS and JavaScript, except the library that draws enlarged figures. `pages` are all
-    pages of the site in their order, including this one; empty for a page that stands alone.
+    pages of the site in their order, including this one; empty for a page that stands alone. A page
+    that is not listed has the place of the page `under`.
     """
     kept: dict[str, Drawn | Picture] = {}
 
@@ -50,10 +57,11 @@ def write_page(
         return name
 
     pages = pages or [Page(path.name, "Overview")]
-    number = [page.file for page in pages].index(path.name)
+    current = under or path.name
+    number = [page.file for page in pages].index(current)
     site = {
         "pages": pages,
-        "current": path.name,
+        "current": current,
         "previous": [None, *pages][number],
         "next": [*pages, None][number + 1],
     }

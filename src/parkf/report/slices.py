@@ -8,7 +8,7 @@ from parkf.report.figures import COMPONENTS, error_bars
 from parkf.report.tables import Cells, Columns, table_of, with_error
 
 TITLES = {
-    "p": "Momentum [GeV]",
+    "p": "Fitted momentum [GeV]",
     "eta": "Pseudorapidity",
     "phi": "Azimuth [rad]",
     "charge": "Charge",
@@ -73,8 +73,8 @@ def _draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
         [
             # The axis starts at zero; an axis that ends at the points would exaggerate differences.
             Panel("", "core width of δp/p [%]", core, names=names, y_limits=(0.0, None)),
-            Panel("", "pull width", pulls, names=names, band=(0.95, 1.05), y_limits=(0.8, None)),
-            Panel("", "share", kept, names=names, y_limits=(0.0, 1.05)),
+            Panel("", "pull width", pulls, names=names, band=(0.95, 1.05)),
+            Panel("", "fraction", kept, names=names, y_limits=(0.0, 1.05)),
         ],
         small=True,
     )

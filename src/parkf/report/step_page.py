@@ -4,13 +4,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from parkf.model.steps import FORMS
+from parkf.model.steps import FORMS, Step
 from parkf.params.comparison import compare
 from parkf.params.parameter_set import ParameterSet
 from parkf.proof.gates.room import Light
 from parkf.report import figures, tables
 from parkf.report.formula import typeset
 from parkf.report.maps import Bins, ratio_map, width_map
+from parkf.report.words import texts
 from parkf.training.result import FitResult, SetResult
 
 # Change of each number in units of its error, by block, set and index; None for a number without an error.
@@ -53,11 +54,25 @@ def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -
     return {
         "step": step,
         "light": light,
+        "symbols": _symbols(step),
         "formulas": [typeset(line) for line in step.latex().values()],
         "ratio": ratio_map(ratios) if ratios else None,
         "truth": width_map(widths) if widths else None,
         "sets": [one_set(one) for one in fit.sets],
     }
+
+
+def _symbols(step: Step) -> list[tuple[str, str]]:
+    """Return symbol, in MathML, and meaning of all symbols in a step's formulas, and of its parameters."""
+    # A name that ends with a letter is not the beginning of a longer one.
+    text = " ".join(step.latex().values())
+    found = {
+        symbol: meaning
+        for symbol, meaning in texts("symbols").items()
+        if re.search(rf"(?<![\\A-Za-z]){re.escape(symbol)}(?![A-Za-z])", text)
+    }
+    found |= {f"p_{{{number}}}": f"{one.text} [{one.unit}]" for number, one in enumerate(step.parameters)}
+    return [(typeset(symbol).mathml, meaning) for symbol, meaning in found.items()]
 
 
 def _bins(fit: FitResult, quantity: str) -> Bins:

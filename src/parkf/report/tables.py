@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from markupsafe import Markup
 
-from parkf.fit.sample import STATE
+from parkf.fit.sample import GENUINE_P, STATE
 from parkf.model.steps import Step
 from parkf.params.manifest import Gate
-from parkf.proof.gates.room import colour, room
+from parkf.proof.gates.room import colour, room, unmeasured
 from parkf.report.figures import FIT_NAMES
 from parkf.training.explanation import COLUMNS, explain
 from parkf.training.result import SetResult
@@ -60,6 +60,8 @@ def gates(held: Sequence[Gate]) -> Cells:
         return "–" if fraction is None else f"{100 * fraction:.0f} %".replace("-", "−")
 
     def verdict(gate: Gate) -> str:
+        if unmeasured(gate):
+            return Markup('<span class="unknown">not measured</span>')
         style = {"green": "good", "amber": "near"}.get(colour(gate), "bad")
         return Markup('<span class="{}">{}</span>').format(style, "met" if gate.met else "missed")
 
@@ -75,28 +77,46 @@ def gates(held: Sequence[Gate]) -> Cells:
 
 
 def momentum(fits: Mapping[str, Any]) -> Cells:
-    """Momentum resolution and bias, two columns for each fit."""
-    heads = [head for name in fits for head in (f"{FIT_NAMES[name]}: core [%]", "bias [%]")]
-    rows = []
-    for bins in zip(*(fit["momentum"] for fit in fits.values()), strict=True):
-        row = [interval(bins[0]), str(bins[0]["n"])]
-        for entry in bins:
-            row += [with_error(entry, "core", ".3f", 100), with_error(entry, "bias", "+.3f", 100)]
-        rows.append(row)
-    return Cells(["p [GeV]", "tracks", *heads], rows)
+    """Momentum resolution and bias: a row for each bin and fit."""
+    columns: Columns = {
+        "p [GeV]": lambda entry: interval(from_threshold(entry)),
+        "fit": lambda entry: entry["fit"],
+        "tracks": lambda entry: str(entry["n"]),
+        "core [%]": lambda entry: with_error(entry, "core", ".3f", 100),
+        "bias [%]": lambda entry: with_error(entry, "bias", "+.3f", 100),
+    }
+    bins = zip(*(fit["momentum"] for fit in fits.values()), strict=True)
+    rows = [
+        {"fit": FIT_NAMES[name], **entry}
+        for several in bins
+        for name, entry in zip(fits, several, strict=True)
+    ]
+    return table_of(rows, columns, text=("fit",))
+
+
+def from_threshold(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a bin of true momentum that begins where the tracks of resolutions begin, at 2 GeV."""
+    return {**entry, "p_min": max(entry["p_min"], 1e-3 * GENUINE_P)}
 
 
 def pulls(fits: Mapping[str, Any]) -> Cells:
     """Mean and core width of the pulls, and half widths of their central 68 % and 95 % over a Gaussian's."""
-    heads = [head for name in fits for head in (f"{FIT_NAMES[name]}: mean", "width", "68 %", "95 %")]
-    rows = []
-    for component in STATE:
-        row = [component]
-        for pull in (fit["pulls"][component] for fit in fits.values()):
-            row.append(with_error(pull, "mean", "+.3f"))
-            row += [with_error(pull, width, ".3f") for width in ("width", "width68", "width95")]
-        rows.append(row)
-    return Cells(["pull", *heads], rows)
+    widths = {"width": "width", "width68": "68 %", "width95": "95 %"}
+    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "pull": lambda pull: pull["of"],
+        "fit": lambda pull: pull["fit"],
+        "mean": lambda pull: with_error(pull, "mean", "+.3f"),
+    }
+    columns |= {
+        head: lambda pull, width=width: with_error(pull, width, ".3f")  # type: ignore[misc]
+        for width, head in widths.items()
+    }
+    rows = [
+        {"of": component, "fit": FIT_NAMES[name], **fit["pulls"][component]}
+        for component in STATE
+        for name, fit in fits.items()
+    ]
+    return table_of(rows, columns, text=("pull", "fit"))
 
 
 def lost(fits: Mapping[str, Any]) -> Cells:
@@ -115,8 +135,10 @@ def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
     rows = []
     for name, score in fit["scores"].items():
         point = score["working_point"]
-        rows.append([_SCORES[name], with_error(point, "ghost", ".1f", 100), f"{point['cut']:.3g}"])
-    return Cells(["by", "ghosts kept [%]", "cut"], rows, text=("by",))
+        # Scores keep what is larger; -χ²/ndof is one of them.
+        cut = f"χ²/ndof < {-point['cut']:.2f}" if name == "chi2" else f"score > {point['cut']:.3g}"
+        rows.append([_SCORES[name], with_error(point, "ghost", ".1f", 100), cut])
+    return Cells(["by", "ghosts kept [%]", "keeps"], rows, text=("by", "keeps"))
 
 
 def genuine_kept(fit: Mapping[str, Any]) -> list[Cells]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from parkf.fit.sample import GENUINE_P
 from parkf.params.manifest import Gate
 from parkf.proof.comparing.subject import Subject
 
@@ -14,7 +15,7 @@ _SCORES = {
     "chi2": "χ²/ndof",
     "pieces": "three pieces of χ²",
     "score": "score, without p and η",
-    "score_kinematic": "score, with them",
+    "score_kinematic": "score, with p and η",
 }
 # Number of errors; a figure that differs by more from the first subject's figure is emphasised.
 MOVED = 3.0
@@ -126,7 +127,8 @@ def _of_fit(fit: Mapping[str, Any]) -> Iterator[_Named]:
     def figure(of: Mapping[str, Any], name: str, scale: float = 1.0, *, signed: bool = False) -> Measured:
         return Measured(scale * of[name], scale * of[f"{name}_error"], signed=signed)
 
-    bins = fit["momentum"]
+    # The first bin begins below the momentum from which tracks count.
+    bins = [{**one, "p_min": max(one["p_min"], 1e-3 * GENUINE_P)} for one in fit["momentum"]]
     for one in bins:
         yield "resolution", f"core of δp/p, {_range(one)} [%]", figure(one, "core", 100)
         yield "bias", f"bias of δp/p, {_range(one)} [%]", figure(one, "bias", 100, signed=True)

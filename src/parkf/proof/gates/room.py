@@ -45,6 +45,12 @@ def colour(gate: Gate) -> Colour:
     return "amber" if left < NEAR else "green"
 
 
+def unmeasured(gate: Gate) -> bool:
+    """Whether a gate is not met because its figure is missing, or has too large an error."""
+    left = room(gate)
+    return not gate.met and (left is None or left >= 0)
+
+
 def nearest(gates: Iterable[Gate]) -> list[Gate]:
     """Sort gates by their room, missed ones first."""
 

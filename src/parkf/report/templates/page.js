@@ -25,6 +25,24 @@
       : (a, b) => a.localeCompare(b, "en", { numeric: true });
   };
 
+  // Cells such as "0.42 ± 0.01 % (3–5 GeV)" become numbers: value, error, unit, and bin have columns of their own.
+  const measured = /^([-+−]?[\d.,]+(?:e[-+]?\d+)?)(?: ± ([\d.]+(?:e[-+]?\d+)?))?(?: ?(%|σ|mm|mrad|MeV|MB|s))?(?: \((.*)\))?$/;
+  const plain = (text) => (/^[-+−]?[\d,]*\.?\d+(e[-+]?\d+)?$/i.test(text) ? text.replace(/−/g, "-").replace(/,(?=\d{3})/g, "").replace(/^\+/, "") : text);
+  function csvOf([heads, ...rows]) {
+    const columns = heads.flatMap((head, place) => {
+      const found = rows.map((row) => row[place].match(measured));
+      const named = ["value", "error", "unit", "bin"];
+      const parts = [2, 3, 4].filter((part) => found.some((one) => one?.[part]));
+      if (!parts.length) return [[head, ...rows.map((row) => plain(row[place]))]];
+      return [1, ...parts].map((part) => [
+        part === 1 ? head : `${head || "value"}, ${named[part - 1]}`,
+        ...rows.map((row, n) => (found[n] ? plain(found[n][part] ?? "") : part === 1 ? row[place] : "")),
+      ]);
+    });
+    const quoted = (text) => `"${text.replace(/"/g, '""')}"`;
+    return columns[0].map((_, n) => columns.map((column) => quoted(column[n])).join(",")).join("\n") + "\n";
+  }
+
   for (const table of document.querySelectorAll("table.data")) {
     const body = table.tBodies[0];
     const heads = [...table.tHead.rows[0].cells];
@@ -53,11 +71,44 @@
     const csv = make("button", "CSV", { type: "button", title: "Save the table as CSV" });
     csv.addEventListener("click", () => {
       const shown = [table.tHead.rows[0], ...[...body.rows].filter((row) => !row.hidden)];
-      const line = (row) => [...row.cells].map((cell) => `"${said(cell).replace(/"/g, '""')}"`).join(",");
-      save("table.csv", "text/csv", shown.map(line).join("\n") + "\n");
+      save("table.csv", "text/csv", csvOf(shown.map((row) => [...row.cells].map(said))));
     });
     tools.append(csv);
-    table.closest(".scroll").before(tools);
+    const scroll = table.closest(".scroll");
+    scroll.before(tools);
+    const hint = make("span", "more columns to the right: scroll", { class: "hint" });
+    tools.append(hint);
+    const look = () => {
+      const more = scroll.scrollWidth - scroll.clientWidth - scroll.scrollLeft > 4;
+      scroll.classList.toggle("more", more);
+      hint.hidden = !more;
+    };
+    scroll.addEventListener("scroll", look);
+    new ResizeObserver(look).observe(scroll);
+  }
+
+  // The number of a map's cell appears below the map: under the pointer, at a tap, and with arrow keys.
+  for (const maps of document.querySelectorAll(".heats")) {
+    const readout = make("output", "", { class: "readout" });
+    maps.after(readout);
+    const show = (cell) => {
+      maps.querySelectorAll(".on").forEach((one) => one.classList.remove("on"));
+      cell.classList.add("on");
+      const group = cell.closest("div").querySelector("p");
+      readout.textContent = `${group ? `${said(group)}; ` : ""}${said(cell)}`;
+    };
+    for (const kind of ["pointerover", "click"]) {
+      maps.addEventListener(kind, ({ target }) => {
+        if (target.matches(".cell")) show(target);
+      });
+    }
+    maps.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      const cells = [...event.target.querySelectorAll(".cell")];
+      if (!step || !cells.length) return;
+      event.preventDefault();
+      show(cells.at((cells.findIndex((one) => one.matches(".on")) + step) % cells.length));
+    });
   }
 
   for (const figure of document.querySelectorAll("figure")) {

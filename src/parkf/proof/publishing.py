@@ -1,0 +1,87 @@
+"""Whether the set of a run may be published, and what keeps it from that."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from parkf.io.errors import ParkfError
+from parkf.params.manifest import Gate
+from parkf.params.parameter_set import ParameterSet
+from parkf.params.registry import Registry
+from parkf.proof.comparing.figures import Measured
+from parkf.proof.gates.room import unmeasured
+from parkf.proof.trigger_client import client_gates
+
+# Range of true momentum of the figure that sets are judged by, GeV.
+LOW, HIGH = 5.0, 50.0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What publishing a set would do today."""
+
+    gates: Sequence[Gate]  # of the run and, for production's forms, of the trigger
+    replaces: Mapping[str, Sequence[str]]  # published sets, and what the new set has less or other
+    problems: Sequence[str]  # other reasons for a refusal
+    signed: bool  # whether the registry needs a key
+
+    @property
+    def missed(self) -> list[Gate]:
+        """Gates whose figures are beyond their bars."""
+        return [gate for gate in self.gates if not gate.met and not unmeasured(gate)]
+
+    @property
+    def unmeasured(self) -> list[Gate]:
+        """Gates whose figures are missing, or have errors that are too large."""
+        return [gate for gate in self.gates if unmeasured(gate)]
+
+    @property
+    def reasons(self) -> list[str]:
+        """All reasons for a refusal; empty if the set may be published."""
+        return [
+            *(f"gate missed: {g.what}: {g.measured} (bar {g.bar})" for g in self.missed),
+            *(f"not measured: {g.what} (bar {g.bar})" for g in self.unmeasured),
+            *(
+                f"it would replace {name}, with {', '.join(less)}"
+                for name, less in self.replaces.items()
+                if less
+            ),
+            *self.problems,
+        ]
+
+    def command(self, parameters: Path) -> str:
+        """Return the command that publishes the set; it names the sets that need ``--supersede``."""
+        named = "".join(f" --supersede {name}" for name, less in self.replaces.items() if less)
+        return f"parkf params publish {parameters}{named}{' --key KEY' if self.signed else ''}"
+
+
+def decide(parameters: ParameterSet, run: Path, gates: Sequence[Gate], registry: Registry) -> Decision:
+    """Find out what publishing the set of a run would do; `gates` are those of the run.
+
+    Whether all files are products of the run itself is checked by ``parkf verify`` and when publishing.
+    """
+    manifest, problems, held = parameters.manifest, [], list(gates)
+    if manifest.forms == "production" and (run / "candidates").is_dir():
+        before = registry.newest_alike(manifest)
+        try:
+            held += client_gates(parameters, run, registry.load(before) if before else None)[1]
+        except ParkfError as error:
+            problems.append(f"not measured in the trigger's arithmetic: {error}")
+    for version in registry.versions():
+        other = registry.load(version).manifest
+        if (other.blobs, other.constants) == (manifest.blobs, manifest.constants):
+            problems.append(f"the same numbers are published already, as {version}")
+    return Decision(held, registry.replaced(manifest), problems, registry.log() is not None)
+
+
+def core(fit: Mapping[str, Any]) -> Measured | None:
+    """Return the core of δp/p from 5 to 50 GeV [%]: the mean of the bins, weighted by their tracks."""
+    bins = [one for one in fit["momentum"] if one["p_min"] >= LOW and one["p_max"] <= HIGH]
+    tracks = sum(one["n"] for one in bins)
+    if not tracks:
+        return None
+    value = sum(one["n"] * one["core"] for one in bins) / tracks
+    error = math.sqrt(sum((one["n"] * one["core_error"]) ** 2 for one in bins)) / tracks
+    return Measured(100 * value, 100 * error)

@@ -1,0 +1,65 @@
+"""The decision whether a set may be published: its reasons, and the command."""
+
+from pathlib import Path
+
+import pytest
+
+from parkf.params.manifest import Gate
+from parkf.proof.publishing import Decision, core
+
+
+def gate(what, value, at_most, *, met):
+    measured = "not measured" if value is None else f"{value:g}"
+    return Gate(what=what, measured=measured, bar=f"≤ {at_most:g}", met=met, value=value, at_most=at_most)
+
+
+GOOD = gate("width", 0.9, 1.0, met=True)
+
+
+def decision(*gates, replaces=None, problems=(), signed=False):
+    return Decision(gates, replaces or {}, problems, signed)
+
+
+def test_a_set_that_meets_all_gates_may_be_published():
+    one = decision(GOOD, replaces={"r001": []})
+    assert one.reasons == []
+    assert one.command(Path("results/a/set")) == "parkf params publish results/a/set"
+
+
+def test_a_gate_is_missed_or_not_measured_never_both():
+    """A figure within its bar whose gate is not met has too large an error, or too few bins."""
+    beyond, nothing, few = (
+        gate("core", 1.1, 1.0, met=False),
+        gate("bias", None, 1.0, met=False),
+        gate("pull", 0.9, 1.0, met=False),
+    )
+    one = decision(GOOD, beyond, nothing, few)
+    assert (one.missed, one.unmeasured) == ([beyond], [nothing, few])
+    assert one.reasons == [
+        "gate missed: core: 1.1 (bar ≤ 1)",
+        "not measured: bias (bar ≤ 1)",
+        "not measured: pull (bar ≤ 1)",
+    ]
+
+
+def test_a_set_of_less_is_refused_until_the_command_names_what_it_replaces():
+    less = "events.training 1000 instead of 10000"
+    one = decision(GOOD, replaces={"r001": [less], "r002": []}, problems=["published already"], signed=True)
+    assert one.reasons == [f"it would replace r001, with {less}", "published already"]
+    assert one.command(Path("set")) == "parkf params publish set --supersede r001 --key KEY"
+
+
+def test_the_core_is_the_mean_of_the_bins_by_their_tracks():
+    bins = [
+        {"p_min": low, "p_max": high, "n": n, "core": value, "core_error": 1e-4}
+        for low, high, n, value in (
+            (3, 5, 9, 9.0),
+            (5, 10, 300, 0.004),
+            (10, 50, 100, 0.008),
+            (50, 100, 9, 9.0),
+        )
+    ]
+    found = core({"momentum": bins})
+    assert found.value == pytest.approx(0.5)
+    assert found.error == pytest.approx(0.01 * (0.75**2 + 0.25**2) ** 0.5)
+    assert core({"momentum": bins[:1]}) is None
