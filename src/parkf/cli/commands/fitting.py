@@ -49,6 +49,9 @@ def fit(
         ),
     ] = False,
     score: Annotated[bool, Option("--score", help="Add the ghost scores, if the set has them.")] = False,
+    trust: Annotated[
+        bool, Option("--trust", help="Fit even if candidates and set are of different detectors.")
+    ] = False,
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.fit import fit_file
@@ -73,6 +76,7 @@ def fit(
         rich_states=rich_states,
         robust=robust,
         score=score,
+        trust=trust,
     )
     print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
 
