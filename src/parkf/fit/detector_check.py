@@ -74,8 +74,8 @@ class DetectorCheck:
 
     def _judge(self, tracks: Candidates) -> None:
         small = _thinned(tracks, SAMPLE)
-        if small is tracks or suspicions(self._parameters, small, _HINT):
-            self._settle(suspicions(self._parameters, _thinned(tracks, _LARGER)))
+        if small is tracks or suspicions(self._parameters, _distinct(small), _HINT):
+            self._settle(suspicions(self._parameters, _distinct(_thinned(tracks, _LARGER))))
 
     def _settle(self, found: list[Mismatch]) -> None:
         wrong = [one for one in found if one.verdict == "wrong" and not (self._known and one.quality)]
@@ -88,6 +88,12 @@ class DetectorCheck:
             ]
             raise ParkfError("\n".join(lines))
         self.notes += [text for one in found if (text := str(one)) not in self.notes]
+
+
+def _distinct(tracks: Candidates) -> Candidates:
+    """Return each candidate once: errors of sizes assume that candidates are independent."""
+    first = np.stack([tracks.qop, tracks.velo[0][:, 0], tracks.scifi[0][:, 0]])
+    return tracks.rows(np.sort(np.unique(first, axis=1, return_index=True, equal_nan=False)[1]))
 
 
 def _thinned(tracks: Candidates, most: int) -> Candidates:

@@ -33,8 +33,8 @@ def take_entries(
     """Import a `Hits_detectors` tree (.root), or a folder of CSV.
 
     Particles are written to `hits_to` and `particles_to`, tables HITS and PARTICLES; reconstructed tracks to
-    `candidates_to`, table CANDIDATES with `made_with` in its metadata. Either the first two paths or the third
-    must be given.
+    `candidates_to`, table CANDIDATES with `made_with` in its metadata. Either the first two paths or the
+    third must be given.
     """
     as_particles = hits_to is not None and particles_to is not None
     if as_particles == (candidates_to is not None) or (hits_to is None) != (particles_to is None):
