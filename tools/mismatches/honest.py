@@ -13,7 +13,7 @@ _SOFT, _HARD = 1 / 3000.0, 1 / 20_000.0  # 1/MeV
 
 
 def selections(candidates: pa.Table, seed: int) -> Iterator[tuple[str, pa.Table]]:
-    """Yield parts of a sample with their names: all, few, soft, hard, one side, one charge, without layers."""
+    """Yield parts of a sample with their names: all, few, soft, hard, one side, one charge, ghosts."""
     random = np.random.default_rng(seed)
     qop = np.abs(candidates.column("qop").to_numpy())
     charge = candidates.column("qop").to_numpy() > 0

@@ -72,7 +72,7 @@ def shuffle(detector: str) -> Change:
 
 
 def reverse_scifi(columns: Columns) -> None:
-    """Number SciFi layers from the last one."""
+    """Reverse the order of the SciFi layers."""
     for name in ("x", "z", "dxdy", "sigma"):
         columns[f"scifi_{name}"] = columns[f"scifi_{name}"][:, ::-1]
 
