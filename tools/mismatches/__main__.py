@@ -108,7 +108,7 @@ def cost(candidates: Path, parameters: str, folder: Path) -> list[dict[str, floa
     """Measure processor times of the comparison and of the fit, for files of several sizes."""
     numbers, table = load(readable_registry().find(parameters)), pq.read_table(candidates)
     times = []
-    for count in (10_000, 100_000):
+    for count in (10_000, 100_000, 300_000):
         many = pa.concat_tables([table] * (count // table.num_rows + 1)).slice(0, count)
         path = folder / "many.parquet"
         with MEASURED.writer(path) as writer:

@@ -15,8 +15,8 @@ from parkf.params.parameter_set import ParameterSet
 
 SAMPLE = 100
 """Candidates of a sample. Their fits with moved hits cost as much as 1,300 candidates."""
-_HINT = 3.0  # errors of a sample that let a larger one decide
-_LARGER = 2000  # candidates of the larger sample
+_HINT = 2.5  # errors of a sample that let a larger one decide
+_LARGER = 1000  # candidates of the larger sample
 _EACH = 16  # candidates of every later batch
 
 
@@ -68,13 +68,13 @@ class DetectorCheck:
         self._begun = True
 
     def finish(self) -> None:
-        """Compare a sample of all later batches."""
+        """Compare a sample of all later batches; if it shows nothing, its hits are not moved."""
         if self._later:
-            self._judge(joined(self._later))
+            self._judge(joined(self._later), moved=False)
 
-    def _judge(self, tracks: Candidates) -> None:
+    def _judge(self, tracks: Candidates, *, moved: bool = True) -> None:
         small = _thinned(tracks, SAMPLE)
-        if small is tracks or suspicions(self._parameters, _distinct(small), _HINT):
+        if small is tracks or suspicions(self._parameters, _distinct(small), _HINT, moved=moved):
             self._settle(suspicions(self._parameters, _distinct(_thinned(tracks, _LARGER))))
 
     def _settle(self, found: list[Mismatch]) -> None:

@@ -5,7 +5,7 @@ hits as they are, and with the hits moved by the same distance to both sides. Th
 hits expect these hits, and the curvature is the error of that.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -68,26 +68,30 @@ class Distance:
         return abs(self.value) / self.error
 
 
-def fitted_moved(parameters: ParameterSet, tracks: Candidates) -> tuple[Fitted, list[Distance]]:
+def fitted_moved(
+    parameters: ParameterSet, tracks: Candidates, motions: Sequence[Motion] = MOTIONS
+) -> tuple[Fitted, list[Distance]]:
     """Fit candidates by the smoother as they are and with moved hits, in one call.
 
-    Return the fits of the candidates as they are, and the distances of all :data:`MOTIONS` for which at least
+    Return the fits of the candidates as they are, and the distances of all `motions` for which at least
     :data:`FEWEST` tracks have a good fit. For x of the VELO, a second distance is half of that between its
     halves, x > 0 and x < 0.
     """
-    batches = [tracks, *(one.moved(tracks, way * one.step) for one in MOTIONS for way in (1, -1))]
+    batches = [tracks, *(one.moved(tracks, way * one.step) for one in motions for way in (1, -1))]
     together = cpu.fit(parameters, joined(batches), smoother=True, threads=1)
     shape = (len(batches), tracks.count)
     chi2 = together.chi2_velo.astype(np.float64) + together.chi2_ut + together.chi2_scifi
     names = [name for name in together.__dataclass_fields__ if name not in ("before", "scores")]
     plain = Fitted(**{name: getattr(together, name)[: tracks.count] for name in names})
-    measured = _distances(tracks, chi2.reshape(shape), together.status.reshape(shape) == 0)
+    measured = _distances(motions, tracks, chi2.reshape(shape), together.status.reshape(shape) == 0)
     return plain, list(measured)
 
 
-def _distances(tracks: Candidates, chi2: Floats, good: NDArray[np.bool_]) -> Iterator[Distance]:
+def _distances(
+    motions: Sequence[Motion], tracks: Candidates, chi2: Floats, good: NDArray[np.bool_]
+) -> Iterator[Distance]:
     side = np.sign(tracks.velo[0][:, 0])
-    for number, motion in enumerate(MOTIONS):
+    for number, motion in enumerate(motions):
         up, down = 1 + 2 * number, 2 + 2 * number
         slope = (chi2[up] - chi2[down]) / (2 * motion.step)
         curvature = (chi2[up] + chi2[down] - 2 * chi2[0]) / (2 * motion.step**2)

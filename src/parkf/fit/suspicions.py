@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
-from parkf.fit.displaced import FEWEST, Distance, fitted_moved
+from parkf.fit.displaced import FEWEST, MOTIONS, Distance, fitted_moved
 from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted
 from parkf.fit.mismatch import Mismatch, beyond
 from parkf.params.parameter_set import ParameterSet
@@ -22,12 +22,12 @@ _ANGLE = (0.005, 0.02)  # of dx/dy
 _SIGNS = (0.05, 0.3)  # share of fitted q/p whose sign is not the candidates'
 _RATIO = (0.03, 0.15)  # of |q/p| fitted over the candidates'
 _MOMENTA = (0.3, 1000.0)  # GeV; medians outside have another unit
-# Medians of χ²/ndof above 10 GeV, where scattering hides errors least. LHCb's and embedded samples have 0.6
-# to 1.5; the highest are production's forms in the UT. Tracks far from the beam line do not count: these
-# forms describe them worse.
+# χ²/ndof above 10 GeV, where scattering hides errors least: the median is at least the first number, and the
+# lower quartile at most the second, in units of the quartile of χ². LHCb's and embedded samples have 0.6 to
+# 1.8; the highest are production's forms in the UT. Tracks that miss the beam line do not count.
 _CHI2 = {"velo": (0.5, 2.5), "ut": (0.5, 2.2), "scifi": (0.42, 3.0)}
 _ENOUGH_HARD, _HARD = 20, 10_000.0  # tracks, MeV
-_SOFT = 1.5  # how much larger χ² may be without enough of them
+_SOFT = 5.0  # how much larger χ² may be without enough of them: electrons of conversions have such χ²
 _NEAR = 2.0  # mm
 _CERTAIN = 3.0  # errors of a median χ² beyond its bounds, which are far from all samples
 _ERRORS = (0.6, 1.5)  # of the median SciFi error over the set's smallest and largest
@@ -36,15 +36,16 @@ _INPUT = ("few_velo_hits", "wrong_sigma", "wrong_plane", "velo_unsorted", "velo_
 
 
 def suspicions(
-    parameters: ParameterSet, tracks: Candidates, significance: float = SIGNIFICANT
+    parameters: ParameterSet, tracks: Candidates, significance: float = SIGNIFICANT, *, moved: bool = True
 ) -> list[Mismatch]:
     """Compare some hundred candidates with a set; return what disagrees, the plainest reason first.
 
     Sizes that fluctuate from sample to sample have to be larger than `significance` times their errors.
+    Distances of hits cost most; they need fits with `moved` hits.
     """
     with np.errstate(all="ignore"):
         early = [*_layers(parameters, tracks), *_errors(parameters, tracks), *_momenta(tracks)]
-        fitted, distances = fitted_moved(parameters, tracks)
+        fitted, distances = fitted_moved(parameters, tracks, MOTIONS if moved else ())
         good = fitted.status == 0
         if any(one.verdict == "wrong" for one in early):
             return early
@@ -149,11 +150,14 @@ def _chi2(
         use = (hard if enough else near) & (ndof > 0)
         if use.sum() < FEWEST:
             continue
-        middle = float(np.median(getattr(fitted, f"chi2_{detector}")[use] / ndof[use]))
-        # Of few tracks the median fluctuates by several tens of per cent.
-        error = 1.2533 * np.sqrt(2 / (float(np.median(ndof[use])) * use.sum()))
+        chi2, n = getattr(fitted, f"chi2_{detector}")[use], ndof[use]
+        middle = float(np.median(chi2 / n))
+        # Above, the lower quartile counts, because many tracks may scatter or radiate more than pions do.
+        quarter = float(np.quantile(chi2 / _quartile(n), 0.25))
+        # Of few tracks both fluctuate by several tens of per cent.
+        error = 1.2533 * np.sqrt(2 / (float(np.median(n)) * use.sum()))
         spread = 1 + significance * error
-        above, below = middle / (high * spread * (1 if enough else _SOFT)), low / spread / max(middle, 1e-9)
+        above, below = quarter / (high * spread * (1 if enough else _SOFT)), low / spread / max(middle, 1e-9)
         if above > 1:
             what = "they do not lie on tracks: exchanged, turned, of another unit, or of too small errors"
         else:
@@ -164,6 +168,13 @@ def _chi2(
         )
         for one in beyond(max(above, below), (1.0, _FAR), f"{text}: {what}"):
             yield replace(one, quality=True)
+
+
+def _quartile(ndof: NDArray[np.int32]) -> Floats:
+    """Return the lower quartile of χ² for degrees of freedom (n,), after E. Wilson and M. Hilferty (1931)."""
+    variance = 2 / (9 * ndof.astype(np.float64))
+    quartile: Floats = ndof * (1 - variance - 0.6745 * np.sqrt(variance)) ** 3
+    return quartile
 
 
 def _placed(distances: list[Distance], significance: float) -> Iterator[Mismatch]:
