@@ -95,14 +95,21 @@ def parameters(name="improved"):
     forms = FORMS[name]
     constants = SimpleNamespace(velo_sigma=VELO_SIGMA, beam_x=0.02, beam_y=-0.03, velo_loss=0.0)
     manifest = SimpleNamespace(
+        inputs={},
         constants=constants,
         forms=name,
         layout_version=forms.layout_version,
         formulas=_fitter.formulas[name],
         blobs=EMPTY,
     )
+    constant = constant_blob(forms)
+
+    def block(name):
+        return constant[forms.layout.block_slice(name)].reshape(forms.layout.block(name).shape)
+
     return SimpleNamespace(
-        constant=constant_blob(forms),
+        block=block,
+        constant=constant,
         table=aligned(magnet_table(forms.table)),
         manifest=manifest,
         score=None,

@@ -38,7 +38,11 @@ def candidates_of(hits: Any) -> pa.Table:
     count = len(columns["qop"])
     columns = {"event": np.zeros(count, dtype=int), "candidate": np.arange(count)} | columns
     arrays = [_converted(name, columns[name], kind, count) for name, kind in known.items()]
-    return pa.Table.from_arrays(arrays, schema=MEASURED.schema)
+    schema = MEASURED.schema
+    if isinstance(hits, pa.Table | pa.RecordBatch):
+        # What the table records about its detector stays with it.
+        schema = schema.with_metadata({**schema.metadata, **(hits.schema.metadata or {})})
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _columns(hits: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Parameter sets: load a published set or the set of a run, look at its steps, and fit with it."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
@@ -13,8 +14,11 @@ import pyarrow as pa
 from parkf.api.hits import candidates_of
 from parkf.api.steps import StepFunction
 from parkf.api.tracks import Tracks
+from parkf.fit.candidates import from_arrow
+from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.fitter import fit
 from parkf.io.errors import ParkfError
+from parkf.io.fingerprints.detector import recorded_detector
 from parkf.io.option_types import Backend, Origin, Precision
 from parkf.io.tables import FITTED
 from parkf.model.steps.frozen import forms_of
@@ -100,6 +104,7 @@ class Parameters:
         robust: bool = False,
         score: bool = False,
         origin: Origin = "vertex",
+        trust: bool = False,
     ) -> Tracks:
         """Fit track candidates in memory; the tracks have one row for each candidate, in the same order.
 
@@ -113,13 +118,23 @@ class Parameters:
         this fit, because ghosts also have a small χ² after the treatment. `score` adds ghost scores: log odds
         that a track is genuine. The `origin` ``first-hit`` is for tracks that are born behind the material
         around the beam: their covariance has no scattering in it.
+
+        Candidates of another detector than the set's raise a ParkfError. A warning names sizes that are only
+        doubtful. With `trust`, all are fitted, and the warning names what disagrees.
         """
         if threads is not None and threads < 1:
             raise ParkfError(f"threads: got {threads}, expected at least 1")
         candidates = candidates_of(hits)
+        recorded = recorded_detector(candidates.schema.metadata)
+        check = DetectorCheck(self._numbers, f"hits, set {self.name}", recorded, trust=trust)
+        tracks = from_arrow(candidates, precision)
+        check.add(tracks)
+        for note in check.notes:
+            if not note.startswith("polarity"):
+                warnings.warn(note, stacklevel=2)
         fitted = fit(
             self._numbers,
-            candidates,
+            tracks,
             precision=precision,
             backend=backend,
             threads=threads,

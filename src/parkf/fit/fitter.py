@@ -1,6 +1,6 @@
 """Fit candidates with a parameter set: batches in memory, and whole files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 
 from parkf.fit import cpu, gpu
 from parkf.fit.candidates import Candidates, as_candidates, check_rows, from_arrow
+from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.fitted import Fitted, set_metadata
 from parkf.fit.outliers import fit_as_trigger, fit_without_outliers, without_hits
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary
 from parkf.io.arrow import column
+from parkf.io.checksums import is_sealed
 from parkf.io.errors import ParkfError
+from parkf.io.fingerprints.detector import detector_keys, recorded_detector
 from parkf.io.option_types import Backend, Origin, Precision, Scheme
 from parkf.io.tables import FITTED, MEASURED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
 from parkf.io.terminal import progress_bar
-from parkf.params.manifest import Blobs
 from parkf.params.parameter_set import ParameterSet, load
 
 if TYPE_CHECKING:
@@ -160,6 +162,7 @@ def fit_file(
     *,
     outliers: float | None = None,
     rich_states: bool = False,
+    trust: bool = False,
     **options: Unpack[FitOptions],
 ) -> Summary:
     """Fit a file of candidates with the set in a folder, batch by batch, and count good and failed fits.
@@ -168,6 +171,8 @@ def fit_file(
     `fitted` is the table ``fitted`` to write. If a limit `outliers` is set, hits that disagree more with the
     other hits are removed (:mod:`parkf.fit.outliers`). It adds the columns ``REMOVED_HITS``. `rich_states`
     adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`). Both of them fit on processor cores.
+    Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
+    `trust`, they are fitted, and the summary names what disagrees.
     The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``.
     """
     numbers = load(parameters)
@@ -191,9 +196,15 @@ def fit_file(
         + (SCORES if options.get("score") else ())
     )
     fit_tracks = partial(fit, numbers, **options)
+    with MEASURED.open(candidates) as file:
+        recorded = recorded_detector(file.schema_arrow.metadata)
+    check = DetectorCheck(
+        numbers, f"{candidates} and {parameters}", recorded, trust=trust, sealed=is_sealed(candidates)
+    )
 
     def batch(rows: pa.RecordBatch) -> Batch:
         tracks = from_arrow(rows, options.get("precision", "float32"))
+        check.add(tracks)
         more: dict[str, NDArray[Any]] = {}
         if options.get("score") or not (rich_states or outliers is not None):
             result = fit_tracks(tracks)
@@ -210,7 +221,11 @@ def fit_file(
             more |= states.columns()
         return result, more
 
-    return _fit_batches(batch, candidates, fitted, table, made_with=numbers.manifest.blobs)
+    summary = _fit_batches(
+        batch, candidates, fitted, table, made_with=set_metadata(numbers.manifest.blobs), finish=check.finish
+    )
+    summary.notes = check.notes
+    return summary
 
 
 def fit_file_full(
@@ -232,12 +247,13 @@ def _fit_batches(
     fitted: Path,
     table: Table,
     *,
-    made_with: Blobs | None = None,
+    made_with: Mapping[str, str] | None = None,
+    finish: Callable[[], None] = lambda: None,
 ) -> Summary:
     summary = Summary()
     with (
         MEASURED.open(candidates) as file,
-        table.writer(fitted, set_metadata(made_with) if made_with else None) as writer,
+        table.writer(fitted, {**(made_with or {}), **detector_keys(file.schema_arrow.metadata)}) as writer,
         progress_bar("fit", "tracks", total=file.metadata.num_rows) as bar,
     ):
         for rows in file.iter_batches(batch_size=BATCH):
@@ -251,4 +267,6 @@ def _fit_batches(
             bar.update(rows.num_rows)
             # Free this batch before the next one is read, so that memory never holds two.
             del rows, tracks, more, batch, arrays
+        # Whatever it raises, the file of fits does not appear.
+        finish()
     return summary

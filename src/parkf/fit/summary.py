@@ -19,6 +19,8 @@ class Summary:
     def __init__(self) -> None:
         self.count = 0
         self.good = 0
+        # What was noticed about the detector of the candidates.
+        self.notes: list[str] = []
         self.failed: dict[str, int] = dict.fromkeys(STATUS_BITS, 0)
         self._chi2: NDArray[np.int64] = np.zeros(len(_EDGES) + 1, np.int64)
 
@@ -60,4 +62,4 @@ class Summary:
             )
         elif self.count and not self.good:
             lines.append("warning: no track is good")
-        return lines
+        return lines + self.notes

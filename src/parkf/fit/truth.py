@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.events import particle_key, tables_by_event
+from parkf.io.fingerprints.detector import recorded_detector
 from parkf.io.tables import CANDIDATES, FATES, FITTED, PARTICLES, ROBUST, SCORES, Table
 
 EVENTS_AT_ONCE = 100
@@ -42,8 +43,11 @@ def joined(files: Files) -> Iterator[Columns]:
     """Yield fits and truth, some events at a time; the columns are those of :class:`Sample`'s rows.
 
     For a robust fit, χ² and ndof are those of the plain fit, because the treatment makes ghosts fit well too.
-    Candidates and fits with different rows, or a file that is not sorted by event, raise a ParkfError.
+    Candidates and fits with different rows or of different detectors, or a file that is not sorted by event,
+    raise a ParkfError.
     """
+    for fits, found_in in zip(files.fitted, files.candidates, strict=False):
+        _require_one_detector(fits, found_in)
     particles = _Pieces(PARTICLES, files.particles, _TRUTH)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"))
     pairs = zip_longest(
@@ -67,6 +71,17 @@ def joined(files: Files) -> Iterator[Columns]:
         number = _number(rows["event"])
         (rows["hardest"],) = _looked_up(key, fates.of(number), ["hardest"])
         yield rows | _true(rows, key, particles.of(number))
+
+
+def _require_one_detector(fitted: Path, candidates: Path) -> None:
+    """Refuse fits that record another detector or polarity than the candidates; without records, neither."""
+    with FITTED.open(fitted) as fits, CANDIDATES.open(candidates) as found:
+        theirs, ours = (recorded_detector(file.schema_arrow.metadata) for file in (fits, found))
+    if others := [name for name in theirs.keys() & ours.keys() if theirs[name] != ours[name]]:
+        raise ParkfError(
+            f"{fitted}: fitted from candidates of another {', '.join(sorted(others))} than {candidates}; fit"
+            " this file of candidates again"
+        )
 
 
 def _pieces(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Table]:

@@ -92,6 +92,14 @@ def seal(path: Path) -> None:
         file.write(_SEAL.pack(_MAGIC, zlib.crc32(footer)) + footer)
 
 
+def is_sealed(path: Path) -> bool:
+    """Whether parkf wrote a file, and no other program wrote it again."""
+    with path.open("rb") as file:
+        begin = _begin_of_footer(path, file)
+        file.seek(max(0, begin - _SEAL.size))
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
 def check_seal(path: Path) -> None:
     """Check the footer of a Parquet file, if the file is sealed; a DamagedFileError reports a wrong one."""
     with path.open("rb") as file:

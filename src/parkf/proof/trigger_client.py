@@ -81,7 +81,7 @@ def examine(parameters: ParameterSet, samples: Sequence[tuple[Path, Path]]) -> C
         files = []
         for number, (particles, candidates) in enumerate(samples):
             fitted = folder / f"{number}.parquet"
-            fit_file(folder / "set", candidates, fitted, scheme="trigger", threads=1)
+            fit_file(folder / "set", candidates, fitted, scheme="trigger", threads=1, trust=True)
             files.append(Files([particles], [candidates], [fitted]))
         return measured(load_sample(files))
 

@@ -52,6 +52,9 @@ def fit(
     origin: Annotated[
         Origin, Option("--from", help="first-hit: tracks that are born behind the material around the beam.")
     ] = "vertex",
+    trust: Annotated[
+        bool, Option("--trust", help="Fit even if candidates and set are of different detectors.")
+    ] = False,
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.fit import fit_file
@@ -77,6 +80,7 @@ def fit(
         robust=robust,
         score=score,
         origin=origin,
+        trust=trust,
     )
     print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
 

@@ -152,10 +152,12 @@ def import_hits(
     """Import hits and particles, or reconstructed tracks, of other programs, such as LHCb's."""
     from parkf.imports.hits.physics import Run
     from parkf.imports.hits.take import take_entries, take_tables
+    from parkf.io.fingerprints.detector import detector_metadata
 
     (geometry, sign), settle = detector.load(), verdict.settle
-    run = None
-    if geometry is not None and field is not None and sign is not None:
+    run, made_with = None, None
+    if detector.geometry is not None and geometry is not None and field is not None and sign is not None:
+        made_with = detector_metadata(detector.geometry, detector.alignment, field, sign)
         run = Run(field_map(field), sign, geometry, threads)
     if source.suffix == ".parquet":
         if tracks is None or hits_to is None or particles_to is None:
@@ -172,6 +174,7 @@ def import_hits(
             hits_to=hits_to,
             particles_to=particles_to,
             candidates_to=candidates_to,
+            made_with=made_with,
         )
 
 

@@ -132,6 +132,12 @@ class Detector:
         """Load the geometry, with its modules and layers where the alignment has them, and the field map."""
         return aligned(self.geometry, self.alignment), field_map(self.field)
 
+    def metadata(self, polarity: int) -> dict[str, str]:
+        """Return what a table of candidates records about this detector."""
+        from parkf.io.fingerprints.detector import detector_metadata
+
+        return detector_metadata(self.geometry, self.alignment, self.field, polarity)
+
 
 @dataclass(frozen=True)
 class TrainedSteps(Detector):

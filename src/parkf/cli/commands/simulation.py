@@ -150,6 +150,7 @@ def candidates(
         workers=threads,
         segments=segments,
         matched=matched,
+        made_with=detector.metadata(polarity),
     )
 
 

@@ -1,5 +1,6 @@
 """Particles or tracks with their hits: the common form of all formats, and the tables of this project."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,12 +114,14 @@ def write_particles(entries: Entries, hits_to: Path, particles_to: Path) -> None
     write(PARTICLES, sorted_rows(PARTICLES, particles, "event", "particle"), particles_to)
 
 
-def write_candidates(entries: Entries, polarity: int, path: Path) -> None:
+def write_candidates(
+    entries: Entries, polarity: int, path: Path, made_with: Mapping[str, str] | None = None
+) -> None:
     """Write entries as candidates: reconstructed tracks with the momentum of the file, table CANDIDATES.
 
     The file has no charge of tracks, so the charge is inferred from the bend between UT and SciFi in this
     polarity (+1 MagUp, -1 MagDown). Purity is 1 for tracks of a true particle, 0 for others, and NaN if this
-    is not known.
+    is not known. `made_with` is metadata for the table.
     """
     found, of = slots(entries), entries.of
     ut = fit_ut(*strips(found, "ut")).values
@@ -136,4 +139,5 @@ def write_candidates(entries: Entries, polarity: int, path: Path) -> None:
         "purity": np.where(of["matched"] < 0, np.nan, of["matched"]),
         **found,
     }
-    write(CANDIDATES, sorted_rows(CANDIDATES, columns, "event", "candidate"), path)
+    with CANDIDATES.writer(path, made_with) as writer:
+        writer.write_table(sorted_rows(CANDIDATES, columns, "event", "candidate"))

@@ -1,6 +1,6 @@
 """Import of hits in all formats: read, inspected and written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +28,13 @@ def take_entries(
     hits_to: Path | None = None,
     particles_to: Path | None = None,
     candidates_to: Path | None = None,
+    made_with: Mapping[str, str] | None = None,
 ) -> None:
     """Import a `Hits_detectors` tree (.root), or a folder of CSV.
 
     Particles are written to `hits_to` and `particles_to`, tables HITS and PARTICLES; reconstructed tracks to
-    `candidates_to`, table CANDIDATES. Either the first two paths or the third must be given.
+    `candidates_to`, table CANDIDATES with `made_with` in its metadata. Either the first two paths or the
+    third must be given.
     """
     as_particles = hits_to is not None and particles_to is not None
     if as_particles == (candidates_to is not None) or (hits_to is None) != (particles_to is None):
@@ -40,7 +42,7 @@ def take_entries(
     entries = read_csv_folder(source, run.geometry) if source.is_dir() else read_tree(source, run.geometry)
     settle(inspect_hits(entries, str(source), run))
     if candidates_to is not None:
-        write_candidates(entries, run.polarity, candidates_to)
+        write_candidates(entries, run.polarity, candidates_to, made_with)
     elif hits_to is not None and particles_to is not None:
         write_particles(entries, hits_to, particles_to)
 

@@ -87,7 +87,7 @@ def measure_beside(run: Path, published: Path | None) -> None:
         files = []
         for found, truth in zip(candidates, particles, strict=True):
             fitted = Path(folder) / found.name
-            fit_file(published, found, fitted)
+            fit_file(published, found, fitted, trust=True)
             files.append(Files([truth], [found], [fitted]))
         fit = measure_alone(load_sample(files))
     about = {"version": manifest.version, "set": manifest.blobs.fingerprints()}

@@ -1,5 +1,6 @@
 """Track candidates: matched segments with UT hits, in the table that a fitter reads."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def find_candidates(
     workers: int | None = None,
     segments: Segments = "truth",
     matched: bool = False,
+    made_with: Mapping[str, str] | None = None,
 ) -> None:
     """Find track candidates in simulated hits, with any number of `workers` (all cores by default).
 
@@ -43,14 +45,15 @@ def find_candidates(
     the search for a segment begins with the hits that belong to one particle by truth. Candidates with hits
     of several particles are kept. With `matched` there is no search: a candidate has the hits that one
     particle left behind, by truth. The polarity is +1 for MagUp, -1 for MagDown. Geometry and field are those
-    that the pattern recognition assumes. Hits that cannot be read raise a ParkfError.
+    that the pattern recognition assumes; `made_with` is metadata for the table. Hits that cannot be read
+    raise a ParkfError.
     """
     search = Search(geometry, fit_magnet_model(field, geometry), polarity)
 
     def chunk(hits: Columns) -> Columns:
         return search.matched(hits) if matched else search.candidates(hits, segments)
 
-    with CANDIDATES.writer(path) as writer, progress_bar("candidates", "events") as bar:
+    with CANDIDATES.writer(path, made_with) as writer, progress_bar("candidates", "events") as bar:
         pieces = read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK)
         for columns in parallel_map(chunk, pieces, workers):
             writer.write_table(table(columns, CANDIDATES.schema))

@@ -1,0 +1,103 @@
+"""Whether candidates are of the detector of a parameter set, by recorded fingerprints and by their hits."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from parkf.fit.candidates import Candidates
+from parkf.fit.displaced import joined
+from parkf.fit.mismatch import Mismatch
+from parkf.fit.recorded import other_detector
+from parkf.fit.suspicions import suspicions
+from parkf.io.errors import ParkfError
+from parkf.io.fingerprints.detector import FILES, POLARITY
+from parkf.params.parameter_set import ParameterSet
+
+SAMPLE = 100
+"""Candidates of a sample. Their fits with moved hits cost as much as 1,300 candidates."""
+_HINT = 2.5  # errors of a sample that let a larger one decide
+_LARGER = 1000  # candidates of the larger sample
+_EACH = 16  # candidates of every later batch
+
+
+class DetectorCheck:
+    """Compares candidates, batch by batch, with a set.
+
+    `where` names candidates and set in messages. `recorded` is what their table records about the detector,
+    from :func:`parkf.io.fingerprints.detector.recorded_detector`. A wrong detector raises a ParkfError; with
+    `trust`, ``notes`` has what disagrees. Doubtful sizes go to ``notes`` always. If the table is `sealed`, so
+    that nobody changed what parkf wrote, and its record agrees with the set, then χ² and distances of hits go
+    to ``notes``, too: the set may be poor, but it is for this detector.
+    """
+
+    def __init__(
+        self,
+        parameters: ParameterSet,
+        where: str,
+        recorded: Mapping[str, str],
+        *,
+        trust: bool = False,
+        sealed: bool = False,
+    ) -> None:
+        self._parameters, self._where, self._trust = parameters, where, trust
+        self._polarity = recorded.get(POLARITY)
+        self._later: list[Candidates] = []
+        self._begun = False
+        self.notes: list[str] = []
+        inputs = parameters.manifest.inputs
+        self._known = sealed and all(name in recorded and name in inputs for name in FILES)
+        self._settle(other_detector(recorded, parameters.manifest))
+        if self._polarity is None:
+            self.notes.append(
+                "polarity: not checked, because the candidates do not record it; polarity and charge turned"
+                " together would fit as well"
+            )
+
+    def add(self, tracks: Candidates) -> None:
+        """Compare a batch: the first one at once, later ones in :meth:`finish`."""
+        if not tracks.count:
+            return
+        if self._polarity is not None and (tracks.polarity != float(self._polarity)).any():
+            self._settle(
+                [Mismatch("wrong", f"polarity: {self._polarity} is recorded, rows have the other one")]
+            )
+        if self._begun:
+            self._later.append(_thinned(tracks, _EACH))
+        else:
+            self._judge(tracks)
+        self._begun = True
+
+    def finish(self) -> None:
+        """Compare a sample of all later batches; if it shows nothing, its hits are not moved."""
+        if self._later:
+            self._judge(joined(self._later), moved=False)
+
+    def _judge(self, tracks: Candidates, *, moved: bool = True) -> None:
+        small = _thinned(tracks, SAMPLE)
+        if small is tracks or suspicions(self._parameters, _distinct(small), _HINT, moved=moved):
+            self._settle(suspicions(self._parameters, _distinct(_thinned(tracks, _LARGER))))
+
+    def _settle(self, found: list[Mismatch]) -> None:
+        wrong = [one for one in found if one.verdict == "wrong" and not (self._known and one.quality)]
+        if wrong and not self._trust:
+            lines = [
+                f"{self._where}: the candidates' detector is not the set's",
+                *map(str, found),
+                "no track was fitted; fit with a set for this detector, or correct the table; if this is as"
+                " it should be, say --trust (in Python: trust=True)",
+            ]
+            raise ParkfError("\n".join(lines))
+        self.notes += [text for one in found if (text := str(one)) not in self.notes]
+
+
+def _distinct(tracks: Candidates) -> Candidates:
+    """Return each candidate once: errors of sizes assume that candidates are independent."""
+    first = np.stack([tracks.qop, tracks.velo[0][:, 0], tracks.scifi[0][:, 0]])
+    return tracks.rows(np.sort(np.unique(first, axis=1, return_index=True, equal_nan=False)[1]))
+
+
+def _thinned(tracks: Candidates, most: int) -> Candidates:
+    """Return some of the candidates, evenly spaced."""
+    if tracks.count <= most:
+        return tracks
+    return tracks.rows(np.linspace(0, tracks.count - 1, most).astype(np.int64))

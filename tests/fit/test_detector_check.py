@@ -1,0 +1,212 @@
+"""Candidates of another detector than the set's are refused, and candidates of its own are not."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tools.mismatches.__main__ import changed
+from tools.mismatches.wrong import MISTAKES
+
+import parkf
+from parkf.fit import fit_file
+from parkf.fit.candidates import from_arrow
+from parkf.fit.displaced import fitted_moved
+from parkf.fit.truth import Files, joined
+from parkf.io.checksums import is_sealed
+from parkf.io.errors import ParkfError
+from parkf.io.fingerprints.detector import PREFIX, detector_metadata, recorded_detector
+from parkf.io.tables import CANDIDATES, FITTED, MEASURED, PARTICLES
+from parkf.params.parameter_set import load
+
+ROOT = Path(__file__).parents[2]
+SET = ROOT / "params/2026-run3-like-2-r011"
+EXAMPLE = ROOT / "examples/candidates.parquet"
+GEOMETRY, ALIGNMENT = (ROOT / f"data/geometry/{name}.yaml" for name in ("run3", "alignment_nominal"))
+
+
+@pytest.fixture(scope="module")
+def example():
+    """Candidates of the embedded simulation in MagUp."""
+    found = pq.read_table(EXAMPLE)
+    return found.filter(pa.array(found.column("polarity").to_numpy() == 1))
+
+
+@pytest.fixture(scope="module")
+def record():
+    """What parkf writes about the detector of the set."""
+    inputs = load(SET).manifest.inputs
+    prints = {name: inputs[name] for name in ("geometry", "alignment", "field")}
+    return {PREFIX + name: value for name, value in (prints | {"polarity": "+1"}).items()}
+
+
+def fit_of(rows, folder, record=None, *, sealed=True, trust=False):
+    """Write candidates with a record, as parkf or as another program does, and fit them."""
+    path = folder / "candidates.parquet"
+    if sealed:
+        with MEASURED.writer(path, record) as writer:
+            writer.write_table(rows.select(MEASURED.schema.names).cast(MEASURED.schema))
+    else:
+        metadata = {**MEASURED.schema.metadata, **(record or {})}
+        pq.write_table(rows.replace_schema_metadata(metadata), path)
+    return fit_file(SET, path, folder / "fitted.parquet", trust=trust, threads=1)
+
+
+REFUSED = {
+    "polarity turned": "100 % of fitted q/p have the other sign than the candidates' own",
+    "polarity of a third of the rows turned": "of fitted q/p have the other sign .*for some of them",
+    "SciFi z + 5 mm": r"SciFi layer 0: z of its hits is 7831 mm \(\+5 mm\), expected 7826 mm; 12 layers",
+    "SciFi x + 1 mm": r"SciFi by \+(0\.[89]|1)\S* ± \S+ mm in x \(expected within 0\.4 mm\)",
+    "SciFi dx/dy turned": r"SciFi layer 1: dx/dy of its hits is -0\.087489",
+    "q/p in 1/GeV": r"a median momentum of 0\.00\S+ GeV, expected q/p in 1/MeV",
+    "VELO halves 0.6 mm too far apart, each": r"each half of the VELO by \+0\.\S+ ± \S+ mm in x",
+    "UT hits of the next candidate": "UT hits: median χ²/ndof",
+    "no VELO hits: downstream tracks": "100 % of the candidates have few_velo_hits: .*downstream",
+}
+
+
+@pytest.mark.parametrize(("mistake", "message"), REFUSED.items())
+def test_mistakes_are_refused_with_their_size(example, tmp_path, mistake, message):
+    with pytest.raises(ParkfError, match=message) as raised:
+        fit_of(changed(example, MISTAKES[mistake]), tmp_path)
+    first, *_, last = str(raised.value).splitlines()
+    assert str(tmp_path / "candidates.parquet") in first
+    assert str(SET) in first
+    assert "--trust" in last
+    # Nothing is half written.
+    assert [path.name for path in tmp_path.iterdir()] == ["candidates.parquet"]
+
+
+def test_a_displacement_is_measured_with_its_error(example):
+    parameters = load(SET)
+    for column, by in (("scifi_x", 1.0), ("ut_x", -0.6), ("velo_z", 20.0)):
+        rows = changed(example, lambda columns, c=column, d=by: columns.update({c: columns[c] + d}))
+        _, distances = fitted_moved(parameters, from_arrow(rows, "float64"))
+        detector, axis = column.split("_")
+        (found,) = (
+            one
+            for one in distances
+            if (one.motion.detector, one.motion.axis, one.where) == (detector, axis, "")
+        )
+        assert abs(found.value - by) < 4 * found.error
+        assert found.significance > 5
+
+
+def test_trusted_candidates_are_fitted_and_the_summary_names_the_size(example, tmp_path):
+    summary = fit_of(changed(example, MISTAKES["SciFi x + 1 mm"]), tmp_path, trust=True)
+    assert summary.count == example.num_rows
+    assert any("SciFi by +" in line for line in summary.lines())
+
+
+@pytest.mark.parametrize("count", [1, 3, 10, 60])
+def test_few_candidates_are_fitted(example, tmp_path, count):
+    summary = fit_of(example.slice(7, count), tmp_path)
+    assert summary.count == count
+    # Without a record nobody knows whether polarity and charge are turned together.
+    assert [line.split(":")[0] for line in summary.notes] == ["polarity"]
+
+
+def test_repeated_candidates_count_once(example, tmp_path):
+    """Copies of three candidates fluctuate as three candidates do."""
+    assert fit_of(pa.concat_tables([example.slice(0, 3)] * 4000), tmp_path).count == 12_000
+
+
+def test_later_batches_are_compared_too(example, tmp_path):
+    honest = pa.concat_tables([example.select(MEASURED.schema.names)] * 50)
+    turned = changed(example, MISTAKES["polarity turned"])
+    with pytest.raises(ParkfError, match="of fitted q/p have the other sign"):
+        fit_of(pa.concat_tables([honest, *[turned] * 50]), tmp_path)
+    assert not (tmp_path / "fitted.parquet").exists()
+
+
+def test_a_record_of_the_sets_detector_is_silent(example, tmp_path, record):
+    assert fit_of(example, tmp_path, record).notes == []
+    kept = recorded_detector(FITTED.open(tmp_path / "fitted.parquet").schema_arrow.metadata)
+    assert {PREFIX + name: value for name, value in kept.items()} == record
+
+
+@pytest.mark.parametrize("name", ["geometry", "alignment", "field"])
+def test_a_record_of_another_detector_is_refused(example, tmp_path, record, name):
+    other = record | {PREFIX + name: "0123456789ab" + 52 * "0"}
+    expected = load(SET).manifest.inputs[name][:12]
+    with pytest.raises(ParkfError, match=f"another {name}: 0123456789ab… .*expected {expected}…"):
+        fit_of(example, tmp_path, other)
+    assert fit_of(example, tmp_path, other, trust=True).notes[0].startswith(f"wrong: another {name}")
+
+
+def test_a_record_of_the_other_polarity_is_refused(example, tmp_path, record):
+    """Charge and polarity turned together look right in hits, and only the record shows it."""
+
+    def both(columns):
+        columns["polarity"], columns["qop"] = -columns["polarity"], -columns["qop"]
+
+    assert fit_of(changed(example, both), tmp_path).count == example.num_rows
+    (tmp_path / "fitted.parquet").unlink()
+    with pytest.raises(ParkfError, match=r"polarity: \+1 is recorded, rows have the other one"):
+        fit_of(changed(example, both), tmp_path, record)
+
+
+def test_hits_that_another_program_changed_are_refused_whatever_is_recorded(example, tmp_path, record):
+    rows = changed(example, MISTAKES["SciFi x + 1 mm"])
+    # As parkf wrote it, the set is perhaps poor, but it is for this detector.
+    assert any("SciFi by +" in note for note in fit_of(rows, tmp_path, record).notes)
+    assert is_sealed(tmp_path / "candidates.parquet")
+    with pytest.raises(ParkfError, match=r"SciFi by \+"):
+        fit_of(rows, tmp_path, record, sealed=False)
+    assert not is_sealed(tmp_path / "candidates.parquet")
+
+
+def test_documents_with_the_same_meaning_are_the_same_detector(example, tmp_path, record):
+    """The first published sets have fingerprints of the files' bytes."""
+    old = load(ROOT / "params/2026-run3-like-2-r007").manifest.inputs
+    assert old["geometry"] != load(SET).manifest.inputs["geometry"]
+    fit_of(example, tmp_path, record)
+    path = tmp_path / "candidates.parquet"
+    assert (
+        fit_file(ROOT / "params/2026-run3-like-2-r007", path, tmp_path / "f.parquet", threads=1).notes == []
+    )
+
+
+def test_metadata_of_candidates_are_fingerprints_of_the_files(tmp_path):
+    field = tmp_path / "field.npz"
+    field.write_bytes(b"a map")
+    metadata = detector_metadata(GEOMETRY, ALIGNMENT, field, -1)
+    found = recorded_detector({key.encode(): value.encode() for key, value in metadata.items()})
+    inputs = load(SET).manifest.inputs
+    assert (found["geometry"], found["alignment"]) == (inputs["geometry"], inputs["alignment"])
+    assert found["polarity"] == "-1"
+    assert detector_metadata(GEOMETRY, None, field, 1)[PREFIX + "alignment"] == "none"
+
+
+def test_the_front_door_refuses_and_warns(example):
+    parameters = parkf.load(SET)
+    wrong = changed(example, MISTAKES["SciFi z + 5 mm"])
+    with pytest.raises(ParkfError, match=r"SciFi layer 0: z of its hits is 7831 mm"):
+        parameters.fit(wrong)
+    with pytest.warns(UserWarning, match=r"SciFi layer 0: z of its hits is 7831 mm"):
+        assert len(parameters.fit(wrong, trust=True)) == example.num_rows
+    assert len(parameters.fit(example)) == example.num_rows
+
+
+def test_the_front_door_reads_the_record_of_a_table(example, record):
+    metadata = {**MEASURED.schema.metadata, **record, PREFIX + "geometry": 64 * "0"}
+    with pytest.raises(ParkfError, match="another geometry"):
+        parkf.load(SET).fit(example.replace_schema_metadata(metadata))
+
+
+def test_fits_and_candidates_of_other_detectors_are_not_joined(example, tmp_path, record):
+    fit_of(example, tmp_path, record)
+    with CANDIDATES.writer(tmp_path / "other.parquet", record | {PREFIX + "field": 64 * "0"}) as writer:
+        writer.write_table(example.cast(CANDIDATES.schema))
+    with PARTICLES.writer(tmp_path / "particles.parquet"):
+        pass
+    files = [[tmp_path / f"{name}.parquet"] for name in ("particles", "other", "fitted")]
+    with pytest.raises(ParkfError, match=r"fitted\.parquet: fitted from candidates of another field than"):
+        next(joined(Files(*files)))
+
+
+def test_mistakes_change_something(example):
+    """A mistake that changes nothing would count as noticed without a reason, or as missed."""
+    before = changed(example, lambda columns: None)
+    for name, change in MISTAKES.items():
+        assert not changed(example, change).equals(before), name

@@ -1,0 +1,1 @@
+"""Mismatches of candidates and parameter sets, and honest samples, fitted to see which are refused."""
