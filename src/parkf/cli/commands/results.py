@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, RunFolder, Threads, registry_in
-from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
+from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign, written
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
 from parkf.io.terminal import aligned
@@ -120,11 +120,15 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
 
 
 @app.command()
-def stages(logs: Annotated[Path, Argument(help="Folder of a run's logs.")], output: Path) -> None:
+def stages(
+    logs: Annotated[Path, Argument(help="Folder of a run's logs.")],
+    output: Annotated[Path, Argument(help="Times and memory to write (.json).")],
+) -> None:
     """Sum up the time of every stage, and find its peak memory."""
     from parkf.report.stages import collect_stages
 
     write_sealed(output, collect_stages(logs))
+    written(output)
 
 
 @app.command(epilog="Example: parkf verify results/default params")
@@ -155,7 +159,7 @@ def verify(
 @app.command()
 def report(
     results: RunFolder,
-    output: Path,
+    output: Annotated[Path, Argument(help="Head page to write: report/index.html.")],
     gates: GatesFile = GATES,
     geometry: Annotated[Path | None, Option(help="Geometry of the set; found by default.")] = None,
     alignment: Annotated[Path | None, Option(help="Alignment of the set; found by default.")] = None,
@@ -168,6 +172,7 @@ def report(
     given = {"geometry": geometry, "alignment": alignment}
     inputs = {kind: path for kind, path in given.items() if path is not None}
     write_report(results, output, load_thresholds(gates), inputs=inputs, threads=threads)
+    written(output)
 
 
 @app.command(epilog="Example: parkf explain results/default/set --fits results/default/fits")

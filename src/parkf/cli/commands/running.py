@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Exit, Option, Typer
 
 from parkf.cli.commands.options import GATES, GatesFile, Json
-from parkf.cli.messages import answer
+from parkf.cli.messages import answer, written
 from parkf.io.errors import ParkfError
 from parkf.io.project import found
 from parkf.io.terminal import aligned
@@ -253,3 +253,4 @@ def report(
     from parkf.report.family import write_family
 
     write_family(runs, index, load_thresholds(gates))
+    written(index)
