@@ -78,7 +78,8 @@ def _plain(text: str | None) -> str | None:
 app = Typer(
     help="Train, prove and publish the parameters of LHCb's Parameterised Kalman Filter.",
     cls=GroupedCommands,
-    epilog="A run calls further commands, one for each stage: parkf --stages lists them. Exit codes. 0: done, or yes. 1: failed, and one line names the reason. 2: wrong usage. "
+    epilog="A run calls further commands, one for each stage: parkf --stages lists them. "
+    "Exit codes. 0: done, or yes. 1: failed, and one line names the reason. 2: wrong usage. "
     "130: interrupted. For parkf params and parkf gate, 1 also means no, and 2 also means that there is no "
     "answer. parkf run and parkf supervise exit with Snakemake's codes.",
     no_args_is_help=True,

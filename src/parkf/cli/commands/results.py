@@ -12,12 +12,15 @@ from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, R
 from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign, written
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
-from parkf.io.terminal import aligned
+from parkf.io.terminal import aligned, shortened
 
 if TYPE_CHECKING:
     from parkf.workflow.installation import Installation, Task
 
 app = Typer()
+
+# Missed gates that are named at the end of a run off a terminal.
+_MOST_MISSED = 20
 
 
 @app.command(epilog="Example: parkf doctor")
@@ -194,14 +197,36 @@ def explain(
 @app.command(epilog="Example: parkf where results/default")
 def where(results: RunFolder, gates: GatesFile = GATES) -> None:
     """Print the main figures of a run, and where its results are."""
+    _, lines = _figures(results, gates)
+    print("\n".join(lines))
+    _print_places(results)
+
+
+def print_brief(results: Path, gates: Path) -> None:
+    """Print the end of a run off a terminal: how many gates are met, the first that are missed, places."""
+    missed, (counts, *lines) = _figures(results, gates)
+    print(f"{counts}; {len(lines) - len(missed)} of {len(lines)} gates met")
+    for line in missed[:_MOST_MISSED]:
+        print(shortened(f"  {line.lstrip()}"))
+    print(f"all gates           parkf where {results}")
+    _print_places(results)
+
+
+def _figures(results: Path, gates: Path) -> tuple[list[str], list[str]]:
+    """Return the lines of missed gates, and all lines: numbers of tracks, then every gate."""
     from parkf.proof.gates import hold, load_thresholds
 
     counts = read_json(results / "validation.json")["counts"]
-    held = hold(results / "set", load_thresholds(gates))
-    print(f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts")
-    for gate in held:
+    lines = [f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts"]
+    missed = []
+    for gate in hold(results / "set", load_thresholds(gates)):
         met = "met   " if gate.met else "MISSED"
-        print(f"  {met}  {gate.what}: {gate.measured} (bar {gate.bar})")
+        lines.append(f"  {met}  {gate.what}: {gate.measured} (bar {gate.bar})")
+        missed += [] if gate.met else lines[-1:]
+    return missed, lines
+
+
+def _print_places(results: Path) -> None:
     print(
         f"parameter set       {results / 'set'}\n"
         f"validation numbers  {results / 'validation.json'}\n"
