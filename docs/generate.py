@@ -299,11 +299,11 @@ def performance() -> str:
     return _page(
         [
             "# How good it is",
-            "Figures of the two newest published sets, each trained on 10,000 crossings for each polarity, and measured"
-            " on other tracks of the embedded simulation. They are not figures of LHCb: see [LHCb's hits](lhcb_hits.md).",
+            "The two newest published sets, each trained on 10,000 crossings for each polarity, and measured"
+            " on other tracks of the embedded simulation, [not of LHCb](limits.md).",
             _table(("figure", *names, "asked for"), list(gate_rows(HEADLINES))),
             "The bin in brackets is the worst one. The full fit is a Runge–Kutta fit of the same hits. Ghosts are cut on"
-            " χ²/ndof alone.",
+            " χ²/ndof.",
             f"On one core of {fitter['processor']} the fit does {one['tracks_per_s_core'] / 1e6:.1f} million tracks a"
             f" second in float32 and {two['tracks_per_s_core'] / 1e6:.1f} million in float64. That is"
             f" {one['floor_ratio']:.1f} and {two['floor_ratio']:.1f} times the time that its multiplications and"
@@ -318,9 +318,9 @@ def performance() -> str:
                 ("page", "what it answers"),
                 [
                     ("[Resolution and errors](resolution.md)", "the full fit, causes of tails"),
-                    ("[LHCb's hits](lhcb_hits.md)", "the figures on ten events of LHCb's simulation"),
-                    ("[Ghosts](ghosts.md)", "why the score keeps more ghosts on LHCb's hits"),
-                    ("[In LHCb's trigger](trigger.md)", "the same sets in the trigger's own arithmetic"),
+                    ("[LHCb's hits](lhcb_hits.md)", "ten events of LHCb's simulation"),
+                    ("[Ghosts](ghosts.md)", "the ghost score on LHCb's hits"),
+                    ("[In LHCb's trigger](trigger.md)", "the trigger's own arithmetic"),
                     ("[Soft and displaced tracks](soft_and_displaced.md)", "limits of the fit"),
                     ("[Speed and size](speed.md)", "the fit, the chain, memory, many cores"),
                     ("[All gates](../reference/gates.md)", "what a published set must reach"),
@@ -336,8 +336,8 @@ _MISSED = """\
 - **Ghost score on found segments** of the embedded simulation: 9.3 ± 0.5 % without p and η, where 8 % were asked for.
 - **Tails on LHCb's hits**: the 95 % width of the q/p pull is 1.81 ± 0.18 times that of a Gaussian; the robust fit has 1.43 ± 0.12.
 - **Momentum on LHCb's hits** is high by 0.071 ± 0.024 %. The full fit is high by as much.
-- **Cost of an event**: true states take 3.3 ms (3 asked for) and step datasets 3.1 ms (2 asked for) on Zen 4.
-- **Memory** grows by 24 to 38 % in 5 of 16 stages when the sample grows a hundredfold (20 % asked for), to 0.29 GiB at most."""
+- **Cost of an event**: true states 3.3 ms (3 asked for), step datasets 3.1 ms (2) on Zen 4.
+- **Memory** grows by 24 to 38 % in 5 of 16 stages with a hundred times the sample (20 % asked for), to 0.29 GiB at most."""
 
 
 _HEADLINES = re.compile(
