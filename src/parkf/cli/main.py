@@ -104,8 +104,8 @@ def print_version(wanted: bool) -> None:
 def print_stages(context: Context, wanted: bool) -> None:
     """Print the commands of the workflow in the order of a run and exit, if the option is set."""
     if wanted:
-        parkf: Any = context.command
-        commands = {name: parkf.get_command(context, name) for name in PANELS[STAGES]}
+        group: Any = context.command
+        commands = {name: group.get_command(context, name) for name in PANELS[STAGES]}
         rows = [(name, command.help.partition("\n")[0]) for name, command in commands.items()]
         print(f"{aligned(('stage', ''), rows)}\n\nparkf STAGE --help has the arguments of one.")
         raise Exit
