@@ -44,16 +44,18 @@ def commands() -> str:
     context = group.context_class(group)
     parts = [
         "# Commands",
-        "`parkf --help` shows this list, and `parkf COMMAND --help` each entry. Every command takes `--debug` in front"
+        "`parkf --help` shows this list without the stages, and `parkf COMMAND --help` each entry. Every command takes `--debug` in front"
         " of it, which shows where in the code an error arose. Exit codes are 0 for yes or done, 1 for no or for an"
         " error, which is one line that says what is wrong and where, and 2 for wrong usage, of `parkf params` and"
         " `parkf gate` also where there is no answer; 130 where it was interrupted; `parkf run` and `parkf supervise`"
-        " exit as Snakemake does. [Bad inputs](../bad_inputs.md) shows what is refused, in which words.",
+        " exit as Snakemake does. [Bad inputs](bad_inputs.md) shows what is refused, in which words.",
     ]
     for panel, names in PANELS.items():
         parts.append(f"## {panel}")
         if panel == STAGES:
-            parts.append("Each rule of the workflow calls one of them; all work alone, on files, too.")
+            parts.append(
+                "Each rule of the workflow calls one of them; all work alone, on files, too. `parkf --stages` lists them."
+            )
         for name in names:
             parts += _command(group.get_command(context, name), name)
     return _page(parts)
@@ -218,7 +220,7 @@ def formulas() -> str:
         " written. The state is $(x, y, t_x, t_y)$ at $z_0$; $k = q/p$ is taken at production and stays the same along"
         " the track; $h = \\mathrm{pol}\\cdot k$ with pol = +1 in MagUp and −1 in MagDown, so that one set serves both"
         " polarities; $\\Delta z = z_1 - z_0$; primed is predicted at $z_1$. Lengths are in mm, slopes in rad, $k$ in"
-        " 1/MeV. $p_0, p_1, \\dots$ are the parameters of the step; [the layout](../reference/layout.md) says what"
+        " 1/MeV. $p_0, p_1, \\dots$ are the parameters of the step; [the layout](layout.md) says what"
         " each one does. From $\\sigma$ and $\\rho$ follows the process noise: $Q_{xx} = \\sigma_x^2$,"
         " $Q_{x t_x} = \\rho_x \\sigma_x \\sigma_{t_x}$, $Q_{t_x t_x} = \\sigma_{t_x}^2$, the same in y, zero elsewhere.",
     ]
@@ -297,11 +299,11 @@ def performance() -> str:
     return _page(
         [
             "# How good it is",
-            "Figures of the two newest published sets, each trained on 10,000 crossings for each polarity, and measured"
-            " on other tracks of the embedded simulation. They are not figures of LHCb: see [LHCb's hits](lhcb_hits.md).",
+            "The two newest published sets, each trained on 10,000 crossings for each polarity, and measured"
+            " on other tracks of the embedded simulation, [not of LHCb](limits.md).",
             _table(("figure", *names, "asked for"), list(gate_rows(HEADLINES))),
             "The bin in brackets is the worst one. The full fit is a Runge–Kutta fit of the same hits. Ghosts are cut on"
-            " χ²/ndof alone.",
+            " χ²/ndof.",
             f"On one core of {fitter['processor']} the fit does {one['tracks_per_s_core'] / 1e6:.1f} million tracks a"
             f" second in float32 and {two['tracks_per_s_core'] / 1e6:.1f} million in float64. That is"
             f" {one['floor_ratio']:.1f} and {two['floor_ratio']:.1f} times the time that its multiplications and"
@@ -316,9 +318,9 @@ def performance() -> str:
                 ("page", "what it answers"),
                 [
                     ("[Resolution and errors](resolution.md)", "the full fit, causes of tails"),
-                    ("[LHCb's hits](lhcb_hits.md)", "the figures on ten events of LHCb's simulation"),
-                    ("[Ghosts](ghosts.md)", "why the score keeps more ghosts on LHCb's hits"),
-                    ("[In LHCb's trigger](trigger.md)", "the same sets in the trigger's own arithmetic"),
+                    ("[LHCb's hits](lhcb_hits.md)", "ten events of LHCb's simulation"),
+                    ("[Ghosts](ghosts.md)", "the ghost score on LHCb's hits"),
+                    ("[In LHCb's trigger](trigger.md)", "the trigger's own arithmetic"),
                     ("[Soft and displaced tracks](soft_and_displaced.md)", "limits of the fit"),
                     ("[Speed and size](speed.md)", "the fit, the chain, memory, many cores"),
                     ("[All gates](../reference/gates.md)", "what a published set must reach"),
@@ -334,8 +336,33 @@ _MISSED = """\
 - **Ghost score on found segments** of the embedded simulation: 9.3 ± 0.5 % without p and η, where 8 % were asked for.
 - **Tails on LHCb's hits**: the 95 % width of the q/p pull is 1.81 ± 0.18 times that of a Gaussian; the robust fit has 1.43 ± 0.12.
 - **Momentum on LHCb's hits** is high by 0.071 ± 0.024 %. The full fit is high by as much.
-- **Cost of an event**: true states take 3.3 ms (3 asked for) and step datasets 3.1 ms (2 asked for) on Zen 4.
-- **Memory** grows by 24 to 38 % in 5 of 16 stages when the sample grows a hundredfold (20 % asked for), to 0.29 GiB at most."""
+- **Cost of an event**: true states 3.3 ms (3 asked for), step datasets 3.1 ms (2) on Zen 4.
+- **Memory** grows by 24 to 38 % in 5 of 16 stages with a hundred times the sample (20 % asked for), to 0.29 GiB at most."""
+
+
+_HEADLINES = re.compile(
+    r"(?<=begin: docs/generate\.py writes this from the published sets -->\n).*?(?=<!-- end -->)", re.S
+)
+
+
+def readme() -> str:
+    """README.md with the figures of the newest published sets."""
+    gates = {gate["what"]: gate for gate in newest()["improved"]["gates"]}
+
+    def figure(what: str) -> str:
+        return str(gates[what]["measured"])
+
+    ns = 1e9 / speed()["cpu"]["float32"]["tracks_per_s_core"]
+    text = (
+        "Figures of the better forms, trained with 10,000 crossings for each polarity, on other tracks of the embedded\n"
+        "simulation; each is the one of the worst bin of momentum:\n\n"
+        f"- momentum resolution, 5–50 GeV: {figure('core of δp/p, 5–50 GeV')}\n"
+        f"- over that of a full fit through field and material: {figure(HEADLINES[1])}\n"
+        f"- pull width of q/p, 3–100 GeV: {figure('pull widths of q/p from 3 to 100 GeV')}\n"
+        f"- tracks lost above 1.5 GeV: {figure('tracks lost from 1.5 GeV')}\n"
+        f"- time of a fit: {ns / 1000:.2g} µs on one core of {speed()['processor']}\n\n"
+    )
+    return _HEADLINES.sub(lambda _: text, (ROOT / "README.md").read_text())
 
 
 def gates() -> str:
@@ -384,12 +411,13 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/status.md": status,
     "reference/configuration.md": configuration,
     "reference/layout.md": layout,
-    "explanation/formulas.md": formulas,
+    "reference/formulas.md": formulas,
     "explanation/performance.md": performance,
     "reference/gates.md": gates,
     "explanation/rooms.md": rooms,
     "explanation/house.svg": house_drawing,
     "detector.svg": picture,
+    "../README.md": readme,
 }
 
 

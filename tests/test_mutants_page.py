@@ -14,7 +14,7 @@ def outcome():
 
 
 def test_the_table_is_that_of_the_file(outcome) -> None:
-    assert table(outcome) in (ROOT / "docs/explanation/faults.md").read_text()
+    assert table(outcome) in (ROOT / "docs/explanation/mutants.md").read_text()
 
 
 def test_every_room_was_tried(outcome) -> None:

@@ -1,6 +1,6 @@
 """Each bad input is refused with one line of message and the documented exit code, and leaves no output.
 
-docs/bad_inputs.md has the table of all cases. `PARKF_UPDATE_DOCS=1 python -m pytest tests/bad_input` writes
+docs/reference/bad_inputs.md has the table of all cases. `PARKF_UPDATE_DOCS=1 python -m pytest tests/bad_input` writes
 it.
 """
 
@@ -13,7 +13,7 @@ from . import commands, configuration, detector, sets, tables
 from .case import ROOT, Case, ran
 
 CASES = [case for part in (configuration, detector, tables, sets, commands) for case in part.CASES]
-TABLE = ROOT / "docs/bad_inputs.md"
+TABLE = ROOT / "docs/reference/bad_inputs.md"
 HEAD = """# What is refused, and with which message
 
 `tests/bad_input` tries each of these inputs. The command prints this one line behind `error: `, ends with

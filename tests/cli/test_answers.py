@@ -1,5 +1,6 @@
 """What commands print and write, in this process."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from parkf.cli.main import app
+from parkf.cli.messages import written
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap
 
@@ -51,6 +53,20 @@ def test_a_field_comes_from_the_tree_and_the_polarity_that_are_named(tmp_path, p
     taken = FieldMap.load(tmp_path / "field.npz")
     np.testing.assert_allclose(taken.values, values, atol=1e-6)
     np.testing.assert_allclose(taken.origin, corner)
+
+
+def test_a_command_says_in_one_line_what_it_wrote(tmp_path):
+    field = tmp_path / "field.npz"
+    text = parkf("field", ROOT / "data/field/dipole.json", field, "--spacing", "500")
+    assert text == f"{field}: {field.stat().st_size / 1e3:.1f} kB written\n"
+
+
+def test_what_is_written_is_told_with_rows_and_files(tmp_path, capsys):
+    shutil.copy(ROOT / "examples/candidates.parquet", tmp_path)
+    written(tmp_path / "candidates.parquet", None, tmp_path)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"{tmp_path}/candidates.parquet: 400 rows, ")
+    assert second.startswith(f"{tmp_path}: 1 files, ")
 
 
 @pytest.mark.parametrize(

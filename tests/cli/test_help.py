@@ -50,11 +50,25 @@ def test_every_command_is_in_a_panel_and_what_users_type_has_an_example(commands
         assert bool(_example(command)) == (words[0] not in PANELS[STAGES]), words
 
 
-def test_the_first_page_shows_commands_in_panels_and_stages_at_the_end():
+def test_the_first_page_shows_commands_of_users_in_panels():
     page = _run("--help").stdout
     titles = [title.strip() for title in re.findall(r"╭─ (.+?) ─+╮", page)]
-    assert titles == ["Options", *PANELS]
-    assert titles[-1] == STAGES
+    assert titles == ["Options", *(panel for panel in PANELS if panel != STAGES)]
+    assert "parkf --stages" in page
+    assert len(page.splitlines()) <= 60
+
+
+def test_stages_have_a_list_of_their_own():
+    lines = _run("--stages").stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:-2]] == list(PANELS[STAGES])
+    assert "Transport particles through field and material" in "\n".join(lines)
+
+
+def test_every_argument_and_option_has_a_text(commands):
+    silent = [
+        (words, one.name) for words, command in commands.items() for one in command.params if not one.help
+    ]
+    assert silent == []
 
 
 def test_every_page_of_help_shows_what_it_should(commands):

@@ -1,6 +1,6 @@
 """Files of a geometry or an alignment that are damaged, mistaken for others, or in other units.
 
-`python tests/imports/geometry_mutilations.py` writes the message for each to docs/imports/geometry.md. A test
+`python tests/imports/geometry_mutilations.py` writes the message for each to docs/reference/geometry_mistakes.md. A test
 compares that page with what happens.
 """
 
@@ -20,7 +20,7 @@ from parkf.io.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
 BASE = ROOT / "data/geometry/run3.yaml"
-TABLE = ROOT / "docs/imports/geometry.md"
+TABLE = ROOT / "docs/reference/geometry_mistakes.md"
 HEAD = """# Geometry and alignment: what a mistake is told
 
 Every row is a file that was damaged or mistaken on purpose, given to `parkf import geometry`,

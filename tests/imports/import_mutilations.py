@@ -1,6 +1,6 @@
 """Maps, tuples and hits that are damaged, mistaken for others, or in other units and signs.
 
-`python tests/imports/import_mutilations.py` writes the message for each to docs/imports/fields_steps_hits.md.
+`python tests/imports/import_mutilations.py` writes the message for each to docs/reference/import_mistakes.md.
 A test compares that page with what happens.
 """
 
@@ -26,7 +26,7 @@ from parkf.imports.steps.take import import_steps
 from parkf.io.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "docs/imports/fields_steps_hits.md"
+TABLE = ROOT / "docs/reference/import_mistakes.md"
 HEAD = """# Fields, step datasets and hits: what a mistake is told
 
 Every row is a file that was damaged or mistaken on purpose, given to `parkf import field`, `steps` or `hits`.

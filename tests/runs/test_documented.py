@@ -32,12 +32,18 @@ def folder(finished, tmp_path):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_blocks_run(page, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
+    shown = ""
     for block in blocks(page):
         if block.is_program:
+            capsys.readouterr()
             exec(compile(block.text, page.name, "exec"), {})
+            shown = capsys.readouterr().out
         elif block.language == "bash":
-            for line in map(without_comment, block.lines()):
-                _run(line, folder)
+            shown = "\n".join(_run(line, folder) for line in block.lines())
+        elif block.language == "text":
+            # What the page shows of the output of the block before.
+            for line in block.text.splitlines():
+                assert line in shown, (line, shown)
 
 
 def test_the_page_of_python_runs(folder, monkeypatch, capsys):
@@ -61,11 +67,27 @@ def _figures(cell):
     return sum("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
 
 
+def test_the_gallery_shows_what_its_blocks_draw(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    page = DOCS / "gallery.md"
+    for block in blocks(page):
+        exec(compile(block.text, "gallery.md", "exec"), {})
+    pictures = set(re.findall(r"\]\(gallery/(\w+\.png)\)", page.read_text()))
+    assert len(pictures) >= 10
+    assert pictures == {path.name for path in folder.glob("*.png")}
+    assert pictures == {path.name for path in (DOCS / "gallery").iterdir()}
+    assert all((folder / name).stat().st_size > 5_000 for name in pictures)
+
+
 def _run(line, folder):
+    """Run a line as a reader would, and return what it prints; a comment may state an exit code."""
+    stated = re.search(r"# exits with (\d)", line)
+    line = without_comment(line)
     if line.startswith("parkf "):
         done = CliRunner().invoke(app, shlex.split(line)[1:])
-        assert done.exit_code == 0, (line, done.output, done.exception)
-    elif line.startswith("make "):
+        assert done.exit_code == (int(stated[1]) if stated else 0), (line, done.output, done.exception)
+        return done.output
+    if line.startswith("make "):
         # Other tests check which jobs start. This one checks that the configuration can run.
         shell(f"{line} --dry-run VENV=.venv", folder)
         for name in re.findall(r"RUN=(\S+)", line):
@@ -73,3 +95,4 @@ def _run(line, folder):
             assert read_config(path, folder / "workflow/schemas/config.schema.json", folder)["run"] == name
     else:
         shell(line, folder)
+    return ""

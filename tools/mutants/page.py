@@ -1,4 +1,4 @@
-"""Writes the table of mutants in docs/explanation/faults.md.
+"""Writes the table of mutants in docs/explanation/mutants.md.
 
 Run: python -m tools.mutants.page
 """

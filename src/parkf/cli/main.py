@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from typer import Exit, Option, Typer
+from typer import Context, Exit, Option, Typer
 from typer.core import TyperGroup
 
 import parkf.cli.commands.publication  # noqa: F401 (adds commands to params.app)
@@ -16,7 +16,7 @@ from parkf.cli.commands import fitting, importing, params, results, running, sim
 from parkf.cli.commands.options import check_outputs
 from parkf.cli.messages import UsageError, explained, usage
 from parkf.io.process_settings import prepare_process
-from parkf.io.terminal import be_quiet
+from parkf.io.terminal import aligned, be_quiet
 from parkf.io.usage import Meter
 
 STAGES = "Stages, which the workflow runs"
@@ -28,11 +28,11 @@ PANELS: Mapping[str, Sequence[str]] = {
     "Look at a run": ("where", "gate", "compare", "display", "accuracy", "explain", "verify", "shared"),
     "Fit tracks": ("fit", "fit-full"),
     "Parameter sets": ("params",),
-    "Bring your own": ("import", "export", "geometry", "check-dataset"),
+    "Bring your own": ("import", "export", "field", "geometry", "check-dataset"),
     "Many runs at once": ("family",),
     STAGES: (
         *("supervise", "share", "together", "kernel"),
-        *("field", "generate", "generate-signal", "simulate", "misalign", "candidates"),
+        *("generate", "generate-signal", "simulate", "misalign", "candidates"),
         *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
         *("closure-tracks", "close", "take-closure", "train-score", "train-rich", "assemble"),
         *("validate", "throughput", "measure"),
@@ -43,7 +43,7 @@ _PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 
 
 class GroupedCommands(TyperGroup):
-    """The commands, in the panels and the order of this module."""
+    """The commands, in the panels and the order of this module; help leaves out the stages."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the commands in the order of this module."""
@@ -54,6 +54,7 @@ class GroupedCommands(TyperGroup):
         command: Any = super().get_command(ctx, cmd_name)
         if command is not None:
             command.rich_help_panel = _PANEL_OF[cmd_name]
+            command.hidden = _PANEL_OF[cmd_name] == STAGES
             _prepare(command)
         return command
 
@@ -77,7 +78,8 @@ def _plain(text: str | None) -> str | None:
 app = Typer(
     help="Train, prove and publish the parameters of LHCb's Parameterised Kalman Filter.",
     cls=GroupedCommands,
-    epilog="Exit codes. 0: done, or yes. 1: failed, and one line names the reason. 2: wrong usage. "
+    epilog="A run calls further commands, one for each stage: parkf --stages lists them. "
+    "Exit codes. 0: done, or yes. 1: failed, and one line names the reason. 2: wrong usage. "
     "130: interrupted. For parkf params and parkf gate, 1 also means no, and 2 also means that there is no "
     "answer. parkf run and parkf supervise exit with Snakemake's codes.",
     no_args_is_help=True,
@@ -99,12 +101,31 @@ def print_version(wanted: bool) -> None:
         raise Exit
 
 
+def print_stages(context: Context, wanted: bool) -> None:
+    """Print the commands of the workflow in the order of a run and exit, if the option is set."""
+    if wanted:
+        group: Any = context.command
+        commands = {name: group.get_command(context, name) for name in PANELS[STAGES]}
+        rows = [(name, command.help.partition("\n")[0]) for name, command in commands.items()]
+        print(f"{aligned(('stage', ''), rows)}\n\nparkf STAGE --help has the arguments of one.")
+        raise Exit
+
+
 @app.callback()
 def options(
     debug: Annotated[bool, Option("--debug", help="Show where in the code an error arose.")] = False,
     quiet: Annotated[bool, Option("--quiet", help="Show answers and errors, but no progress.")] = False,
     version: Annotated[
         bool, Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
+    stages: Annotated[
+        bool,
+        Option(
+            "--stages",
+            callback=print_stages,
+            is_eager=True,
+            help="List the commands that the workflow calls, one for each stage of a run.",
+        ),
     ] = False,
 ) -> None:
     """Read the options that all commands have, except --debug, which :func:`main` reads."""

@@ -12,7 +12,7 @@ from typer import BadParameter, Exit
 
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.files import out_of_space
-from parkf.io.terminal import aligned
+from parkf.io.terminal import aligned, is_quiet
 from parkf.workflow.running.damage import mark
 
 if TYPE_CHECKING:
@@ -59,6 +59,21 @@ def answer(as_json: bool, content: Any, text: str, *, yes: bool = True) -> None:
     print(json.dumps(content, indent=1, ensure_ascii=False) if as_json else text)
     if not yes:
         raise Exit(NO)
+
+
+def written(*outputs: Path | None) -> None:
+    """Print one line for each file or folder that a command has written: its size, and rows of a table."""
+    for path in outputs if not is_quiet() else ():
+        if path is not None:
+            files = [one for one in path.rglob("*") if one.is_file()] if path.is_dir() else [path]
+            size = sum(one.stat().st_size for one in files)
+            facts = [f"{len(files)} files, "] if path.is_dir() else []
+            if path.suffix == ".parquet":
+                from pyarrow.parquet import read_metadata
+
+                facts.append(f"{read_metadata(path).num_rows:,} rows, ")
+            size_text = f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
+            print(f"{path}: {''.join(facts)}{size_text} written", file=sys.stderr)
 
 
 def short(value: float | None, digits: int = 4) -> str | None:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 # The setting is in the environment, so that processes that this one starts are quiet, too.
 _QUIET = "PARKF_QUIET"
+WIDTH = 120
+"""Longest line of a run's output in a file or a log, in characters."""
 
 
 def be_quiet() -> None:
@@ -32,6 +34,12 @@ def progress_bar(what: str, unit: str, total: int | None = None) -> "tqdm[Any]":
 
     # With None, tqdm shows progress only on a terminal.
     return tqdm(desc=what, unit=f" {unit}", total=total, disable=True if is_quiet() else None)
+
+
+def shortened(text: str) -> str:
+    """Return the first line of a text, cut to 120 characters."""
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 2]} …"
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -4,7 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
+from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.checks import check_dataset
@@ -43,7 +45,10 @@ def _write(path, columns):
 
 
 def test_a_sound_dataset_passes(tmp_path):
-    assert check_dataset(_write(tmp_path / "VUT.parquet", _dataset()), "VUT") == 400
+    path = _write(tmp_path / "VUT.parquet", _dataset())
+    assert check_dataset(path, "VUT") == 400
+    done = CliRunner().invoke(app, ["check-dataset", "VUT", str(path)])
+    assert (done.exit_code, done.output) == (0, f"{path}: 400 rows of step VUT, all good\n")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from parkf.workflow.cluster.schedule import Job
-from parkf.workflow.running.progress import Forecast, Teller, duration, show
+from parkf.workflow.running.progress import MOST_WARNINGS, Forecast, Teller, duration, show
 
 PARKF = Path(sys.executable).with_name("parkf")
 
@@ -49,13 +49,26 @@ def test_the_rest_takes_what_its_jobs_cost_at_the_pace_of_those_before():
 def told(records):
     """Return the lines that Snakemake's records make, and the text that is drawn from them."""
     pipe, logger = io.StringIO(), logging.Logger("snakemake")
-    logger.addHandler(Teller(Forecast(jobs({1: 2.0, 2: 2.0}), {1: [], 2: [1]}, 1), pipe, {}))
+    logger.addHandler(Teller(Forecast(jobs({1: 2.0, 2: 2.0}), {1: [], 2: [1]}, 1), pipe))
     for level, text, extra in records:
         logger.log(level, text, extra=extra)
     drawn = io.StringIO()
     console = Console(file=drawn, force_terminal=True, width=120)
     show("results/x", console, io.StringIO(pipe.getvalue()))
     return [json.loads(line) for line in pipe.getvalue().splitlines()], drawn.getvalue()
+
+
+def test_a_file_gets_few_short_lines_of_a_long_run():
+    state = {"total": 500, "elapsed_s": 1.0, "left_s": 9.0, "running": {}}
+    said = [{"said": f"warning {number} " + 100 * "long "} for number in range(9)]
+    lines = [*said, *({"done": done, "share": done / 500, **state} for done in range(501))]
+    drawn = io.StringIO()
+    show("results/x", Console(file=drawn), io.StringIO("\n".join(map(json.dumps, lines))))
+    text = drawn.getvalue().splitlines()
+    assert [line[:9] for line in text[:MOST_WARNINGS]] == [f"warning {n}" for n in range(MOST_WARNINGS)]
+    assert 15 <= len(text) - MOST_WARNINGS <= 20
+    assert max(map(len, text)) <= 120
+    assert "of 500 jobs, about 9 s left" in text[-1]
 
 
 def test_what_snakemake_says_is_told_and_drawn():

@@ -7,12 +7,14 @@ from typing import Annotated
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands import options
+from parkf.cli.messages import written
 from parkf.io.files import read_json, write_sealed
 from parkf.io.option_types import BackendChoice, Origin, Precision, Scheme
 
 app = Typer()
 
 ByTruth = Annotated[Path, Argument(help="Candidates whose hits are grouped by true particle.")]
+Figures = Annotated[Path, Argument(help="Figures to write (.json).")]
 Searched = Annotated[Path, Argument(help="Candidates that the search found.")]
 
 
@@ -21,12 +23,12 @@ Searched = Annotated[Path, Argument(help="Candidates that the search found.")]
 )
 def fit(
     parameters: options.Set,
-    candidates: Path,
-    output: Path,
+    candidates: options.Candidates,
+    output: options.FittedTracks,
     scheme: Annotated[
         Scheme, Option(help="trigger: LHCb's arithmetic, for production's forms; velo_only: VELO hits alone.")
     ] = "smoother",
-    precision: Annotated[Precision, Option()] = "float32",
+    precision: Annotated[Precision, Option(help="Number type of the arithmetic.")] = "float32",
     backend: Annotated[BackendChoice, Option(help="auto: a GPU if there is one, else the CPU.")] = "cpu",
     threads: options.Threads = 1,
     outliers: Annotated[
@@ -93,7 +95,10 @@ def fit(
 )
 @options.grouped
 def fit_full(
-    candidates: Path, output: Path, detector: options.Detector, threads: options.Threads = 1
+    candidates: options.Candidates,
+    output: options.FittedTracks,
+    detector: options.Detector,
+    threads: options.Threads = 1,
 ) -> None:
     """Fit track candidates by Runge-Kutta through every layer of material, as a reference."""
     from parkf.fit import fit_file_full
@@ -106,7 +111,7 @@ def fit_full(
 @app.command()
 def validate(
     results: options.RunFolder,
-    output: Path,
+    output: Figures,
     samples: Annotated[str, Option(help="Names of the samples, separated by blanks.")],
     fits: Annotated[str, Option(help="Names of the fits, separated by blanks.")],
     misaligned: Annotated[str, Option(help="Samples of a misaligned detector; may be empty.")] = "",
@@ -150,13 +155,14 @@ def validate(
         for sample in f"{samples} {misaligned} {signals}".split()
     )
     write_sealed(output, measured)
+    written(output)
 
 
 @app.command()
 def throughput(
     parameters: options.SetFolder,
     candidates: Annotated[str, Argument(help="Files of candidates, separated by blanks.")],
-    output: Path,
+    output: Figures,
     threads: options.Threads = 1,
 ) -> None:
     """Time the fit of candidates in memory, on one thread and on several, in float32 and float64."""
@@ -164,10 +170,16 @@ def throughput(
 
     files = [Path(name) for name in candidates.split()]
     write_sealed(output, measure_throughput(parameters, files, threads=threads))
+    written(output)
 
 
 @app.command()
-def measure(particles: Path, candidates: Path, fitted: Path, output: Path) -> None:
+def measure(
+    particles: options.Particles,
+    candidates: options.Candidates,
+    fitted: Annotated[Path, Argument(help="Fits of these candidates.")],
+    output: Figures,
+) -> None:
     """Measure resolution, pulls and χ² of one sample, to compare it with another."""
     from parkf.fit.fitted import common_set
     from parkf.fit.sample import load_sample
@@ -176,16 +188,17 @@ def measure(particles: Path, candidates: Path, fitted: Path, output: Path) -> No
 
     measured = run(load_sample([Files([particles], [candidates], [fitted])]))
     write_sealed(output, measured | {"set": common_set([fitted])})
+    written(output)
 
 
 @app.command()
 @options.grouped
 def characterise(
-    hits: Path,
-    particles: Path,
+    hits: options.Hits,
+    particles: options.Particles,
     matched: ByTruth,
     found: Searched,
-    output: Path,
+    output: Figures,
     detector: options.Detector,
     polarity: options.Polarity,
 ) -> None:
@@ -196,16 +209,17 @@ def characterise(
     geometry, field = detector.load()
     files = Files(hits, particles, matched, found)
     write_sealed(output, run(files, geometry=geometry, field=field, polarity=polarity))
+    written(output)
 
 
 @app.command("characterise-search")
 def characterise_search(
-    hits: Path,
-    particles: Path,
+    hits: options.Hits,
+    particles: options.Particles,
     matched: ByTruth,
     candidates: Searched,
     fitted: Annotated[Path, Argument(help="Fits of these candidates.")],
-    output: Path,
+    output: Figures,
 ) -> None:
     """Describe the results of a pattern recognition by figures, to compare them with other results."""
     from parkf.fit import truth
@@ -215,13 +229,14 @@ def characterise_search(
 
     sample = load_sample([truth.Files([particles], [candidates], [fitted])])
     write_sealed(output, run(Files(hits, particles, matched, candidates), sample))
+    written(output)
 
 
 @app.command()
 def likeness(
     embedded: Annotated[Path, Argument(help="Figures of the embedded simulation, by `characterise`.")],
     other: Annotated[Path, Argument(help="Figures of the other simulation, LHCb's.")],
-    output: Path,
+    output: Annotated[Path, Argument(help="Page to write (.html).")],
     measured: Annotated[str, Option(help="<fit>=<embedded>,<other> by `measure`, with blanks between.")] = "",
     figures: Annotated[Path | None, Option(help="File to write: the other's figures, for gates.")] = None,
     searches: Annotated[str, Option(help="<segments>=<embedded>,<other> by `characterise-search`.")] = "",
@@ -236,6 +251,7 @@ def likeness(
         # The full fit uses no set; all other fits used the same one.
         sets = [fit.pop("set") for fit in fits.values()]
         write_sealed(figures, {"set": next((one for one in sets if one), None), "fits": fits})
+    written(output, figures)
 
 
 def _pairs(entries: str) -> dict[str, tuple[Path, Path]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands.options import Between, FieldFile, OutsideMap, Threads, aligned, field_map, grouped
+from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
 from parkf.io.terminal import aligned as in_columns
 
@@ -97,6 +98,7 @@ def import_field(
     field = read_field(source, declared, interpolation=interpolation, outside=outside)
     verdict.settle([inspect_field(field, DipoleSources.load(dipole), source)])
     field.save(output)
+    written(output)
 
 
 @importer.command(
@@ -176,6 +178,7 @@ def import_hits(
             candidates_to=candidates_to,
             made_with=made_with,
         )
+    written(hits_to, particles_to, candidates_to)
 
 
 @importer.command(
@@ -225,6 +228,7 @@ def export_alignment(
     from parkf.imports.geometry.conditions import export_alignment as run
 
     run(load_alignment(alignment), output)
+    written(output)
 
 
 @geometries.command(epilog="Example: parkf geometry show data/geometry/run3.yaml run3.png")
@@ -237,6 +241,7 @@ def show(
     from parkf.report.geometry import draw
 
     draw(aligned(geometry, alignment), output)
+    written(output)
 
 
 @geometries.command(epilog="Example: parkf geometry check data/geometry/run3.yaml")

@@ -43,6 +43,13 @@ def _published(incomplete: str) -> list[str]:
     return [version for version in registry_in(None).versions() if version.startswith(incomplete)]
 
 
+Particles = Annotated[Path, Argument(help="Particles (.parquet).")]
+Hits = Annotated[Path, Argument(help="Hits (.parquet).")]
+States = Annotated[Path, Argument(help="True states of the particles (.parquet).")]
+Candidates = Annotated[Path, Argument(help="Track candidates (.parquet).")]
+FittedTracks = Annotated[Path, Argument(help="Fitted tracks to write (.parquet).")]
+Step = Annotated[str, Argument(help="Name of the step: V, VUT, UT, UTTF, TFT, T or BEAM.")]
+Dataset = Annotated[Path, Argument(help="Dataset of this step (.parquet).")]
 GeometryFile = Annotated[Path, Option("--geometry", help="Geometry file (YAML).")]
 AlignmentFile = Annotated[Path, Option("--alignment", help="Alignment file (YAML).")]
 FieldFile = Annotated[Path, Option("--field", help="Field map (.npz).")]

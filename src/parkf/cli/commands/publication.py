@@ -140,7 +140,7 @@ def publish(
 
 @app.command(epilog='Example: parkf params withdraw 2026-run3-like-2-r001 --reason "UT misaligned"')
 def withdraw(
-    version: str,
+    version: Annotated[str, Argument(help="Version of the set: a folder of the registry.")],
     reason: Annotated[str, Option(help="What is wrong with the set.")],
     key: Key = None,
     registry: OwnRegistry = PARAMS,

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, RunFolder, Threads, registry_in
-from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
+from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign, written
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
-from parkf.io.terminal import aligned
+from parkf.io.terminal import aligned, shortened
 
 if TYPE_CHECKING:
     from parkf.workflow.installation import Installation, Task
 
 app = Typer()
+
+# Missed gates that are named at the end of a run off a terminal.
+_MOST_MISSED = 20
 
 
 @app.command(epilog="Example: parkf doctor")
@@ -120,11 +123,15 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
 
 
 @app.command()
-def stages(logs: Annotated[Path, Argument(help="Folder of a run's logs.")], output: Path) -> None:
+def stages(
+    logs: Annotated[Path, Argument(help="Folder of a run's logs.")],
+    output: Annotated[Path, Argument(help="Times and memory to write (.json).")],
+) -> None:
     """Sum up the time of every stage, and find its peak memory."""
     from parkf.report.stages import collect_stages
 
     write_sealed(output, collect_stages(logs))
+    written(output)
 
 
 @app.command(epilog="Example: parkf verify results/default params")
@@ -155,7 +162,7 @@ def verify(
 @app.command()
 def report(
     results: RunFolder,
-    output: Path,
+    output: Annotated[Path, Argument(help="Head page to write: report/index.html.")],
     gates: GatesFile = GATES,
     geometry: Annotated[Path | None, Option(help="Geometry of the set; found by default.")] = None,
     alignment: Annotated[Path | None, Option(help="Alignment of the set; found by default.")] = None,
@@ -168,6 +175,7 @@ def report(
     given = {"geometry": geometry, "alignment": alignment}
     inputs = {kind: path for kind, path in given.items() if path is not None}
     write_report(results, output, load_thresholds(gates), inputs=inputs, threads=threads)
+    written(output)
 
 
 @app.command(epilog="Example: parkf explain results/default/set --fits results/default/fits")
@@ -189,14 +197,36 @@ def explain(
 @app.command(epilog="Example: parkf where results/default")
 def where(results: RunFolder, gates: GatesFile = GATES) -> None:
     """Print the main figures of a run, and where its results are."""
+    _, lines = _figures(results, gates)
+    print("\n".join(lines))
+    _print_places(results)
+
+
+def print_brief(results: Path, gates: Path) -> None:
+    """Print the end of a run off a terminal: how many gates are met, the first that are missed, places."""
+    missed, (counts, *lines) = _figures(results, gates)
+    print(f"{counts}; {len(lines) - len(missed)} of {len(lines)} gates met")
+    for line in missed[:_MOST_MISSED]:
+        print(shortened(f"  {line.lstrip()}"))
+    print(f"all gates           parkf where {results}")
+    _print_places(results)
+
+
+def _figures(results: Path, gates: Path) -> tuple[list[str], list[str]]:
+    """Return the lines of missed gates, and all lines: numbers of tracks, then every gate."""
     from parkf.proof.gates import hold, load_thresholds
 
     counts = read_json(results / "validation.json")["counts"]
-    held = hold(results / "set", load_thresholds(gates))
-    print(f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts")
-    for gate in held:
+    lines = [f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts"]
+    missed = []
+    for gate in hold(results / "set", load_thresholds(gates)):
         met = "met   " if gate.met else "MISSED"
-        print(f"  {met}  {gate.what}: {gate.measured} (bar {gate.bar})")
+        lines.append(f"  {met}  {gate.what}: {gate.measured} (bar {gate.bar})")
+        missed += [] if gate.met else lines[-1:]
+    return missed, lines
+
+
+def _print_places(results: Path) -> None:
     print(
         f"parameter set       {results / 'set'}\n"
         f"validation numbers  {results / 'validation.json'}\n"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Exit, Option, Typer
 
 from parkf.cli.commands.options import GATES, GatesFile, Json
-from parkf.cli.messages import answer
+from parkf.cli.messages import answer, written
 from parkf.io.errors import ParkfError
 from parkf.io.project import found
 from parkf.io.terminal import aligned
@@ -72,11 +72,12 @@ def run(
 
     The exit code is Snakemake's.
     """
+    import os
     import subprocess
 
-    from parkf.cli.commands.results import where
+    from parkf.cli.commands.results import print_brief, where
     from parkf.workflow.running.snakemake import command
-    from parkf.workflow.running.supervise import supervise
+    from parkf.workflow.running.supervise import UNUSED, supervise
 
     configuration = Path(f"workflow/config/{'families/' if family else ''}{name}.yaml")
     results = Path("results", _name_of(configuration, found(SCHEMAS), family))
@@ -89,10 +90,12 @@ def run(
         scratch=scratch,
         dry_run=dry_run,
     )
-    code = subprocess.run(words, check=False).returncode if dry_run else supervise(results, words)
-    if code == 0 and not dry_run and not family:
+    if dry_run:
+        raise Exit(subprocess.run(words, check=False, env=os.environ | UNUSED).returncode)
+    code = supervise(results, words)
+    if code == 0 and not family:
         if not targets:
-            where(results, found(GATES))
+            (where if sys.stdout.isatty() else print_brief)(results, found(GATES))
         elif "publish" in targets:
             print((results / "published.json").read_text(), end="")
     raise Exit(code)
@@ -253,3 +256,4 @@ def report(
     from parkf.report.family import write_family
 
     write_family(runs, index, load_thresholds(gates))
+    written(index)

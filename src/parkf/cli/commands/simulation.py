@@ -7,6 +7,7 @@ from typing import Annotated
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands import options
+from parkf.cli.messages import written
 from parkf.io.option_types import Segments, Signal
 
 app = Typer()
@@ -16,10 +17,10 @@ Chunks = Annotated[int, Option("--chunks", min=1, help="Number of chunks of each
 MaxRows = Annotated[int, Option("--max-rows", min=1000, help="Number of rows to keep for each step.")]
 
 
-@app.command()
+@app.command(epilog="Example: parkf field data/field/dipole.json field.npz --spacing 50")
 def field(
-    source: Path,
-    output: Path,
+    source: Annotated[Path, Argument(help="Dipole (.json), or grid (.npz).")],
+    output: Annotated[Path, Argument(help="Field map to write (.npz).")],
     spacing: Annotated[float, Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
     outside: options.OutsideMap = "error",
     interpolation: options.Between = "linear",
@@ -28,11 +29,12 @@ def field(
     from parkf.detector.field import make_field_map
 
     make_field_map(source, spacing=spacing, outside=outside, interpolation=interpolation).save(output)
+    written(output)
 
 
 @app.command()
 def generate(
-    output: Path,
+    output: Annotated[Path, Argument(help="Particles to write (.parquet).")],
     geometry: options.GeometryFile,
     events: Annotated[int, Option(min=1, help="Number of bunch crossings.")],
     seed: options.Seed,
@@ -58,7 +60,7 @@ def generate(
 
 @app.command("generate-signal")
 def generate_signal(
-    output: Path,
+    output: Annotated[Path, Argument(help="Particles to write (.parquet).")],
     signal: Annotated[Signal, Option(help="J/psi to two muons, or D0 to K pi.")],
     geometry: options.GeometryFile,
     collisions: Annotated[int, Option(min=1, help="Collisions; one in eight has a pair of tracks.")],
@@ -77,7 +79,7 @@ def generate_signal(
 @app.command()
 @options.grouped
 def simulate(
-    particles: Path,
+    particles: options.Particles,
     detector: options.Detector,
     polarity: options.Polarity,
     seed: options.Seed,
@@ -106,12 +108,13 @@ def simulate(
         crowded=crowded,
         threads=threads,
     )
+    written(states, hits, fates)
 
 
 @app.command()
 def misalign(
-    hits: Path,
-    output: Path,
+    hits: options.Hits,
+    output: Annotated[Path, Argument(help="Displaced hits to write (.parquet).")],
     scifi_module: Annotated[
         float, Option(min=0, max=5, callback=options.finite, help="Width of the modules' shifts in x [mm].")
     ],
@@ -124,13 +127,14 @@ def misalign(
     from parkf.simulation.response.misalignment import misalign_scifi
 
     misalign_scifi(hits, output, module=scifi_module, mat=scifi_mat, seed=seed)
+    written(output)
 
 
 @app.command()
 @options.grouped
 def candidates(
-    hits: Path,
-    output: Path,
+    hits: options.Hits,
+    output: Annotated[Path, Argument(help="Candidates to write (.parquet).")],
     detector: options.Detector,
     polarity: options.Polarity,
     segments: Annotated[Segments, Option(help="Find segments from hits alone, or use the truth.")] = "truth",
@@ -152,13 +156,14 @@ def candidates(
         matched=matched,
         made_with=detector.metadata(polarity),
     )
+    written(output)
 
 
 @app.command()
 def draw(
-    particles: Path,
-    states: Path,
-    output: Path,
+    particles: options.Particles,
+    states: options.States,
+    output: Annotated[Path, Argument(help="Smallest random numbers to write (.npz).")],
     geometry: options.GeometryFile,
     alignment: options.AlignmentFile,
     max_rows: MaxRows = 300_000,
@@ -167,12 +172,13 @@ def draw(
     from parkf.training.datasets.lottery import draw as run
 
     run(particles, states, output, beam=options.aligned(geometry, alignment).beam, max_rows=max_rows)
+    written(output)
 
 
 @app.command()
 def thresholds(
     folder: Annotated[Path, Argument(help="Folder with the files of `draw`, by chunk.")],
-    output: Path,
+    output: Annotated[Path, Argument(help="Thresholds to write (.json).")],
     samples: Samples,
     chunks: Chunks = 1,
     max_rows: MaxRows = 300_000,
@@ -183,13 +189,14 @@ def thresholds(
 
     draws = chunk_files([folder / sample for sample in samples.split()], chunks, ".npz")
     find_thresholds(draws, output, max_rows=max_rows)
+    written(output)
 
 
 @app.command()
 @options.grouped
 def datasets(
-    particles: Path,
-    states: Path,
+    particles: options.Particles,
+    states: options.States,
     folder: Annotated[Path, Argument(help="Folder for <step>.parquet of every step.")],
     thresholds: Annotated[Path, Option(help="File of `thresholds`, which decides the rows to keep.")],
     detector: options.Detector,
@@ -200,13 +207,14 @@ def datasets(
 
     geometry, field = detector.load()
     build_rows(particles, states, thresholds, folder, beam=geometry.beam, field=field, threads=threads)
+    written(folder)
 
 
 @app.command("gather-dataset")
 def gather_dataset(
-    step: str,
+    step: options.Step,
     folder: Annotated[Path, Argument(help="Output of `datasets`, a folder for each chunk.")],
-    output: Path,
+    output: Annotated[Path, Argument(help="Dataset to write (.parquet).")],
     samples: Samples,
     chunks: Chunks = 1,
 ) -> None:
@@ -216,12 +224,13 @@ def gather_dataset(
 
     parts = chunk_files([folder / sample for sample in samples.split()], chunks, f"/{step}.parquet")
     gather_rows(parts, output, step)
+    written(output)
 
 
 @app.command()
 def gather(
     sample: Annotated[Path, Argument(help="Folder with <number>-of-<chunks>.parquet.")],
-    output: Path,
+    output: Annotated[Path, Argument(help="Table to write (.parquet).")],
     chunks: Chunks,
 ) -> None:
     """Join the chunks of a sample in one file."""
@@ -229,3 +238,4 @@ def gather(
     from parkf.workflow.chunks import chunk_files
 
     run(chunk_files([sample], chunks, ".parquet"), output)
+    written(output)

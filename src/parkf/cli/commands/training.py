@@ -7,6 +7,7 @@ from typing import Annotated
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands import options
+from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
 from parkf.io.files import copy, read_json, sha256, write_sealed
 from parkf.io.option_types import Scheme
@@ -18,16 +19,17 @@ ClosedTable = Annotated[Path, Argument(help="The closed table.")]
 
 @app.command("check-dataset", epilog="Example: parkf check-dataset UT ut.parquet")
 def check_dataset(
-    step: str,
-    dataset: Path,
+    step: options.Step,
+    dataset: options.Dataset,
     copy_to: Annotated[Path | None, Option(help="Copy the dataset here if it passes.")] = None,
 ) -> None:
     """Check a step dataset of your own: units, ranges, NaN, polarity, duplicates, coverage."""
     from parkf.training.datasets.checks import check_dataset as run
 
-    run(dataset, step)
+    rows = run(dataset, step)
     if copy_to is not None:
         copy(dataset, copy_to)
+    print(f"{dataset}: {rows:,} rows of step {step}, all good")
 
 
 @app.command()
@@ -42,12 +44,13 @@ def kernel(
             what = "the compiled kernel is older than the formulas in parkf.model.steps"
             raise ParkfError(f"{what}; run `make build`")
         compile_kernel()
+    print("the kernel is of today's formulas")
 
 
 @app.command("train-table")
 def train_table(
-    output: Path,
-    accuracy: Path,
+    output: Annotated[Path, Argument(help="Magnet table to write (.npz).")],
+    accuracy: Annotated[Path, Argument(help="Figures on independent rays to write (.json).")],
     geometry: options.GeometryFile,
     field: options.FieldFile,
     rays: Annotated[int, Option(min=1000, help="Number of rays through the magnet to fit.")],
@@ -67,13 +70,14 @@ def train_table(
     table, measured = run(magnet, forms=forms, rays=rays, seed=seed)
     table.save(output)
     write_sealed(accuracy, measured)
+    written(output, accuracy)
 
 
 @app.command()
 def train(
-    step: str,
-    dataset: Path,
-    output: Path,
+    step: options.Step,
+    dataset: options.Dataset,
+    output: Annotated[Path, Argument(help="Fit to write (.json).")],
     forms: options.FormsOfSet = "improved",
     table: Annotated[Path | None, Option(help="Magnet table, for UTTF.")] = None,
     start_from: Annotated[Path | None, Option(help="Start from a neighbour's run, set or fit file.")] = None,
@@ -93,24 +97,26 @@ def train(
         sets = Part.parse(part)
         one = train_part(dataset, step, sets, forms=forms, table=table, neighbour=near, workers=threads)
         one.save(output)
+    written(output)
 
 
 @app.command("join-fits")
 def join_fits(
     parts: Annotated[list[Path], Argument(help="Files of `train --part`, for all parts of a step.")],
-    output: Path,
+    output: Annotated[Path, Argument(help="Fit of the whole step to write (.json).")],
     dataset: Annotated[Path, Option(help="Dataset that the parts were fitted to.")],
 ) -> None:
     """Join the parts of a step's training."""
     from parkf.training.result import PartResult, join_parts
 
     join_parts([PartResult.load(part) for part in parts], dataset).save(output)
+    written(output)
 
 
 @app.command()
 @options.grouped
 def assemble(
-    folder: Path,
+    folder: Annotated[Path, Argument(help="Folder of the set to write.")],
     steps: options.TrainedSteps,
     inputs: Annotated[str | None, Option(help="More fingerprints of inputs for the manifest (JSON).")] = None,
     validity: Annotated[str | None, Option(help="Data that the set is for, as configured (JSON).")] = None,
@@ -131,11 +137,12 @@ def assemble(
         score=score,
         rich=rich,
     ).save(folder)
+    written(folder)
 
 
 @app.command("train-rich")
 def train_rich(
-    output: Path,
+    output: Annotated[Path, Argument(help="RICH constants to write (.json).")],
     velo: Annotated[Path, Option(help="Dataset of step VUT: its rows begin at the last VELO hit.")],
     ut: Annotated[Path, Option(help="Dataset of step UT, whose first set begins in the first layer.")],
     scifi: Annotated[Path, Option(help="Dataset of step T, whose last gap ends in the last layer.")],
@@ -146,12 +153,13 @@ def train_rich(
     from parkf.training.rich import train_rich as run
 
     run(velo, ut, scifi, options.field_map(field), threads=threads).save(output)
+    written(output)
 
 
 @app.command("train-score")
 def train_score(
     parameters: options.SetFolder,
-    output: Path,
+    output: Annotated[Path, Argument(help="Ghost score to write (.json).")],
     particles: Annotated[str, Option(help="Files of particles, separated by blanks.")],
     candidates: Annotated[str, Option(help="Files of their candidates, in the same order.")],
     seed: options.Seed,
@@ -167,6 +175,7 @@ def train_score(
     counts = f"{score.genuine} genuine candidates, {score.ghosts} ghosts"
     print(f"train-score: {counts}, seed {seed}", file=sys.stderr)
     score.save(output)
+    written(output)
 
 
 @app.command(epilog="Example: parkf accuracy results/default/set")
@@ -199,7 +208,7 @@ def accuracy(
 @app.command("closure-tracks")
 @options.grouped
 def closure_tracks(
-    output: Path,
+    output: Annotated[Path, Argument(help="Tracks and their full fits to write (.parquet).")],
     detector: options.Detector,
     polarity: options.Polarity,
     tracks: Annotated[int, Option(min=1, help="Particles to start; half of them leave a track.")],
@@ -249,6 +258,7 @@ def close(
     write_sealed(accuracy, {**closed.accuracy, "before": read_json(table_accuracy)})
     inputs = {f"closure tracks {path.stem}": sha256(path) for path in samples}
     write_sealed(summary, {**closed.summary, "inputs": inputs})
+    written(output, accuracy, summary)
 
 
 @app.command("take-closure")
@@ -269,3 +279,4 @@ def take_closure(
     write_sealed(accuracy, read_json(neighbour / accuracy.name))
     stages = read_json(neighbour / summary.name)
     write_sealed(summary, {**stages, "inputs": {NEIGHBOURS_TABLE: sha256(theirs)}})
+    written(output, accuracy, summary)

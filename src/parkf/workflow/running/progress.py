@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Column
 from rich.text import Text
 
+from parkf.io.terminal import shortened
 from parkf.workflow.cluster import Costs
 from parkf.workflow.cluster.schedule import Job, listed, replay, seconds_of
 
@@ -29,6 +30,9 @@ BETWEEN = 0.5
 # Fraction of a run after which the speed of the machine is known, and largest correction of predicted times.
 _KNOWN = 0.05
 _SLOWEST = 20.0
+# Off a terminal: fraction of a run between two lines, and largest number of warnings of Snakemake.
+_EVERY = 0.05
+MOST_WARNINGS = 5
 
 
 @dataclass(frozen=True)
@@ -86,35 +90,24 @@ class Forecast:
 
 
 class Teller(logging.Handler):
-    """Reports the jobs in Snakemake's log to a process through a pipe; errors of the pipe are ignored.
+    """Reports the jobs in Snakemake's log to a process through a pipe; errors of the pipe are ignored."""
 
-    `names` has the names of jobs by Snakemake's number.
-    """
-
-    def __init__(self, forecast: Forecast, pipe: TextIO, names: Mapping[int, str]) -> None:
+    def __init__(self, forecast: Forecast, pipe: TextIO) -> None:
         super().__init__()
-        self._forecast, self._pipe, self._names = forecast, pipe, names
+        self._forecast, self._pipe = forecast, pipe
         self._tell(asdict(forecast.state()))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Report a record of starting jobs, of a job that ends, or of a warning."""
         event = str(getattr(record, "event", None))
         if event == "job_started":
-            numbers = getattr(record, "jobs", None) or ()
-            self._forecast.begins(numbers)
-            what = "starts"
+            self._forecast.begins(getattr(record, "jobs", None) or ())
         elif event == "job_finished":
-            numbers = [getattr(record, "job_id", -1)]
-            self._forecast.ends(numbers[0])
-            state = self._forecast.state()
-            what = f"ends ({state.done} of {state.total}, {duration(state.left_s)} left)"
+            self._forecast.ends(getattr(record, "job_id", -1))
         else:
             if record.levelno == logging.WARNING:
                 self._tell({"said": record.getMessage()})
             return
-        for number in numbers:
-            if number in self._names:
-                self._tell({"job": f"{self._names[number]} {what}"})
         self._tell(asdict(self._forecast.state()))
 
     def _tell(self, content: Mapping[str, Any]) -> None:
@@ -136,8 +129,7 @@ def tell(dag: Any, cores: int | None, costs: Costs, logger: logging.Logger) -> N
     jobs = {job.jobid: Job(job.rule.name, seconds_of(costs, job), job.threads) for job in running}
     after = {job.jobid: [before.jobid for before in dag.dependencies[job]] for job in running}
     forecast = Forecast(jobs, after, cores or max(1, sum(job.threads for job in running)))
-    names = {job.jobid: " ".join([job.rule.name, *filter(None, map(str, job.wildcards))]) for job in running}
-    logger.addHandler(Teller(forecast, os.fdopen(int(pipe), "w"), names))
+    logger.addHandler(Teller(forecast, os.fdopen(int(pipe), "w")))
 
 
 class _Left(ProgressColumn):
@@ -157,8 +149,10 @@ class _Left(ProgressColumn):
 def show(what: str, console: Console, pipe: TextIO) -> None:
     """Show the progress of the run `what` until its pipe is closed.
 
-    On a terminal the progress is one line that is updated; elsewhere each job has a line.
+    On a terminal the progress is one line that is updated. Elsewhere it is a line for each twentieth of the
+    run, and warnings are shortened; Snakemake's own file has the whole text.
     """
+    printed, warnings = 0.0, 0
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=12),
@@ -170,13 +164,16 @@ def show(what: str, console: Console, pipe: TextIO) -> None:
         for line in pipe:
             content = json.loads(line)
             if "said" in content:
-                console.print(content["said"], markup=False, highlight=False, soft_wrap=True)
-            elif "job" in content:
-                if not console.is_terminal:
-                    text = f"{time.strftime('%H:%M:%S')} {content['job']}"
+                warnings += 1
+                if console.is_terminal or warnings <= MOST_WARNINGS:
+                    text = content["said"] if console.is_terminal else shortened(content["said"])
                     console.print(text, markup=False, highlight=False, soft_wrap=True)
             else:
                 state = State(**content)
+                if not console.is_terminal and state.done and state.share >= printed + _EVERY:
+                    printed = state.share
+                    left = f"{state.done} of {state.total} jobs, {duration(state.left_s)} left"
+                    console.print(f"{time.strftime('%H:%M:%S')} {left}", highlight=False, soft_wrap=True)
                 at = ", ".join(f"{n} {rule}" if n > 1 else rule for rule, n in state.running.items())
                 told = time.monotonic()
                 progress.update(task, completed=state.share, state=state, told=told, at=at)

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 
-from parkf.io.terminal import is_quiet
+from parkf.io.terminal import is_quiet, shortened
 from parkf.workflow.running import progress
 from parkf.workflow.running.damage import remove_damaged
 from parkf.workflow.running.lock import VARIABLE, end_orphans, held, remove_unfinished, run_processes
@@ -29,8 +29,10 @@ _NO_ROOM = 1 << 20
 _OUTPUT = Path("logs/snakemake.txt")
 _WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
 _LONGEST = 6000
-# Snakemake's plugins for schedulers warn that a scheduler is not configured even if it is not used.
-_UNUSED = "ignore::UserWarning:htcondor2"
+# Lines of an error that are shown off a terminal.
+_MOST_LINES = 30
+UNUSED = {"PYTHONWARNINGS": "ignore::UserWarning:htcondor2"}
+"""Snakemake's plugins warn that a scheduler is not configured even if it is not used; without the warning."""
 # Times in s, 10 s together: from the signal that ends a run to SIGTERM for its jobs, from SIGTERM to SIGKILL,
 # and for the workflow to record the outcome of its jobs after their end.
 _AFTER_SIGNAL_S, _AFTER_SIGTERM_S, _WITHOUT_JOB_S = 3.0, 2.0, 5.0
@@ -117,7 +119,7 @@ def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threadin
     if not (console.is_terminal or is_quiet()):
         _say(f"{folder}: Snakemake's text goes to {output}")
     begin, end = os.pipe()
-    environment = {VARIABLE: str(folder.resolve()), progress.VARIABLE: str(end), "PYTHONWARNINGS": _UNUSED}
+    environment = {VARIABLE: str(folder.resolve()), progress.VARIABLE: str(end), **UNUSED}
     with (
         output.open("w") as file,
         # The workflow inherits the lock, in case only this process is killed.
@@ -145,8 +147,15 @@ def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threadin
     if code:
         text = output.read_text(errors="replace")
         wrong = _WRONG.search(text)
-        _say(f"{text[wrong.start() if wrong else 0 :][-_LONGEST:].strip()}\nthe whole output is in {output}")
+        shown = text[wrong.start() if wrong else 0 :][-_LONGEST:].strip()
+        _say(f"{shown if console.is_terminal else _brief(shown)}\nthe whole output is in {output}")
     return code if code >= 0 else 128 - code
+
+
+def _brief(text: str) -> str:
+    """Shorten an error: its first lines, of which only those of commands may be long."""
+    lines = [line if "error:" in line else shortened(line) for line in text.splitlines() if line.strip()]
+    return "\n".join(lines[:_MOST_LINES])
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

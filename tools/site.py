@@ -1,0 +1,114 @@
+"""Builds the pages of docs/, and measures what a reader of the files finds: links, search, lengths.
+
+    python -m tools.site [--json benchmarks/results/site.json]
+
+Prints a row for each figure. Search is tried in Chromium, from ``file://``, where there is one.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+MOST_WORDS = 1500
+"""Longest page that is no reference, in words."""
+MOST_IN_PERFORMANCE = 600
+QUERY, ANSWER = "alignment", "After an alignment"
+_LINK = re.compile(r'<(?:a|img|link|script)\b[^>]*?\s(?:href|src)="([^"]*)"')
+_PLACE = re.compile(r'\s(?:id|name)="([^"]+)"')
+
+
+def build(folder: Path) -> None:
+    """Build the site into a folder; a broken link in a page raises CalledProcessError."""
+    command = ("-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder))
+    subprocess.run([sys.executable, *command], cwd=ROOT, check=True, capture_output=True, text=True)
+
+
+def broken_links(site: Path) -> list[str]:
+    """List links of the built pages that lead to no file, to a folder or to no place in a page."""
+    pages = {page: page.read_text() for page in sorted(site.rglob("*.html")) if page.name != "404.html"}
+    places = {page: set(_PLACE.findall(text)) for page, text in pages.items()}
+    broken = []
+    for page, text in pages.items():
+        for link in _LINK.findall(text):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            place = unquote(parts.fragment)
+            if not target.is_file() or (
+                target in places and place and place not in places[target] | {"__top"}
+            ):
+                broken.append(f"{page.relative_to(site)}: {link}")
+    return broken
+
+
+def search(site: Path, query: str) -> list[str] | None:
+    """Return the titles that the site's search finds in Chromium, without a server; None without Chromium."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        return None
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        tab = browser.new_page(viewport={"width": 1280, "height": 800})
+        tab.goto((site / "index.html").as_uri())
+        # A key opens the search, as the button does; its script begins when the page is loaded.
+        tab.wait_for_load_state("networkidle")
+        tab.keyboard.press("/")
+        tab.keyboard.type(query)
+        tab.wait_for_selector(".md-search-result__item h1", state="attached", timeout=120_000)
+        titles = tab.locator(".md-search-result__item h1").all_inner_texts()
+        browser.close()
+    return titles
+
+
+def words(page: Path) -> int:
+    """Count the words of a page, which have a letter or a digit, without comments."""
+    text = re.sub(r"<!--.*?-->", "", page.read_text(), flags=re.DOTALL)
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
+
+
+def lengths() -> dict[str, int]:
+    """Words of each page that is no reference."""
+    pages = [page for page in sorted(DOCS.rglob("*.md")) if page.parent != DOCS / "reference"]
+    return {str(page.relative_to(DOCS)): words(page) for page in pages}
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--json", type=Path)
+    to = parser.parse_args().json
+    counted = lengths()
+    longest = max(counted, key=lambda name: counted[name])
+    with tempfile.TemporaryDirectory() as name:
+        site = Path(name).resolve()
+        build(site)
+        broken, titles = broken_links(site), search(site, QUERY)
+        measured: dict[str, Any] = {
+            "pages": len(list(site.rglob("*.html"))),
+            "broken links": len(broken),
+            f"search for '{QUERY}' finds": titles,
+            "longest page that is no reference": f"{longest}, {counted[longest]} words",
+            "words of performance.md": counted["explanation/performance.md"],
+            "pictures of the gallery": len(list((DOCS / "gallery").iterdir())),
+        }
+    for what, value in measured.items():
+        print(f"{what:40}{value}")
+    print(*broken, sep="\n")
+    if to is not None:
+        to.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
