@@ -1,7 +1,7 @@
 """Files of a geometry or an alignment that are damaged, mistaken for others, or in other units.
 
-`python tests/imports/geometry_mutilations.py` writes the message for each to docs/reference/geometry_mistakes.md. A test
-compares that page with what happens.
+`python tests/imports/geometry_mutilations.py` writes the message for each to
+docs/reference/geometry_mistakes.md. A test compares that page with what happens.
 """
 
 import struct
