@@ -2,16 +2,23 @@
 
 Run: nox -s crates, or python -m tools.crates --json FILE with roc-validator, rocrate and in-toto-attestation
 
-The crate is validated as a Workflow Run RO-Crate with all that the profile requires and recommends, and the
-provenance as an in-toto statement with SLSA's predicate. Then ten mistakes are made in the newest crate: the
-validators or the log must refuse each.
+The crate is validated as a Workflow Run RO-Crate. What the profile requires must be there; what it recommends
+and the crate lacks is listed. The provenance is validated as an in-toto statement with SLSA's predicate. Each
+file's SHA-256 in the provenance is compared with that in the log.
 """
 
+import argparse
 import json
-from importlib.metadata import distribution
+from importlib.metadata import distribution, version
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+from parkf.params.crate import PROVENANCE_FILE, export_crate
+from parkf.params.manifest import read_manifest
+from parkf.params.parameter_set import MANIFEST_FILE
 from parkf.params.provenance import PREDICATE
+from parkf.params.registry import Registry
 
 ROOT = Path(__file__).parents[1]
 PROFILE = "workflow-run-crate"
@@ -47,7 +54,8 @@ def crate_problems(folder: Path, cache: Path) -> list[str]:
         cache_path=cache,
         offline=True,
     )
-    return [f"{one.severity.name}: {one.message}" for one in validate(settings).get_issues()]
+    found = validate(settings).get_issues()
+    return sorted({f"{one.severity.name}: {one.message}" for one in found})
 
 
 def statement_problems(path: Path) -> list[str]:
@@ -71,3 +79,63 @@ def statement_problems(path: Path) -> list[str]:
         "builder.id": made.run_details.builder.id,
     }
     return [f"{name}: missing" for name, there in required.items() if not there]
+
+
+def tried(set_name: str, folder: Path, cache: Path) -> dict[str, Any]:
+    """Make the crate of a published set twice and validate it."""
+    registry = Registry(ROOT / "params")
+    log = registry.log()
+    assert log is not None
+    path = registry.path(set_name)
+    manifest = read_manifest(path / MANIFEST_FILE)
+    made = []
+    for place in ("one", "two"):
+        export_crate(path, manifest, folder / place, log.signer)
+        made.append({file.name: file.read_bytes() for file in (folder / place).iterdir()})
+    problems = crate_problems(folder / "one", cache)
+    subjects = json.loads(made[0][PROVENANCE_FILE])["subject"]
+    logged = log.published[set_name].files
+    return {
+        "set": set_name,
+        "files": len(made[0]),
+        "same_bytes": made[0] == made[1],
+        "required": [one for one in problems if one.startswith("REQUIRED")],
+        "recommended": [one for one in problems if not one.startswith("REQUIRED")],
+        "provenance": statement_problems(folder / "one" / PROVENANCE_FILE),
+        "as_logged": {f"{set_name}/{one['name']}": one["digest"]["sha256"] for one in subjects}.items()
+        <= logged.items(),
+    }
+
+
+def table(outcomes: list[dict[str, Any]]) -> str:
+    """Write a row for each set, in Markdown."""
+    lines = [
+        "| set | same bytes twice | required, missing | recommended, missing | provenance | as in the log |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in outcomes:
+        good = "accepted" if not one["provenance"] else "refused"
+        missing = f"{len(one['required'])} | {len(one['recommended'])}"
+        answers = ["yes" if one[name] else "NO" for name in ("same_bytes", "as_logged")]
+        lines.append(f"| {one['set']} | {answers[0]} | {missing} | {good} | {answers[1]} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, required=True, help="takes the outcome")
+    options = parser.parse_args()
+    outcomes = []
+    with TemporaryDirectory(prefix="crates-") as folder:
+        cache = Path(folder) / "cache"
+        prepare(cache)
+        for name in Registry(ROOT / "params").versions():
+            outcomes.append(tried(name, Path(folder) / name, cache))
+    packages = {name: version(name) for name in ("roc-validator", "in-toto-attestation", "rocrate")}
+    content = {"packages": packages, "profile": PROFILE, "sets": outcomes}
+    options.json.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    print(table(outcomes))
+
+
+if __name__ == "__main__":
+    main()

@@ -231,6 +231,11 @@ def _handed_by(key: Callable[[World], Path]) -> Act:
     )
 
 
+def _followed(folder: Path, world: World) -> None:
+    """Let the new key sign what follows a handover."""
+    _withdrawn_by(lambda w: w.stranger)(folder, world)
+
+
 def _unsigned(number: int) -> Act:
     return lambda folder, _: (folder / f"log/{number:04}/entry.json.sig").unlink()
 
@@ -406,13 +411,13 @@ CASES = (
     Case(
         "handover",
         "signed by the new key, which follows",
-        _after(_handed_by(lambda w: w.stranger), _withdrawn_by(lambda w: w.stranger)),
+        _after(_handed_by(lambda w: w.stranger), _followed),
         "log/0007",
     ),
     Case(
         "handover",
         "its signature missing",
-        _after(_hand_over, _withdrawn_by(lambda w: w.stranger), _unsigned(7)),
+        _after(_hand_over, _followed, _unsigned(7)),
         "log/0007",
     ),
     Case(
@@ -425,7 +430,7 @@ CASES = (
     Case(
         "handover",
         "taken out",
-        _after(_hand_over, _withdrawn_by(lambda w: w.stranger), _take_out),
+        _after(_hand_over, _followed, _take_out),
         "log/0007",
     ),
     Case("handover", "a withdrawal with keys", _entry(6, lambda e: e.update(keys=["x"])), "log/0006"),
@@ -516,13 +521,11 @@ HONEST = (
         lambda f, w: copytree(w.unpublished, f / "trial"),
         "",
     ),
-    Case(
-        "honest", "another key after a handover", _after(_hand_over, _withdrawn_by(lambda w: w.stranger)), ""
-    ),
+    Case("honest", "another key after a handover", _after(_hand_over, _followed), ""),
     Case(
         "honest",
         "another key after a handover, read by the copy",
-        _after(_hand_over, _withdrawn_by(lambda w: w.stranger)),
+        _after(_hand_over, _followed),
         "",
         trust=True,
     ),
