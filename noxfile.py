@@ -61,6 +61,13 @@ def crates(session: nox.Session) -> None:
     session.run("python", "-m", "tools.crates", "--json", "benchmarks/results/crates.json")
 
 
+@nox.session(python=PYTHONS[0], default=False)
+def sbom(session: nox.Session) -> None:
+    """Write the bill of materials of a release, dist/parkf.cdx.json, and validate it."""
+    session.install(".", "cyclonedx-python-lib[json-validation]")
+    session.run("python", "-m", "tools.sbom", "--json", "dist/parkf.cdx.json")
+
+
 def first_tracks() -> str:
     """Return the lines of docs/how-to/install.md that fit the first tracks with a wheel alone."""
     page = Path("docs/how-to/install.md").read_text()
