@@ -53,6 +53,21 @@ def docs(session: nox.Session) -> None:
     session.run("mkdocs", "build", "--strict", *session.posargs)
 
 
+@nox.session(python=PYTHONS[0], default=False)
+def crates(session: nox.Session) -> None:
+    """Let public validators check the crates and the provenance of all published sets."""
+    # The newest rocrate that has the context of RO-Crate 1.1.
+    session.install(".", "roc-validator", "in-toto-attestation", "rocrate==0.14.0")
+    session.run("python", "-m", "tools.crates", "--json", "benchmarks/results/crates.json")
+
+
+@nox.session(python=PYTHONS[0], default=False)
+def sbom(session: nox.Session) -> None:
+    """Write the bill of materials of a release, dist/parkf.cdx.json, and validate it."""
+    session.install(".", "cyclonedx-python-lib[json-validation]")
+    session.run("python", "-m", "tools.sbom", "--json", "dist/parkf.cdx.json")
+
+
 def first_tracks() -> str:
     """Return the lines of docs/how-to/install.md that fit the first tracks with a wheel alone."""
     page = Path("docs/how-to/install.md").read_text()

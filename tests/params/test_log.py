@@ -9,9 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.params import load
+from parkf.params import registry as publishing
 from parkf.params.manifest import Gate
 from parkf.params.parameter_set import ParameterSet
 from parkf.params.registry import Registry
@@ -69,6 +72,7 @@ def test_what_happens_is_logged(sets):
     assert not (sets.path(FIRST) / "withdrawn.json").exists()
     assert load(sets.path(FIRST)).manifest.version == FIRST
     names = {"constant.f32", "global.f32", "manifest.json"}
+    names |= {"Snakefile", "provenance.json", "ro-crate-metadata.json"}
     assert sets.log().published[SECOND].files.keys() == {f"{SECOND}/{one}" for one in names} | {
         "layouts/1.json"
     }
@@ -206,10 +210,100 @@ def test_killed_publishers_leave_it_whole_or_named(sets, made, key):
         if newest not in logged(sets):
             with pytest.raises(ParkfError, match=f"{newest}: not in the log"):
                 sets.log()
-            shutil.rmtree(sets.path(newest))
+            assert sets.repair() == [newest]
         assert len(sets.log().entries) in (before, before + 1)
         for version in sets.versions():
             load(sets.path(version))
+
+
+def killed_between(sets, folder, key):
+    """Let a publisher die after it moved the set, and before it moves the entry."""
+    child = os.fork()
+    if child == 0:
+        publishing.install = lambda *_: os._exit(9)
+        try:
+            sets.publish(folder, year=2026, gates=GATES, key=key)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def test_the_next_publisher_finishes_what_was_interrupted(sets, made, key):
+    killed_between(sets, made(3), key)
+    with pytest.raises(ParkfError, match=f"{THIRD}: not in the log.*`parkf params repair`"):
+        sets.log()
+    fourth = sets.publish(made(4), year=2026, gates=GATES, key=key)
+    assert events(sets)[3:] == [("published", THIRD), ("published", fourth)]
+    assert load(sets.path(THIRD)).manifest.version == THIRD
+    assert not sets.is_interrupted()
+
+
+def test_verify_finishes_what_was_interrupted_and_names_it(sets, made, key):
+    killed_between(sets, made(3), key)
+    done = CliRunner().invoke(app, ["verify", str(sets.folder)])
+    assert done.exit_code == 0
+    assert f"{THIRD}: its publication was interrupted; finished it" in done.output
+    assert events(sets)[-1] == ("published", THIRD)
+
+
+def test_the_first_publication_of_a_registry_is_finished(made, key, tmp_path):
+    first = Registry(tmp_path / "params")
+    killed_between(first, made(1), key)
+    assert first.repair() == [FIRST]
+    assert events(first) == [("published", FIRST)]
+
+
+def test_what_the_key_did_not_sign_is_not_finished(sets, made, key, tmp_path):
+    """Somebody plants a set with an entry of an own key, or changes the set that waits for its entry."""
+    killed_between(sets, made(3), key)
+    (left,) = sets.folder.glob(".publishing-*/log/0004")
+    kept = shutil.copytree(sets.folder, tmp_path / "kept")
+    entry = json.loads((left / "entry.json").read_text())
+    (left / "entry.json").write_text(json.dumps(entry | {"time": "2020-01-01T00:00:00Z"}))
+    assert sets.repair() == []
+    with pytest.raises(ParkfError, match=f"{THIRD}: not in the log"):
+        sets.log()
+    changed = kept / THIRD / "Snakefile"
+    changed.chmod(0o644)
+    changed.write_text("rule all:\n")
+    assert Registry(kept).repair() == []
+    with pytest.raises(ParkfError, match=f"{THIRD}: not in the log"):
+        Registry(kept).log()
+
+
+def test_after_a_handover_only_the_new_key_signs(sets, copy, made, key, tmp_path):
+    """Readers follow a handover by themselves, also those whose copy of the keys is older."""
+    second = new_key(tmp_path / "second", "second")
+    sets.hand_over([second], key)
+    assert sets.log().signer == "maintainer"
+    with pytest.raises(ParkfError, match=r"signed by key \S+, expected \S+ of second"):
+        sets.publish(made(3), year=2026, gates=GATES, key=key)
+    assert sets.publish(made(3), year=2026, gates=GATES, key=second) == THIRD
+    assert sets.log().signer == "second"
+    assert [(entry.kind, entry.set) for entry in sets.log().entries][3:] == [
+        ("handover", None),
+        ("published", THIRD),
+    ]
+    # The handover needs its signature for ever, because all that follows depends on it.
+    (sets.folder / "log/0004/entry.json.sig").unlink()
+    with pytest.raises(ParkfError, match=r"log/0004/entry\.json\.sig: no such file"):
+        load(sets.path(THIRD))
+
+
+def test_nobody_hands_over_but_who_signs(sets, tmp_path):
+    stranger = new_key(tmp_path / "stranger", "stranger")
+    before = sorted(sets.folder.rglob("*"))
+    with pytest.raises(ParkfError, match=r"signed by key \S+, expected \S+ of maintainer"):
+        sets.hand_over([stranger], stranger)
+    assert sorted(sets.folder.rglob("*")) == before
+
+
+def test_the_handover_itself_is_signed_by_the_old_key_only(sets, key, tmp_path):
+    second = new_key(tmp_path / "second", "second")
+    sets.hand_over([second], key)
+    with pytest.raises(ParkfError, match=r"signed by key \S+, expected \S+ of maintainer"):
+        sets.sign(second)
+    sets.sign(key)
 
 
 def test_a_published_sets_folder_is_checked_wherever_it_is_named(sets, monkeypatch, tmp_path):

@@ -25,10 +25,12 @@ from tools.forgeries.registry import (
     write,
 )
 
+from parkf.io.files import sha256, write_json
 from parkf.io.ssh_signatures import public_line, sign
-from parkf.params.log import PURPOSE
+from parkf.params.log import PURPOSE, Entry
 from parkf.params.parameter_set import load
-from parkf.params.signing import withdrawn
+from parkf.params.registry import Registry
+from parkf.params.signing import handed_over, withdrawn
 
 Act = Callable[[Path, World], object]
 NEWEST = SETS[3]
@@ -193,6 +195,73 @@ def _withdrawn(version: str) -> Act:
     return _with_key(lambda _: withdrawn(version, "again", "2026-01-01T00:00:00Z"))
 
 
+def _append_space(name: str) -> Act:
+    return lambda folder, _: write(folder / NEWEST / name, (folder / NEWEST / name).read_bytes() + b" ")
+
+
+def _remove(name: str) -> Act:
+    return lambda folder, _: (folder / NEWEST / name).unlink()
+
+
+def _of_other(name: str) -> Act:
+    return lambda folder, _: write(folder / NEWEST / name, (folder / SETS[2] / name).read_bytes())
+
+
+def _hand_over(folder: Path, world: World) -> None:
+    Registry(folder).hand_over([world.stranger], world.key)
+
+
+def _next(folder: Path, key: Path, event: dict[str, Any]) -> None:
+    """Write the next entry of a log and sign it by any key."""
+    entries = sorted((folder / "log").glob("*/entry.json"))
+    entry = Entry(number=len(entries) + 1, previous=sha256(entries[-1]), **event).content()
+    path = folder / f"log/{len(entries) + 1:04}/entry.json"
+    write_json(path, entry)
+    sign([path], key, PURPOSE)
+
+
+def _withdrawn_by(key: Callable[[World], Path]) -> Act:
+    event = withdrawn(SETS[2], "again", "2026-01-01T00:00:00Z")
+    return lambda folder, world: _next(folder, key(world), event)
+
+
+def _handed_by(key: Callable[[World], Path]) -> Act:
+    return lambda folder, world: _next(
+        folder, key(world), handed_over([world.stranger], "2026-01-01T00:00:00Z")
+    )
+
+
+def _followed(folder: Path, world: World) -> None:
+    """Let the new key sign what follows a handover."""
+    _withdrawn_by(lambda w: w.stranger)(folder, world)
+
+
+def _unsigned(number: int) -> Act:
+    return lambda folder, _: (folder / f"log/{number:04}/entry.json.sig").unlink()
+
+
+def _take_out(folder: Path, _: World) -> None:
+    rmtree(folder / "log/0007")
+    _move(folder / "log", "0008", "0007")
+
+
+def _interrupted(folder: Path, world: World) -> None:
+    """Publish a set, and put its entry back to where a publisher prepares it."""
+    _more(folder, world)
+    (folder / ".publishing-x/log").mkdir(parents=True)
+    (folder / "log/0007").rename(folder / ".publishing-x/log/0007")
+
+
+def _change_left(folder: Path, _: World) -> None:
+    edit(
+        folder / ".publishing-x/log/0007/entry.json", lambda entry: entry.update(time="2020-01-01T00:00:00Z")
+    )
+
+
+def _repair(folder: Path, _: World) -> None:
+    Registry(folder).repair()
+
+
 ONE = (NEWEST,)
 _NO_GATES = {"gates": []}
 _WIDE = {"first_run": None, "last_run": 1, "first_time": None, "last_time": None}
@@ -327,6 +396,61 @@ CASES = (
         _signers(lambda text, w: f"{public_line(w.stranger, PURPOSE)}\n"),
         "log/0006",
     ),
+    # The crate of a set is changed.
+    *(
+        Case("crate", f"{name} {what}", act(name), name, ONE)
+        for name in ("ro-crate-metadata.json", "provenance.json", "Snakefile")
+        for what, act in (("changed", _append_space), ("missing", _remove), ("of another set", _of_other))
+        if (name, what) != ("Snakefile", "of another set")
+    ),
+    # Keys are handed over, or seem to be.
+    Case(
+        "handover", "old key signs afterwards", _after(_hand_over, _withdrawn_by(lambda w: w.key)), "log/0008"
+    ),
+    Case("handover", "signed by the new key", _handed_by(lambda w: w.stranger), "log/0007"),
+    Case(
+        "handover",
+        "signed by the new key, which follows",
+        _after(_handed_by(lambda w: w.stranger), _followed),
+        "log/0007",
+    ),
+    Case(
+        "handover",
+        "its signature missing",
+        _after(_hand_over, _followed, _unsigned(7)),
+        "log/0007",
+    ),
+    Case(
+        "handover",
+        "another key in it",
+        _after(_hand_over, _entry(7, lambda e: e.update(keys=[e["keys"][0].replace("AAAAI", "AAAAJ")]))),
+        "log/0007",
+    ),
+    Case("handover", "without keys", _after(_hand_over, _entry(7, lambda e: e.update(keys=[]))), "log/0007"),
+    Case(
+        "handover",
+        "taken out",
+        _after(_hand_over, _followed, _take_out),
+        "log/0007",
+    ),
+    Case("handover", "a withdrawal with keys", _entry(6, lambda e: e.update(keys=["x"])), "log/0006"),
+    # A publisher is killed, or seems to be.
+    Case("interrupted", "before the entry", _interrupted, PLANTED, (*SETS, PLANTED)),
+    Case(
+        "interrupted",
+        "the set changed before the repair",
+        _after(_interrupted, lambda f, _: write(f / PLANTED / "Snakefile", b"x"), _repair),
+        PLANTED,
+        (*SETS, PLANTED),
+    ),
+    Case(
+        "interrupted",
+        "the entry changed before the repair",
+        _after(_interrupted, _change_left, _repair),
+        PLANTED,
+        (*SETS, PLANTED),
+    ),
+    Case("interrupted", "a planted set before a repair", _after(_plant, _repair), PLANTED, (*SETS, PLANTED)),
     # All of it is replaced.
     Case("whole", "rolled back", _roll_back, "log/0005", SETS[:3], trust=True),
     Case(
@@ -375,8 +499,6 @@ def _second_signer(folder: Path, world: World) -> None:
 
 
 def _more(folder: Path, world: World) -> None:
-    from parkf.params.registry import Registry
-
     gates = load(copied(folder / NEWEST)).manifest.gates
     Registry(folder).publish(world.unpublished, year=2026, gates=gates, key=world.key)
 
@@ -399,5 +521,14 @@ HONEST = (
         lambda f, w: copytree(w.unpublished, f / "trial"),
         "",
     ),
+    Case("honest", "another key after a handover", _after(_hand_over, _followed), ""),
+    Case(
+        "honest",
+        "another key after a handover, read by the copy",
+        _after(_hand_over, _followed),
+        "",
+        trust=True,
+    ),
+    Case("honest", "interrupted and repaired", _after(_interrupted, _repair), "", (*SETS, PLANTED)),
     Case("honest", "an older copy", _roll_back, "", SETS[:3]),
 )

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -27,8 +27,13 @@ def signers(path: Path, purpose: str) -> dict[bytes, str]:
 
     A file that is missing, has no key, or has a line that is not understood raises a ParkfError.
     """
+    return keys_in(existing(path).read_text(errors="replace").split("\n"), path, purpose)
+
+
+def keys_in(lines: Sequence[str], path: Path, purpose: str) -> dict[bytes, str]:
+    """Read lines of ``allowed_signers`` that are in a file, as :func:`signers` does."""
     keys = {}
-    for number, line in enumerate(existing(path).read_text(errors="replace").split("\n"), 1):
+    for number, line in enumerate(lines, 1):
         if not line or line.startswith("#"):
             continue
         found = _SIGNER.fullmatch(line)
@@ -43,7 +48,7 @@ def signers(path: Path, purpose: str) -> dict[bytes, str]:
     return keys
 
 
-def check(path: Path, message: bytes, keys: dict[bytes, str], purpose: str) -> str:
+def check(path: Path, message: bytes, keys: Mapping[bytes, str], purpose: str) -> str:
     """Return the name of the key that signed a message; `path` is the file with the signature.
 
     A ParkfError reports a file that is missing or is no signature, a key that is not among `keys`, and a
@@ -134,5 +139,5 @@ def _texts(*contents: bytes) -> bytes:
     return b"".join(map(_text, contents))
 
 
-def _named(keys: dict[bytes, str]) -> str:
+def _named(keys: Mapping[bytes, str]) -> str:
     return " or ".join(f"{fingerprint(key)} of {name}" for key, name in keys.items())

@@ -12,8 +12,8 @@ refused, too.
 import os
 import re
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from pydantic import Field
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
-from parkf.io.ssh_signatures import check, signers
+from parkf.io.ssh_signatures import check, keys_in, signers
 from parkf.params.manifest import Sha256, Strict, Time, Version
 from parkf.params.schema import first_problem, read_document
 
@@ -32,7 +32,7 @@ TRUST = "PARKF_TRUST"
 """Environment variable: a folder with a copy of a registry's log and keys, which readers trust."""
 VERSION = re.compile(r"(?P<year>[0-9]{4})-(?P<detector>[a-z0-9][a-z0-9-]{0,40})-r(?P<revision>[0-9]{3})")
 NONE = "0" * 64
-_FILE = re.compile(r"[a-z0-9][a-z0-9_.]{0,40}")
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
 # The folder of a set appears just before its entry. A reader in between looks again after this time.
 _PAUSE = 0.2
 
@@ -43,12 +43,20 @@ class Entry(Strict):
     number: int = Field(ge=1, description="Position in the log.")
     previous: Sha256 = Field(description="SHA-256 of the entry before this one; zeros in the first.")
     time: Time = Field(description="When it happened, UTC.")
-    kind: Literal["published", "withdrawn"] = Field(description="What happened to the set.")
-    set: Version = Field(description="Version of the set.")
+    kind: Literal["published", "withdrawn", "handover"] = Field(description="What happened.")
+    set: Version | None = Field(description="Version of the set; null in a handover.")
     files: dict[str, Sha256] = Field(
         description="Of a publication: SHA-256 of the set's files, and of its layout in `layouts/`."
     )
     reason: str | None = Field(description="Of a withdrawal: what is wrong with the set.")
+    keys: list[str] | None = Field(
+        default=None,
+        description="Of a handover: lines of `allowed_signers`. Only these keys sign what follows.",
+    )
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields as the file has them: only a handover has keys."""
+        return self.model_dump(exclude_defaults=True)
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,8 @@ class Log:
     entries: tuple[Entry, ...]
     hashes: tuple[str, ...]  # SHA-256 of each entry's file
     signer: str = ""  # name of the key that signed the newest entry
+    keys: Mapping[bytes, str] = field(default_factory=dict)  # names of the keys that sign the next entry
+    newest_keys: Mapping[bytes, str] = field(default_factory=dict)  # of those that may sign the newest one
 
     @property
     def head(self) -> str:
@@ -68,12 +78,15 @@ class Log:
     @property
     def published(self) -> dict[str, Entry]:
         """The entry of each published set, withdrawn or not, by version."""
-        return {entry.set: entry for entry in self.entries if entry.kind == "published"}
+        return self._by_version("published")
 
     @property
     def withdrawn(self) -> dict[str, Entry]:
         """The entry of each withdrawal, by version."""
-        return {entry.set: entry for entry in self.entries if entry.kind == "withdrawn"}
+        return self._by_version("withdrawn")
+
+    def _by_version(self, kind: str) -> dict[str, Entry]:
+        return {entry.set: entry for entry in self.entries if entry.kind == kind and entry.set is not None}
 
     def check_set(self, version: str) -> None:
         """Compare the files of a set with the log; a ParkfError names the first that differs."""
@@ -116,10 +129,7 @@ def read_log(folder: Path, trust: Path | None = None) -> Log:
         trust = Path(named)
     keys = signers((trust or folder) / SIGNERS_FILE, PURPOSE)
     for last_look in (False, True):
-        log = _chain(folder)
-        newest = entry_path(folder, max(1, len(log.entries)))
-        content = newest.read_bytes() if newest.is_file() else b""
-        signer = check(newest.with_name(f"{ENTRY_FILE}.sig"), content, keys, PURPOSE)
+        log = _signed(_chain(folder), folder, keys)
         there = {path.name for path in folder.iterdir() if VERSION.fullmatch(path.name)}
         if last_look or there <= log.published.keys():
             break
@@ -130,26 +140,73 @@ def read_log(folder: Path, trust: Path | None = None) -> Log:
         raise ParkfError(f"{folder / version}: missing; the log lists it: get it again from another copy")
     for version in sorted(there - log.published.keys()):
         raise ParkfError(_not_listed(folder / version))
-    return replace(log, signer=signer)
+    return log
+
+
+def read_interrupted(folder: Path, staging: Path, trust: Path | None = None) -> Log | None:
+    """Read the log with the entries that a killed publisher left in the folder `staging`.
+
+    Their sets are in the registry, with the right files. Returns None if there are no entries, if they do not
+    follow the log, or if the log's keys did not sign them.
+    """
+    if trust is None and (named := os.environ.get(TRUST)):
+        trust = Path(named)
+    own = next((one for one in (trust, folder) if one and (one / SIGNERS_FILE).is_file()), staging)
+    try:
+        log = Log(folder, (), ())
+        keys: Mapping[bytes, str] = signers(own / SIGNERS_FILE, PURPOSE)
+        if (folder / LOG).is_dir():
+            log = _signed(_chain(folder), folder, keys)
+            keys = log.keys
+        longer = _signed(_chain(staging, log), staging, keys)
+        for entry in longer.entries[len(log.entries) :]:
+            if entry.kind == "published" and entry.set is not None:
+                longer.check_set(entry.set)
+    except (ParkfError, FileNotFoundError):
+        return None
+    return longer
+
+
+def _signed(log: Log, folder: Path, keys: Mapping[bytes, str]) -> Log:
+    """Check the signatures of the handovers and of the newest entry among those in a folder.
+
+    `keys` sign the first of them. After a handover only the keys count that it names.
+    """
+    signer, before = "", keys
+    numbers = [entry.number for entry in log.entries if entry_path(folder, entry.number).is_file()]
+    newest = max(numbers, default=1)
+    for number in numbers or [1]:
+        entry, path = (log.entries[number - 1] if numbers else None), entry_path(folder, number)
+        handed_over = None if entry is None else entry.keys
+        if number == newest or handed_over is not None:
+            content = path.read_bytes() if entry is not None else b""
+            signer, before = check(path.with_name(f"{ENTRY_FILE}.sig"), content, keys, PURPOSE), keys
+        if handed_over is not None:
+            keys = keys_in(handed_over, path, PURPOSE)
+    return replace(log, signer=signer, keys=keys, newest_keys=before)
 
 
 def _not_listed(path: Path) -> str:
     return (
         f"{path}: not in the log: nobody published this set, its publication was interrupted, or the log is"
-        " older; compare with another copy of the registry, or remove the folder"
+        " older; finish a publication with `parkf params repair`, or else compare with another copy of the"
+        " registry, or remove the folder"
     )
 
 
-def _chain(folder: Path) -> Log:
-    """Read all entries of a log; a broken chain, or an entry that cannot be, raises a ParkfError."""
+def _chain(folder: Path, before: Log | None = None) -> Log:
+    """Read the entries in the log of a folder, which follow those of another log.
+
+    A broken chain, or an entry that cannot be, raises a ParkfError.
+    """
     if not (folder / LOG).is_dir():
         raise ParkfError(
             f"{folder / LOG}: no such folder; the registry is signed: get its log from another copy"
         )
     names = sorted(path.name for path in (folder / LOG).iterdir())
-    entries: list[Entry] = []
-    hashes = [NONE]
-    for number, name in enumerate(names, 1):
+    entries = [] if before is None else list(before.entries)
+    hashes = [NONE] if before is None else [NONE, *before.hashes]
+    for number, name in enumerate(names, len(hashes)):
         path = entry_path(folder, number)
         if name != path.parent.name:
             raise ParkfError(f"{path.parent}: missing, got {name}; get the log again from another copy")
@@ -161,7 +218,7 @@ def _chain(folder: Path) -> Log:
             raise ParkfError(f"{path}: {problem}; the log was changed: get it again from another copy")
         entries.append(entry)
         hashes.append(sha256(path))
-    return Log(folder, tuple(entries), tuple(hashes[1:]))
+    return Log(folder if before is None else before.folder, tuple(entries), tuple(hashes[1:]))
 
 
 @cache
@@ -175,6 +232,11 @@ def _problem(entry: Entry, before: Sequence[Entry], previous: str) -> str | None
         return f"number: got {entry.number}, expected {len(before) + 1}"
     if entry.previous != previous:
         return f"previous: got {entry.previous}, expected {previous} of the entry before"
+    if entry.kind == "handover":
+        only_keys = entry.keys and entry.set is None and entry.reason is None and not entry.files
+        return None if only_keys else "expected a handover with keys, and without a set"
+    if entry.set is None or entry.keys is not None:
+        return f"{entry.set}: expected a set, and no keys"
     published = [one.set for one in before if one.kind == "published"]
     if entry.kind == "withdrawn":
         again = any((one.kind, one.set) == ("withdrawn", entry.set) for one in before)
@@ -191,7 +253,7 @@ def _problem(entry: Entry, before: Sequence[Entry], previous: str) -> str | None
 def _check_begin(log: Log, trusted: Log) -> None:
     """Refuse a log that does not begin with a trusted one."""
     for number, (old, known) in enumerate(zip(trusted.entries, trusted.hashes, strict=True), 1):
-        path, what = entry_path(log.folder, number), f"{old.kind} {old.set}"
+        path, what = entry_path(log.folder, number), " ".join(filter(None, (old.kind, old.set)))
         if number > len(log.entries):
             raise ParkfError(
                 f"{path}: missing, expected {what} as in {trusted.folder}; the log was rolled back: get it"

@@ -9,6 +9,7 @@ States: *open* (just made), *validated* (meets its gates), *published* (in a reg
 repeated).
 
 A signed registry has a log (:mod:`parkf.params.log`). Whoever publishes or withdraws signs a new entry of it.
+If a publisher is killed between a set and its entry, the next one finds the signed entry and finishes it.
 """
 
 import fcntl
@@ -30,11 +31,12 @@ from parkf.io.files import copy, existing, read_json, write_json
 from parkf.io.option_types import FormsName
 from parkf.io.process_settings import environment
 from parkf.model.layout.built import layout_files, layout_in
-from parkf.params.log import VERSION, Log, is_signed, read_log
+from parkf.params.crate import write_crate
+from parkf.params.log import LOG, VERSION, Log, is_signed, read_interrupted, read_log
 from parkf.params.manifest import Gate, Manifest, Strict, Validity, read_manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
 from parkf.params.schema import first_problem, read_document
-from parkf.params.signing import install, published, sign_again, stage, withdrawn
+from parkf.params.signing import handed_over, install, key_name, published, sign_again, stage, withdrawn
 from parkf.params.superseding import differences
 from parkf.params.validity import Interval, Moment, Series
 
@@ -272,6 +274,42 @@ class Registry:
             for path in left:
                 path.unlink()
 
+    def hand_over(self, keys: Sequence[Path], key: Path) -> None:
+        """Let only other keys sign from now on; `key`, which signs today, signs this.
+
+        A registry that is not signed, and a key that is missing or wrong, raise a ParkfError.
+        """
+        with self._alone(), tempfile.TemporaryDirectory(prefix=_STAGING, dir=self.folder) as staging:
+            if (log := self.log()) is None:
+                raise ParkfError(
+                    f"{self.folder}: the registry is not signed; `parkf params sign` makes its log"
+                )
+            stage(log, [handed_over(keys, _now())], key, Path(staging))
+            install(Path(staging), self.folder)
+
+    def is_interrupted(self) -> bool:
+        """Whether a publisher left signed entries behind, or is at work."""
+        return any(self.folder.glob(f"{_STAGING}*/{LOG}"))
+
+    def repair(self) -> list[str]:
+        """Finish what killed publishers left unfinished, and return the versions of the sets.
+
+        A set is finished only if the publisher left a signed entry for it, with the checksums of its files.
+        """
+        with self._alone() as finished:
+            return finished
+
+    def _finish(self) -> list[str]:
+        """Move the signed entries of killed publishers into the log; the caller must hold the lock."""
+        finished: list[str] = []
+        for left in sorted(self.folder.glob(f"{_STAGING}*/{LOG}")):
+            if (log := read_interrupted(self.folder, left.parent)) is not None:
+                there = {path.name for path in (self.folder / LOG).glob("*")}
+                install(left.parent, self.folder)
+                new = [entry for entry in log.entries if f"{entry.number:04}" not in there]
+                finished += [entry.set for entry in new if entry.kind == "published" and entry.set]
+        return finished
+
     def _log_for(self, key: Path | None) -> Log | None:
         """Return the log to extend, or None; refuse a key where none is needed, and none where one is."""
         log = self.log()
@@ -365,12 +403,13 @@ class Registry:
         staging, entries = (Path(tempfile.mkdtemp(prefix=_STAGING, dir=self.folder)) for _ in range(2))
         try:
             parameters.save(staging)
+            load(staging)
+            write_crate(staging, parameters.manifest, None if key is None else key_name(key))
             for path in sorted(staging.iterdir()):
                 path.chmod(0o444)
                 _sync(path)
             staging.chmod(0o755)
             _sync(staging)
-            load(staging)
             self._freeze(parameters.manifest)
             if log is not None and key is not None:
                 layout = parameters.manifest.layout_version
@@ -387,17 +426,21 @@ class Registry:
             shutil.rmtree(entries, ignore_errors=True)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Hold the publishers' lock, and remove what killed publishers left behind."""
+    def _alone(self) -> Iterator[list[str]]:
+        """Hold the publishers' lock; finish or remove what killed publishers left behind.
+
+        Yields the versions of the sets that were finished.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise ParkfError(f"{self.folder}: another publisher is at work; try again") from error
+            finished = self._finish()
             for left in self.folder.glob(f"{_STAGING}*"):
                 shutil.rmtree(left, ignore_errors=True)
-            yield
+            yield finished
 
 
 @contextmanager

@@ -24,6 +24,17 @@ def withdrawn(version: str, reason: str, time: str) -> dict[str, Any]:
     return {"kind": "withdrawn", "set": version, "time": time, "files": {}, "reason": reason}
 
 
+def handed_over(keys: Sequence[Path], time: str) -> dict[str, Any]:
+    """Describe a handover to keys, given by their files."""
+    lines = [public_line(key, PURPOSE) for key in keys]
+    return {"kind": "handover", "set": None, "time": time, "files": {}, "reason": None, "keys": lines}
+
+
+def key_name(key: Path) -> str:
+    """Return the name of a key in its registry."""
+    return public_line(key, PURPOSE).partition(" ")[0]
+
+
 def stage(log: Log, events: Sequence[Mapping[str, Any]], key: Path, staging: Path) -> None:
     """Write and sign the entries of events that follow a log, in the folder `staging`.
 
@@ -33,7 +44,7 @@ def stage(log: Log, events: Sequence[Mapping[str, Any]], key: Path, staging: Pat
     previous, paths = log.head, []
     for number, event in enumerate(events, len(log.entries) + 1):
         path = entry_path(staging, number)
-        write_json(path, Entry(number=number, previous=previous, **event).model_dump())
+        write_json(path, Entry(number=number, previous=previous, **event).content())
         previous = sha256(path)
         paths.append(path)
     names = log.folder / SIGNERS_FILE
@@ -41,8 +52,9 @@ def stage(log: Log, events: Sequence[Mapping[str, Any]], key: Path, staging: Pat
         names = staging / SIGNERS_FILE
         names.write_text(f"{public_line(key, PURPOSE)}\n")
     sign(paths, key, PURPOSE)
+    keys = log.keys or signers(names, PURPOSE)
     for path in paths:
-        check(signature_of(path), path.read_bytes(), signers(names, PURPOSE), PURPOSE)
+        check(signature_of(path), path.read_bytes(), keys, PURPOSE)
 
 
 def sign_again(log: Log, key: Path, staging: Path) -> None:
@@ -51,8 +63,7 @@ def sign_again(log: Log, key: Path, staging: Path) -> None:
     copied = staging / ENTRY_FILE
     copied.write_bytes(path.read_bytes())
     sign([copied], key, PURPOSE)
-    keys = signers(log.folder / SIGNERS_FILE, PURPOSE)
-    check(signature_of(copied), path.read_bytes(), keys, PURPOSE)
+    check(signature_of(copied), path.read_bytes(), log.newest_keys, PURPOSE)
     signature_of(copied).replace(signature_of(path))
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
@@ -89,6 +90,14 @@ def registry_in(folder: Path | None) -> "Registry":
     from parkf.params.registry import Registry, readable_registry
 
     return readable_registry() if folder is None else Registry(folder)
+
+
+def print_repaired(registry: "Registry") -> list[str]:
+    """Finish publications that were interrupted, name their sets on stderr, and return their versions."""
+    repaired = registry.repair() if registry.folder.is_dir() else []
+    for version in repaired:
+        print(f"{registry.folder / version}: its publication was interrupted; finished it", file=sys.stderr)
+    return repaired
 
 
 def mapping(option: str, text: str | None) -> dict[str, Any]:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, Set, registry_in
+from parkf.cli.commands.options import (
+    GATES,
+    GatesFile,
+    Json,
+    RegistryFolder,
+    Set,
+    print_repaired,
+    registry_in,
+)
 from parkf.cli.commands.params import app
 from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
 from parkf.io.errors import ParkfError
@@ -123,6 +131,7 @@ def publish(
         validity = validity_of(given) if given else None
     sets, run = Registry(registry), parameters.absolute().parent
     with exit_on_error(NO):
+        print_repaired(sets)
         refuse_foreign(run)
         held = hold(parameters, load_thresholds(gates))
         numbers = load(parameters)
@@ -149,7 +158,9 @@ def withdraw(
     from parkf.params.registry import Registry
 
     with exit_on_error(NO):
-        Registry(registry).withdraw(version, reason, key)
+        sets = Registry(registry)
+        print_repaired(sets)
+        sets.withdraw(version, reason, key)
     print(f"withdrawn {registry / version}")
 
 
@@ -161,7 +172,7 @@ def sign(
     """Sign a registry's log with a key that the registry names; make the log where there is none.
 
     From then on the sets are read only if they are what the log lists, and whoever publishes or withdraws
-    signs. The first key is named in the file allowed_signers; others are added there by hand.
+    signs. The first key is named in the file allowed_signers. Other keys sign after a handover.
     """
     from parkf.params.registry import Registry
 
@@ -170,6 +181,65 @@ def sign(
         sets.sign(key)
         log = sets.log()
     print(f"signed {registry}: {len(log.entries) if log else 0} entries")
+
+
+@app.command(epilog="Example: parkf params handover ~/.ssh/new.pub --key ~/.ssh/old")
+def handover(
+    keys: Annotated[list[Path], Argument(help="SSH keys (Ed25519) that sign from now on.")],
+    key: Key = None,
+    registry: OwnRegistry = PARAMS,
+) -> None:
+    """Let other keys sign a registry's log from now on; the key that signs today signs this entry.
+
+    Readers follow the handover by themselves, also those with an older copy of the log.
+    """
+    from parkf.params.registry import Registry
+
+    with exit_on_error(NO):
+        sets = Registry(registry)
+        if key is None:
+            raise ParkfError(f"{registry}: name the key that signs today with --key")
+        print_repaired(sets)
+        sets.hand_over(keys, key)
+    print(f"{registry}: from now on signed by {', '.join(str(one) for one in keys)}")
+
+
+@app.command(epilog="Example: parkf params repair")
+def repair(registry: OwnRegistry = PARAMS) -> None:
+    """Finish the publication of sets whose publisher was killed between the set and its entry in the log.
+
+    A set is finished only if the killed publisher left its signed entry behind. Other sets that the log does
+    not list are named and refused. Publishing and withdrawing repair first, too.
+    """
+    from parkf.params.registry import Registry
+
+    with exit_on_error(NO):
+        sets = Registry(registry)
+        if not print_repaired(sets):
+            sets.log()
+            print(f"{registry}: nothing to finish")
+
+
+@app.command(epilog="Example: parkf params crate 2026-run3-like-2-r011 crate/")
+def crate(
+    name: Set,
+    to: Annotated[Path, Argument(help="New folder for the set and its crate.")],
+    registry: RegistryFolder = None,
+) -> None:
+    """Copy a published set to a new folder, as an RO-Crate with its provenance.
+
+    Sets from before the crates get workflow, provenance and metadata beside the copies of their files.
+    """
+    from parkf.params.crate import export_crate
+    from parkf.params.parameter_set import load
+    from parkf.params.registry import Registry
+
+    with exit_on_error(NO_ANSWER):
+        path = registry_in(registry).find(name)
+        manifest = load(path).manifest
+        log = Registry(path.parent).log()
+        export_crate(path, manifest, to, None if log is None else log.signer)
+    print(f"{to}: the crate of {manifest.version}")
 
 
 @app.command(epilog="Example: parkf params export 2026-run3-like-2-r003 trigger/")

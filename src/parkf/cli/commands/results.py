@@ -2,13 +2,23 @@
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option, Typer
 
-from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, RunFolder, Threads, registry_in
+from parkf.cli.commands.options import (
+    GATES,
+    GatesFile,
+    Json,
+    RegistryFolder,
+    RunFolder,
+    Threads,
+    print_repaired,
+    registry_in,
+)
 from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign, written
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
@@ -144,11 +154,18 @@ def verify(
     """Read every table, archive, JSON file and set in folders, and compare them with their checksums.
 
     Of a run, also find what is not the product of its own jobs and of today's geometry, alignment and field.
-    The sets of a signed registry are also compared with its log.
+    The sets of a signed registry are also compared with its log. Before that, publications that were killed
+    between set and entry are finished.
     """
+    from parkf.params.registry import Registry
     from parkf.workflow.running.chain import check_runs
     from parkf.workflow.running.damage import verify as run
 
+    for folder in folders:
+        # A publisher that is at work, or a folder that this user cannot write to, is no reason not to read.
+        with suppress(ParkfError, PermissionError):
+            if Registry(folder).is_interrupted():
+                print_repaired(Registry(folder))
     results = [run(folder, trust) for folder in folders]
     count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]
     broken = [one for folder in folders for one in check_runs(folder)]

@@ -48,9 +48,7 @@ class Log {
     std::set<std::string> there;
     for (const bool last_look : {false, true}) {
       log = chain(folder);
-      const auto newest = entry_path(folder, std::max<std::size_t>(1, log.hashes_.size() - 1));
-      const std::string content = std::filesystem::is_regular_file(newest) ? read_file(newest) : "";
-      log.signer = ssh::check(newest.parent_path() / "entry.json.sig", content, keys, purpose);
+      log.check_signatures(keys);
       there.clear();
       for (const auto& one : std::filesystem::directory_iterator(folder)) {
         if (is_version(one.path().filename().string())) there.insert(one.path().filename().string());
@@ -109,7 +107,8 @@ class Log {
   }
   [[noreturn]] static void not_listed(const std::filesystem::path& path) {
     throw Error(path.string() + ": not in the log: nobody published this set, its publication was interrupted, or the "
-                "log is older; compare with another copy of the registry, or remove the folder");
+                "log is older; finish a publication with `parkf params repair`, or else compare with another copy of the "
+                "registry, or remove the folder");
   }
 
   static Log chain(const std::filesystem::path& folder) {
@@ -148,7 +147,7 @@ class Log {
     const auto refuse = [&](const std::string& what) {
       throw Error(path.string() + ": " + what + "; the log was changed: get it again from another copy");
     };
-    const std::string number = std::to_string(hashes_.size()), version = entry.at("set").text;
+    const std::string number = std::to_string(hashes_.size()), version(entry.at("set").text);
     const std::string &previous = entry.at("previous").text, kind = entry.at("kind").text;
     const json::Value &files = entry.at("files"), &reason = entry.at("reason");
     if (entry.at("number").token != number) {
@@ -157,8 +156,21 @@ class Log {
     if (previous != hashes_.back()) {
       refuse("previous: got " + previous + ", expected " + hashes_.back() + " of the entry before");
     }
+    const json::Value* keys = entry.find("keys");
+    const bool has_keys = keys && keys->kind != json::Value::Kind::null;
+    const bool has_set = entry.at("set").kind != json::Value::Kind::null;
+    std::vector<std::string> lines;
+    if (has_keys) {
+      for (const json::Value& line : keys->items) lines.push_back(std::string(line.text));
+    }
     const auto known = sets.find(version);
-    if (kind == "withdrawn") {
+    if (kind == "handover") {
+      if (lines.empty() || has_set || reason.kind != json::Value::Kind::null || !files.members.empty()) {
+        refuse("expected a handover with keys, and without a set");
+      }
+    } else if (!has_set || has_keys) {
+      refuse((has_set ? version : "None") + ": expected a set, and no keys");
+    } else if (kind == "withdrawn") {
       if (known == sets.end() || !known->second.withdrawn.empty() || reason.text.empty() || !files.members.empty()) {
         refuse(version + ": expected a set that is published, and a reason");
       }
@@ -171,13 +183,25 @@ class Log {
         const std::size_t end = name.find('/');
         const std::string folder = name.substr(0, end);
         good = good && end != std::string::npos && (folder == version || folder == "layouts") &&
-               json::Pattern::matches("^[a-z0-9][a-z0-9_.]{0,40}$", std::string_view(name).substr(end + 1));
+               json::Pattern::matches("^[A-Za-z0-9][A-Za-z0-9_.-]{0,40}$", std::string_view(name).substr(end + 1));
         publication.files[name] = sum.text;
       }
       if (!good) refuse(version + ": expected a new set, and its files");
     }
     hashes_.push_back(hash(text));
-    what_.push_back(kind + " " + version);
+    what_.push_back(has_set ? kind + " " + version : kind);
+    keys_.push_back(lines);
+  }
+
+  /// Check the signatures of the handovers and of the newest entry. After a handover only the keys count that it names.
+  void check_signatures(ssh::Signers keys) {
+    for (std::size_t number = 1; number <= std::max<std::size_t>(1, keys_.size()); ++number) {
+      const bool there = number <= keys_.size();
+      if (there && number < keys_.size() && keys_[number - 1].empty()) continue;
+      const auto path = entry_path(folder_, number);
+      signer = ssh::check(path.parent_path() / "entry.json.sig", there ? read_file(path) : "", keys, purpose);
+      if (there && !keys_[number - 1].empty()) keys = ssh::signers(keys_[number - 1], path, purpose);
+    }
   }
 
   /// Refuse a log that does not begin with a trusted one.
@@ -198,6 +222,7 @@ class Log {
   std::filesystem::path folder_;
   std::vector<std::string> hashes_{std::string(64, '0')};  // zeros, and SHA-256 of each entry's file
   std::vector<std::string> what_;                          // kind and version of each entry
+  std::vector<std::vector<std::string>> keys_;             // of each entry: keys that a handover names
 };
 
 }  // namespace parkf

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ed25519.hpp"
 #include "files.hpp"
@@ -60,15 +61,13 @@ inline std::string fingerprint(std::string_view key) {
   return "SHA256:" + base64(bytes).substr(0, 43);
 }
 
-/// A file of allowed_signers; every line but comments must name an Ed25519 key for this purpose alone.
-inline Signers signers(const std::filesystem::path& path, const std::string& purpose) {
-  const std::string text = read_file(path);
+/// Lines of allowed_signers that are in a file; all but comments must name an Ed25519 key for this purpose alone.
+inline Signers signers(const std::vector<std::string>& lines, const std::filesystem::path& path,
+                       const std::string& purpose) {
   const std::string middle = " namespaces=\"" + purpose + "\" ssh-ed25519 ";
   Signers found;
-  std::size_t number = 0;
-  for (std::size_t begin = 0; begin <= text.size(); ++number) {
-    const std::string line = text.substr(begin, text.find('\n', begin) - begin);
-    begin += line.size() + 1;
+  for (std::size_t number = 1; number <= lines.size(); ++number) {
+    const std::string& line = lines[number - 1];
     if (line.empty() || line[0] == '#') continue;
     const std::size_t end = line.find(' ');
     const std::string name = line.substr(0, end);
@@ -80,13 +79,23 @@ inline Signers signers(const std::filesystem::path& path, const std::string& pur
     constexpr auto letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-";
     const bool named = !name.empty() && name.size() <= 64 && name.find_first_not_of(letters) == std::string::npos;
     if (!named || key.empty() || blob != public_key(key)) {
-      throw Error(path.string() + ": line " + std::to_string(number + 1) + ": got '" + line.substr(0, 60) +
+      throw Error(path.string() + ": line " + std::to_string(number) + ": got '" + line.substr(0, 60) +
                   "', expected NAME" + middle + "KEY");
     }
     found[key] = name;
   }
   if (found.empty()) throw Error(path.string() + ": names no key; get the file again from where it came");
   return found;
+}
+
+/// A file of allowed_signers.
+inline Signers signers(const std::filesystem::path& path, const std::string& purpose) {
+  const std::string text = read_file(path);
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin <= text.size(); begin += lines.back().size() + 1) {
+    lines.push_back(text.substr(begin, text.find('\n', begin) - begin));
+  }
+  return signers(lines, path, purpose);
 }
 
 /// The name of the key that signed a message; a signature of anything else is an Error.
