@@ -13,7 +13,7 @@ from parkf.io.events import Columns, particle_key
 from parkf.io.tables import CANDIDATES, PARTICLES, VELO_SLOTS, Table
 
 FEWEST = 50  # tracks
-MOST = 4000  # tracks; more cost memory, and 600 already determine a scale to 0.02 %
+MOST = 2000  # tracks; more cost memory, and 600 already determine a scale to 0.02 %
 _PURITY, _ELECTRON, _ETA = 0.7, 11, (2.0, 5.0)
 _FEWEST_HITS = {"velo": 3, "ut": 3, "scifi": 10}
 
