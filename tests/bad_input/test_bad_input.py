@@ -1,6 +1,7 @@
 """Each bad input is refused with one line of message and the documented exit code, and leaves no output.
 
-docs/reference/bad_inputs.md has the table of all cases. `PARKF_UPDATE_DOCS=1 pytest tests/bad_input` writes it.
+docs/reference/bad_inputs.md has the table of all cases. `PARKF_UPDATE_DOCS=1 pytest tests/bad_input`
+writes it.
 """
 
 import os

@@ -28,7 +28,7 @@ PANELS: Mapping[str, Sequence[str]] = {
     "Look at a run": ("where", "gate", "compare", "display", "accuracy", "explain", "verify", "shared"),
     "Fit tracks": ("fit", "fit-full"),
     "Parameter sets": ("params",),
-    "Bring your own": ("import", "export", "field", "geometry", "check-dataset"),
+    "Bring your own": ("import", "export", "field", "geometry", "check-dataset", "measure-field"),
     "Many runs at once": ("family",),
     STAGES: (
         *("supervise", "share", "together", "kernel"),
@@ -85,7 +85,7 @@ app = Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for part in (simulation, training, running, fitting, results):
+for part in (simulation, training, running, fitting, results, importing):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(running.families, name="family")

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option, Typer
 
-from parkf.cli.commands.options import Between, FieldFile, OutsideMap, Threads, aligned, field_map, grouped
+from parkf.cli.commands.options import (
+    Between,
+    Detector,
+    FieldFile,
+    Json,
+    OutsideMap,
+    Threads,
+    aligned,
+    field_map,
+    grouped,
+)
 from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
 from parkf.io.terminal import aligned as in_columns
@@ -18,6 +28,7 @@ if TYPE_CHECKING:
     from parkf.detector.geometry import Geometry
     from parkf.imports.inspection import Inspection
 
+app = Typer()
 importer = Typer(
     help="Import files of other programs.", no_args_is_help=True, epilog="Example: parkf import field --help"
 )
@@ -278,3 +289,43 @@ def hits(
             rows.append((found.detector, len(found.off), what, *sizes, f"{shifted.max():.2g}", within))
     header = ("off/µm: median", "95 %", "largest", "beyond its edge/µm", "largest in errors", "within one/%")
     print(in_columns(("detector", "hits", "of their", *header), rows))
+
+
+@app.command(
+    "measure-field",
+    epilog="Example: parkf measure-field candidates.parquet particles.parquet measured.json"
+    " --geometry data/geometry/run3.yaml --alignment data/geometry/alignment_nominal.yaml"
+    " --field results/default/field.npz --to corrected.npz",
+)
+@grouped
+def measure_field(
+    candidates: Annotated[
+        Path, Argument(help="Candidates of one polarity, by `parkf candidates --matched`.")
+    ],
+    particles: Annotated[Path, Argument(help="Their true particles.")],
+    output: Annotated[Path, Argument(help="Nuisances with errors to write (JSON).")],
+    detector: Detector,
+    known: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=VALUE:ERROR", help="A nuisance that is known from elsewhere; may be repeated."),
+    ] = None,
+    only: Annotated[str, Option(help="Nuisances to fit, separated by blanks; all by default.")] = "",
+    to: Annotated[Path | None, Option(help="Map to write, with the measured field (.npz).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure field, SciFi and energy loss with tracks of known momentum, as nuisances of one fit."""
+    from parkf.imports.field_fit.inspection import document, inspect_measured
+    from parkf.imports.field_fit.measure import measure
+    from parkf.imports.field_fit.nuisances import NUISANCES, changed_field, read_known
+    from parkf.imports.field_fit.tracks import read_true_tracks
+    from parkf.io.files import write_sealed
+
+    geometry, field = detector.load()
+    names = tuple(only.split()) or tuple(NUISANCES)
+    tracks = read_true_tracks(candidates, particles)
+    measured = measure(tracks, geometry, field, names=names, known=read_known(known or ()))
+    inspection = inspect_measured(measured, str(candidates))
+    print(json.dumps(inspection.as_json(), indent=1) if as_json else inspection.table(), flush=True)
+    if to is not None:
+        changed_field(field, measured.as_values()).save(to)
+    write_sealed(output, document(measured))
