@@ -1,6 +1,7 @@
 """Fit candidates with a parameter set: batches in memory, and whole files."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
@@ -18,8 +19,9 @@ from parkf.fit.summary import Summary
 from parkf.io.arrow import column
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import Backend, Precision, Scheme
-from parkf.io.tables import FITTED, MEASURED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
+from parkf.io.tables import FITTED, FLAT_SCORE, MEASURED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
 from parkf.io.terminal import progress_bar
+from parkf.params.flat_cut import NAME, flat_score, variables
 from parkf.params.manifest import Blobs
 from parkf.params.parameter_set import ParameterSet, load
 
@@ -76,7 +78,9 @@ def fit(
     its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is fitted
     again. The treatment and the χ² before it are in ``before`` of the result.
 
-    With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit.
+    With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit. If
+    the set has a flat cut, ``score_flat`` is one of them (:mod:`parkf.params.flat_cut`), and is NaN for
+    tracks without a finite state.
     """
     _check(
         parameters,
@@ -98,6 +102,10 @@ def fit(
         fitted = gpu.fit(parameters, tracks, smoother=smoother, robust=robust)
     else:
         fitted = cpu.fit(parameters, tracks, smoother=smoother, threads=threads, robust=robust, score=score)
+    if fitted.scores is not None and parameters.score is not None and parameters.score.flat is not None:
+        of = variables(fitted, parameters.manifest.constants)
+        flat = flat_score(parameters.score.flat, fitted.scores["score_kinematic"], of)
+        fitted = replace(fitted, scores={**fitted.scores, NAME: flat})
     return fitted.flagged(tracks.nulls, "null_number")
 
 
@@ -147,7 +155,8 @@ def fit_file(
     `fitted` is the table ``fitted`` to write. If a limit `outliers` is set, hits that disagree more with the
     other hits are removed (:mod:`parkf.fit.outliers`). It adds the columns ``REMOVED_HITS``. `rich_states`
     adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`). Both of them fit on processor cores.
-    The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``.
+    The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``,
+    and ``FLAT_SCORE`` if the set has a flat cut.
     """
     numbers = load(parameters)
     scheme, threads = options.get("scheme", "smoother"), options.get("threads")
@@ -168,6 +177,7 @@ def fit_file(
         + (RICH_STATES if rich_states else ())
         + (ROBUST if robust else ())
         + (SCORES if options.get("score") else ())
+        + (FLAT_SCORE if options.get("score") and numbers.score and numbers.score.flat else ())
     )
     fit_tracks = partial(fit, numbers, **options)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.events import particle_key, tables_by_event
-from parkf.io.tables import CANDIDATES, FATES, FITTED, PARTICLES, ROBUST, SCORES, Table
+from parkf.io.tables import CANDIDATES, FATES, FITTED, FLAT_SCORE, PARTICLES, ROBUST, SCORES, Table
 
 EVENTS_AT_ONCE = 100
 # Columns of a robust fit that hold χ² and ndof of the plain fit, and their names in a plain fit.
@@ -47,7 +47,7 @@ def joined(files: Files) -> Iterator[Columns]:
     particles = _Pieces(PARTICLES, files.particles, _TRUTH)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"))
     pairs = zip_longest(
-        _pieces(FITTED, files.fitted, (*dict(FITTED.columns), *_BEFORE, *dict(SCORES))),
+        _pieces(FITTED, files.fitted, (*dict(FITTED.columns), *_BEFORE, *dict(SCORES + FLAT_SCORE))),
         _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS)),
     )
     for fitted, found in pairs:

@@ -255,6 +255,8 @@ ROBUST: Columns = (
 )
 # Log odds that a track is genuine: from the quality of the fit, and also from momentum and direction:
 SCORES = _each(pa.float32(), "score", "score_kinematic")
+# The last one minus a cut that keeps the same fraction of genuine tracks at each pT, η and displacement:
+FLAT_SCORE = _each(pa.float32(), "score_flat")
 # States (x, y, tx, ty), and the lower triangle of their covariance, row by row:
 RICH_STATES: Columns = tuple(
     (f"{name}_{z}", _hits(count)) for z in RICH_PLANES for name, count in (("state", 4), ("covariance", 10))
