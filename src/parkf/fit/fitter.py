@@ -76,7 +76,8 @@ def fit(
     UT is fitted again without UT hits. This fit is kept if χ² falls by more than 12 plus one for each removed
     hit. All other measurements may show that a step behind the VELO scattered by k² = k_x² + k_y² > 14. Then
     its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is fitted
-    again. The treatment and the χ² before it are in ``before`` of the result.
+    again. The treatment and the χ² before it are in ``before`` of the result. Cut on the χ² before it: after
+    the treatment, 75 % of the ghosts pass a cut that keeps 91 % of the genuine tracks.
 
     With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit. If
     the set has a flat cut, ``score_flat`` is one of them (:mod:`parkf.params.flat_cut`), and is NaN for
@@ -185,9 +186,9 @@ def fit_file(
         tracks = from_arrow(rows, options.get("precision", "float32"))
         more: dict[str, NDArray[Any]] = {}
         if options.get("score") or not (rich_states or outliers is not None):
-            result = fit_tracks(tracks)
+            result, more = fit_tracks(tracks).for_output()
             # The scores belong to the fit with all hits, before outliers are removed below.
-            more |= {**(result.before or {}), **(result.scores or {})}
+            more |= result.scores or {}
         if outliers is not None:
             remove = fit_as_trigger if scheme == "trigger" else fit_without_outliers
             result, more["removed"] = remove(numbers, tracks, limit=outliers, threads=threads)

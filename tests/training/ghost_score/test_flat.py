@@ -1,5 +1,6 @@
 """The flat cut: the same fraction of genuine tracks at every pT, η and distance, and storage."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -42,7 +43,7 @@ def test_the_efficiency_is_flat_where_a_constant_cut_sculpts(cut):
     edges = {"pt": (0, 0.15, 0.3, 0.6, 1.2, 9), "eta": (2, 3, 4, 4.5, 5), "displacement": (0, 0.1, 1, 10, 30)}
     lowest = {"flat": 1.0, "constant": 1.0}
     for name, bounds in edges.items():
-        for low, high in zip(bounds, bounds[1:], strict=False):
+        for low, high in pairwise(bounds):
             here = (of[name] >= low) & (of[name] < high)
             for which, passed in kept.items():
                 lowest[which] = min(lowest[which], passed[here].mean() + 3 * 0.33 / np.sqrt(here.sum()))
