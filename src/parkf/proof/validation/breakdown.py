@@ -71,7 +71,8 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
     A slice is ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine, ghost, purity}``. It
     has the figures of :func:`parkf.proof.validation.figures.momentum_figures` with errors, and core widths of
     pulls with ``<component>_error``. Fractions of genuine tracks and of ghosts (None without ghosts) are
-    below the cut on χ²/ndof; ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks are left out.
+    below the cut on χ²/ndof; ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks
+    are left out.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     slices: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIABLES}
