@@ -56,5 +56,8 @@ def fit_flat_cut(score: F64, of: Mapping[str, F64], *, genuine: float = GENUINE)
     cuts[: len(KNOTS["pt"])] += np.quantile(score - terms @ cuts, lost)
     several = np.split(cuts, np.cumsum([len(knots) for knots in KNOTS.values()])[:-1])
     pairs = zip(KNOTS.items(), several, strict=True)
-    axes = [FlatAxis(name=name, knots=list(knots), cuts=own.tolist()) for (name, knots), own in pairs]
+    axes = [
+        FlatAxis.model_validate({"name": name, "knots": list(knots), "cuts": own.tolist()})
+        for (name, knots), own in pairs
+    ]
     return FlatCut(genuine=genuine, axes=axes)
