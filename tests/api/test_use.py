@@ -87,7 +87,7 @@ def test_double_precision_stays_double(parameters, tracks):
 
 def test_robust_fits_and_scores_add_their_columns(parameters):
     more = parameters.fit(parkf.example(), robust=True, score=True)
-    assert {"treated", "chi2_ut_before", "score", "score_kinematic"} <= set(more.columns)
+    assert {"treated", "chi2_ut_treated", "score", "score_kinematic"} <= set(more.columns)
 
 
 def test_tables_keep_their_units(tracks):

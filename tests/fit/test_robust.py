@@ -12,6 +12,7 @@ from scipy.stats import chi2
 from parkf.fit import cpu, explain_treated, fit
 from parkf.fit.fitted import INTEGERS, NUMBERS
 from parkf.io.errors import ParkfError
+from parkf.io.tables import ROBUST
 from parkf.model.steps import FORMS
 
 UT_OUT, ENLARGED = 1, 2
@@ -62,6 +63,20 @@ def test_chi2_before_is_that_of_the_plain_fit():
     assert 0.7 < same.mean() < 0.9
     for name in (*NUMBERS, *INTEGERS):
         np.testing.assert_array_equal(getattr(robust, name)[same], getattr(plain, name)[same])
+
+
+def test_the_output_has_chi2_of_the_plain_fit_and_the_other_under_a_name_that_warns():
+    toy = moved(generate(300, 5000.0, seed=8), {"ut_x": np.full((300, 4), 8.0)})
+    tracks = toy.candidates("float32")
+    plain, robust = (fit(toy.parameters, tracks, robust=r) for r in (False, True))
+    out, more = robust.for_output()
+    for name in ("chi2_velo", "chi2_ut", "chi2_scifi", "ndof_ut"):
+        np.testing.assert_array_equal(getattr(out, name), getattr(plain, name))
+        np.testing.assert_array_equal(more[f"{name}_treated"], getattr(robust, name))
+    np.testing.assert_array_equal(out.qop, robust.qop)
+    assert set(more) == {name for name, _ in ROBUST}
+    assert (out.chi2 > robust.chi2).mean() > 0.9
+    assert plain.for_output() == (plain, {})
 
 
 def test_clean_tracks_are_rarely_touched():

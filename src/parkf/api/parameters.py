@@ -114,9 +114,12 @@ class Parameters:
         current GPU, through CuPy; on the CPU, the default of `threads` is the number of cores. Raises a
         ParkfError that names the wrong column or option.
 
-        `robust` treats tracks whose χ² shows a wrong UT hit or a hard scattering. Do not cut on the χ² of
-        this fit, because ghosts also have a small χ² after the treatment. `score` adds ghost scores: log odds
-        that a track is genuine. The `origin` ``first-hit`` is for tracks that are born behind the material
+        `robust` treats tracks whose χ² shows a wrong UT hit or a hard scattering. ``chi2_*`` stays the χ² of
+        the plain fit. The χ² after the treatment is in ``chi2_*_treated``: do not cut on it, because ghosts
+        then have a small χ², too. `score` adds ghost scores: log odds that a track is genuine. If the set has
+        a flat cut, ``score_flat`` is one of them: above 0, it keeps the same fraction of genuine tracks at
+        every pT, η and distance from the beam line.
+        The `origin` ``first-hit`` is for tracks that are born behind the material
         around the beam: their covariance has no scattering in it.
 
         Candidates of another detector than the set's raise a ParkfError. A warning names sizes that are only
@@ -142,11 +145,12 @@ class Parameters:
             score=score,
             origin=origin,
         )
+        fitted, treated = fitted.for_output()
         # The table `fitted` in a file has float32; here numbers keep the precision of the fit.
         names = [name for name, _ in FITTED.columns if name not in ("event", "candidate")]
         columns = {name: candidates.column(name) for name in ("event", "candidate")}
         computed: dict[str, Any] = {name: getattr(fitted, name) for name in names}
-        computed |= {**(fitted.before or {}), **(fitted.scores or {})}
+        computed |= {**treated, **(fitted.scores or {})}
         for name, values in computed.items():
             # Arrays of CuPy are copied from the GPU.
             columns[name] = pa.array(np.asarray(values.get() if hasattr(values, "get") else values))

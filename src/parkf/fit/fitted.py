@@ -146,6 +146,21 @@ class Fitted:
             scores = dict(zip(NAMES, numbers[count:], strict=True))
         return cls(**named, before=before, scores=scores)
 
+    def for_output(self) -> tuple["Fitted", dict[str, NDArray[Any]]]:
+        """Return the tracks with χ² and ndof of the plain fit, and the additional columns of a robust fit.
+
+        The treatment makes ghosts fit well, too, so that its χ² is a poor cut. Its χ² and the UT's ndof are
+        therefore additional columns with names that end in ``_treated``. Other fits are returned as they are.
+        """
+        if self.before is None:
+            return self, {}
+        others = dict(self.before)
+        plain: dict[str, Any] = {
+            name.removesuffix("_before"): others.pop(name) for name in self.before if name.endswith("_before")
+        }
+        treated = {f"{name}_treated": getattr(self, name) for name in plain}
+        return replace(self, before=None, **plain), treated | others
+
     def flagged(self, rows: NDArray[np.bool_] | None, name: str) -> "Fitted":
         """Return the same tracks, with the bit `name` of the status set where `rows` (n,) is true."""
         if rows is None:

@@ -1,6 +1,7 @@
 """Fit candidates with a parameter set: batches in memory, and whole files."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
@@ -21,8 +22,9 @@ from parkf.io.checksums import is_sealed
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import detector_keys, recorded_detector
 from parkf.io.option_types import Backend, Origin, Precision, Scheme
-from parkf.io.tables import FITTED, MEASURED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
+from parkf.io.tables import FITTED, FLAT_SCORE, MEASURED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
 from parkf.io.terminal import progress_bar
+from parkf.params.flat_cut import NAME, flat_score, variables
 from parkf.params.parameter_set import ParameterSet, load
 
 if TYPE_CHECKING:
@@ -78,9 +80,12 @@ def fit(
     UT is fitted again without UT hits. This fit is kept if χ² falls by more than 12 plus one for each removed
     hit. All other measurements may show that a step behind the VELO scattered by k² = k_x² + k_y² > 14. Then
     its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is fitted
-    again. The treatment and the χ² before it are in ``before`` of the result.
+    again. The treatment and the χ² before it are in ``before`` of the result. Cut on the χ² before it: after
+    the treatment, 75 % of the ghosts pass a cut that keeps 91 % of the genuine tracks.
 
-    With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit.
+    With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit. If
+    the set has a flat cut, ``score_flat`` is one of them (:mod:`parkf.params.flat_cut`), and is NaN for
+    tracks without a finite state.
 
     The covariance includes the scattering in the material around the beam. Daughters of a K⁰s or Λ that are
     born behind this material have not crossed it; the `origin` ``first-hit`` leaves it out.
@@ -114,6 +119,10 @@ def fit(
             score=score,
             origin=origin,
         )
+    if fitted.scores is not None and parameters.score is not None and parameters.score.flat is not None:
+        of = variables(fitted, parameters.manifest.constants)
+        flat = flat_score(parameters.score.flat, fitted.scores["score_kinematic"], of)
+        fitted = replace(fitted, scores={**fitted.scores, NAME: flat})
     return fitted.flagged(tracks.nulls, "null_number")
 
 
@@ -173,7 +182,8 @@ def fit_file(
     adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`). Both of them fit on processor cores.
     Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
     `trust`, they are fitted, and the summary names what disagrees.
-    The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``.
+    The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``,
+    and ``FLAT_SCORE`` if the set has a flat cut.
     """
     numbers = load(parameters)
     scheme, threads = options.get("scheme", "smoother"), options.get("threads")
@@ -194,6 +204,7 @@ def fit_file(
         + (RICH_STATES if rich_states else ())
         + (ROBUST if robust else ())
         + (SCORES if options.get("score") else ())
+        + (FLAT_SCORE if options.get("score") and numbers.score and numbers.score.flat else ())
     )
     fit_tracks = partial(fit, numbers, **options)
     with MEASURED.open(candidates) as file:
@@ -207,9 +218,9 @@ def fit_file(
         check.add(tracks)
         more: dict[str, NDArray[Any]] = {}
         if options.get("score") or not (rich_states or outliers is not None):
-            result = fit_tracks(tracks)
+            result, more = fit_tracks(tracks).for_output()
             # The scores belong to the fit with all hits, before outliers are removed below.
-            more |= {**(result.before or {}), **(result.scores or {})}
+            more |= result.scores or {}
         if outliers is not None:
             here = partial(fit_without_outliers, origin=origin)
             remove = fit_as_trigger if scheme == "trigger" else here

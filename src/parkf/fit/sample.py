@@ -18,7 +18,7 @@ DETECTORS = ("velo", "ut", "scifi")
 VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
 # Largest number of candidates; a larger sample is thinned. This number determines widths to 1.4 per mille.
 MOST = 250_000
-_BYTES_OF_A_CANDIDATE = 173
+_BYTES_OF_A_CANDIDATE = 177
 _ELECTRON = 11
 
 
@@ -26,12 +26,12 @@ _ELECTRON = 11
 class Sample:
     """Candidates with fit and truth, one row each.
 
-    `rows` has the columns of the fitted table, and the number of the file, purity, polarity and numbers of
-    hits (``velo_n``, ``ut_n``, ``scifi_n``). Other columns describe the particle: its id and momentum,
-    ``true_z`` of its vertex, ``z_end`` where it decays or interacts, and ``hardest``, its largest scattering
-    (from ``parkf.io.tables.FATES``). ``true_<component>`` is its state at the fitted z, on the straight line
-    through its production vertex; the field is negligible so close to the beam. Units are those of the
-    tables.
+    `rows` has the columns of the fitted table, and the number of the file, purity, polarity, numbers of hits
+    (``velo_n``, ``ut_n``, ``scifi_n``), and x of the first SciFi hit (``scifi_x``, mm). Other columns
+    describe the particle: its id and momentum, ``true_z`` of its vertex, ``z_end`` where it decays or
+    interacts, and ``hardest``, its largest scattering (from ``parkf.io.tables.FATES``). ``true_<component>``
+    is its state at the fitted z, on the straight line through its production vertex; the field is negligible
+    so close to the beam. Units are those of the tables.
     """
 
     rows: Rows

@@ -10,15 +10,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from parkf.fit.fitted import NUMBERS_BEFORE
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.events import particle_key, tables_by_event
 from parkf.io.fingerprints.detector import recorded_detector
-from parkf.io.tables import CANDIDATES, FATES, FITTED, PARTICLES, ROBUST, SCORES, Table
+from parkf.io.tables import CANDIDATES, FATES, FITTED, FLAT_SCORE, PARTICLES, SCORES, Table
 
 EVENTS_AT_ONCE = 100
-# Columns of a robust fit that hold χ² and ndof of the plain fit, and their names in a plain fit.
-_BEFORE = {name: name.removesuffix("_before") for name, _ in ROBUST if name.endswith("_before")}
+# Columns with χ² and ndof of the plain fit in older files of robust fits, and their names in a plain fit.
+_BEFORE = {name: name.removesuffix("_before") for name in (*NUMBERS_BEFORE, "ndof_ut_before")}
 _FOUND = ("event", "candidate", "particle", "purity", "qop", "polarity", "velo_n")
 _LISTS = ("ut_x", "scifi_x")
 _TRUTH = ("event", "particle", "pdg_id", "charge", "x", "y", "z", "px", "py", "pz", "z_end")
@@ -51,7 +52,7 @@ def joined(files: Files) -> Iterator[Columns]:
     particles = _Pieces(PARTICLES, files.particles, _TRUTH)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"))
     pairs = zip_longest(
-        _pieces(FITTED, files.fitted, (*dict(FITTED.columns), *_BEFORE, *dict(SCORES))),
+        _pieces(FITTED, files.fitted, (*dict(FITTED.columns), *_BEFORE, *dict(SCORES + FLAT_SCORE))),
         _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS)),
     )
     for fitted, found in pairs:
@@ -65,6 +66,7 @@ def joined(files: Files) -> Iterator[Columns]:
         rows |= {name: rows.pop(before) for before, name in _BEFORE.items() if before in rows}
         rows |= {name: _columns(found)[name] for name in ("purity", "polarity", "velo_n")}
         rows |= {"seed_qop": numbers(found["qop"])}
+        rows["scifi_x"] = _first(numbers(found["scifi_x"]))
         for name in ("ut", "scifi"):
             rows[f"{name}_n"] = np.isfinite(numbers(found[f"{name}_x"])).sum(1).astype(np.int8)
         key = particle_key({name: numbers(found[name]) for name in ("event", "particle")})
@@ -107,6 +109,11 @@ class _Pieces:
             columns = _columns(piece)
             self._next = _number(columns["event"]), columns
         return self._next[1] if self._next[0] == number else self._empty
+
+
+def _first(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the first finite value of each row of (n, m), (n,); NaN where there is none."""
+    return values[np.arange(len(values)), np.isfinite(values).argmax(1)]
 
 
 def _number(event: NDArray[Any]) -> int:

@@ -248,13 +248,16 @@ FITTED = Table(
 
 # Options of the fit add the columns below to `fitted`. A bit for each hit that was removed as an outlier:
 REMOVED_HITS: Columns = (("removed", pa.int64()),)
-# χ² of the plain fit, and what a robust fit did. A robust fit keeps the ndof of the VELO and the SciFi:
+# χ² after the treatment by a robust fit, on which nobody should cut, and what the fit did. The columns
+# `chi2_*` and `ndof_*` keep those of the plain fit. The treatment keeps the ndof of the VELO and the SciFi:
 ROBUST: Columns = (
-    *_each(pa.float32(), *(f"chi2_{name}_before" for name in _DETECTORS)),
-    *_each(pa.int32(), "ndof_ut_before", "treated", "scattered"),
+    *_each(pa.float32(), *(f"chi2_{name}_treated" for name in _DETECTORS)),
+    *_each(pa.int32(), "ndof_ut_treated", "treated", "scattered"),
 )
 # Log odds that a track is genuine: from the quality of the fit, and also from momentum and direction:
 SCORES = _each(pa.float32(), "score", "score_kinematic")
+# The last one minus a cut that keeps the same fraction of genuine tracks at each pT, η and displacement:
+FLAT_SCORE = _each(pa.float32(), "score_flat")
 # States (x, y, tx, ty), and the lower triangle of their covariance, row by row:
 RICH_STATES: Columns = tuple(
     (f"{name}_{z}", _hits(count)) for z in RICH_PLANES for name, count in (("state", 4), ("covariance", 10))

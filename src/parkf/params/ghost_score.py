@@ -8,6 +8,7 @@ and computes their inputs (``src/kernel/fit/score.hpp``).
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 import parkf._fitter as _fitter
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
+from parkf.params import flat_cut
 from parkf.params.blobs import blob_of, read_blob
-from parkf.params.manifest import GhostScore, ScoreNetwork
+from parkf.params.manifest import FlatCut, GhostScore, ScoreNetwork
 
 SCORE_FILE = "ghosts.f32"
 VERSION, HIDDEN, NUMBERS = _fitter.score["version"], _fitter.score["hidden"], _fitter.score["numbers"]
@@ -47,10 +49,12 @@ class Score:
     numbers: NDArray[np.float32]  # (m,), both networks
     genuine: int  # candidates of each kind in the training
     ghosts: int
+    flat: FlatCut | None = None  # as a function of pT, η and distance from the beam line
 
     def save(self, path: Path) -> None:
         """Write the file that :func:`load_score` reads."""
-        write_sealed(path, {"numbers": self.numbers.tolist(), "genuine": self.genuine, "ghosts": self.ghosts})
+        content = {"numbers": self.numbers.tolist(), "genuine": self.genuine, "ghosts": self.ghosts}
+        write_sealed(path, content | {"flat": self.flat and self.flat.model_dump()})
 
     def description(self) -> GhostScore:
         """Return the entry of the manifest."""
@@ -59,12 +63,21 @@ class Score:
             ScoreNetwork(name=NAMES[1], first=count(len(OWN)), inputs=list(FEATURES)),
         ]
         about = {"version": VERSION, "hidden": HIDDEN, "genuine": self.genuine, "ghosts": self.ghosts}
-        return GhostScore.model_validate(about | {"networks": networks, "blob": blob_of(self.numbers)})
+        about |= {"networks": networks, "blob": blob_of(self.numbers), "flat": self.flat}
+        return GhostScore.model_validate(about)
 
 
 def count(inputs: int) -> int:
     """Count the numbers of a network with this number of inputs."""
     return int(HIDDEN * (inputs + 1) + HIDDEN + 1)
+
+
+def log_odds(numbers: NDArray[np.float32], features: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the log odds that the network with these numbers computes from features (n, m), (n,)."""
+    m = features.shape[1]
+    rows = numbers[: HIDDEN * (m + 1)].reshape(HIDDEN, m + 1).astype(np.float64)
+    units = np.maximum(features @ rows[:, :m].T + rows[:, m], 0)
+    return np.asarray(units @ numbers[-HIDDEN - 1 : -1] + numbers[-1], np.float64)
 
 
 def load_score(path: Path) -> Score:
@@ -73,13 +86,15 @@ def load_score(path: Path) -> Score:
     numbers = np.array(content.get("numbers", []), dtype=np.float32)
     if numbers.shape != (NUMBERS,):
         raise ParkfError(f"{path}: {numbers.size} numbers, expected {NUMBERS}; train the score again")
-    return Score(numbers, content["genuine"], content["ghosts"])
+    flat = content.get("flat") and FlatCut.model_validate(content["flat"])
+    return Score(numbers, content["genuine"], content["ghosts"], flat)
 
 
 def read_score(folder: Path, described: GhostScore | None) -> Score | None:
     """Read a set's score; None if it has none, or if this kernel evaluates another version.
 
-    A file that is not as described, or has a number that is not finite, raises a ParkfError.
+    A file that is not as described, a number that is not finite, or a flat cut without ascending knots
+    raises a ParkfError.
     """
     if described is None or described.version != VERSION:
         return None
@@ -87,4 +102,6 @@ def read_score(folder: Path, described: GhostScore | None) -> Score | None:
     numbers = read_blob(path, described.blob, NUMBERS)
     for position in np.flatnonzero(~np.isfinite(numbers))[:1]:
         raise ParkfError(f"{path}: index {position}: got {numbers[position]}, expected a number")
-    return Score(numbers, described.genuine, described.ghosts)
+    if described.flat is not None and (problem := flat_cut.check(described.flat)):
+        raise ParkfError(f"{folder / 'manifest.json'}: ghost_score.flat: {problem}; train the score again")
+    return Score(numbers, described.genuine, described.ghosts, described.flat)

@@ -21,7 +21,8 @@ from parkf.params.schema import first_problem, read_document
 # 4: may have a ghost score, a third file of numbers; readers of 2 ignore it.
 # 5: has a checksum of its own; readers of 2 ignore it.
 # 6: may have the trigger's constants for the RICH planes, a file of numbers; readers of 2 ignore it.
-# 7: may have the loss of momentum in a VELO module, without which a fit is biased.
+# 7: may have the flat cut of the ghost score, which readers of 2 ignore, and the loss of momentum in a VELO
+#    module, without which a fit is biased.
 FORMAT_VERSION = 7
 # The oldest format whose readers understand today's manifests, without and with a loss in the VELO.
 _MINIMUM_READER, _MINIMUM_READER_LOSS = 2, 7
@@ -75,6 +76,29 @@ class ScoreNetwork(Strict):
     inputs: list[str] = Field(description="Inputs of the network, computed from the fit of a track.")
 
 
+class FlatAxis(Strict):
+    """A term of the flat cut: a function of one variable."""
+
+    name: Literal["pt", "eta", "displacement"] = Field(
+        description="Transverse momentum (GeV), pseudorapidity, or distance from the beam line (mm)."
+    )
+    knots: list[float] = Field(
+        description="Values of the variable, in ascending order. The term is constant outside them. Between "
+        "two of them it is linear, in the logarithm of pT or of the distance, or in η."
+    )
+    cuts: list[float] = Field(description="The term at each knot.")
+
+
+class FlatCut(Strict):
+    """A cut on `score_kinematic` that keeps the same fraction of genuine tracks in slices of each variable.
+
+    The cut is the sum of its terms.
+    """
+
+    genuine: float = Field(gt=0, description="Fraction of the genuine tracks that the cut keeps.")
+    axes: list[FlatAxis]
+
+
 class GhostScore(Strict):
     """Log odds that a track is genuine, by networks with one layer of hidden units, max(0, w·f + b)."""
 
@@ -84,6 +108,9 @@ class GhostScore(Strict):
     networks: list[ScoreNetwork]
     genuine: int = Field(description="Number of genuine candidates in the training.")
     ghosts: int = Field(description="Number of ghosts in the training.")
+    flat: FlatCut | None = Field(
+        default=None, description="Null where a set has none, as in all formats before 7."
+    )
 
 
 class Constants(Strict):

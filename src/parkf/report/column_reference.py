@@ -22,7 +22,7 @@ TABLES = (
 OPTIONAL: Mapping[str, tuple[tuple[str, pa.DataType], ...]] = {
     "--outliers": tables.REMOVED_HITS,
     "--robust": tables.ROBUST,
-    "--score": tables.SCORES,
+    "--score": tables.SCORES + tables.FLAT_SCORE,
     "--rich-states": tables.RICH_STATES,
 }
 

@@ -21,6 +21,9 @@ TITLES = {
     "purity": "Fraction of hits that are of its particle",
     "hardest": "Largest scattering in one layer, over its width",
     "born": "Distance of the origin from the beam [mm]",
+    "origin_z": "z of the origin [mm]",
+    "displacement": "True distance of the track from the z axis [mm]",
+    "scifi_x": "|x| of the first SciFi hit [m]",
 }
 # Names of the slices of variables that have few values.
 _NAMES = {

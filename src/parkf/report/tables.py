@@ -24,6 +24,7 @@ _SCORES = {
     "pieces": "three pieces of χ²",
     "score": "score, without p and η",
     "score_kinematic": "score, with p and η",
+    "score_flat": "flat score",
 }
 _SLICES = {"p": "p [GeV]", "eta": "η", "pt": "pT [GeV]", "displacement": "distance from the beam line [mm]"}
 

@@ -27,6 +27,7 @@ def make_sample(n=20_000, ghosts=4_000, resolution=0.005, bias=0.001, scale=1.0)
     rows["event"] = np.arange(total) // 7
     rows["polarity"] = rng.choice([-1, 1], total)
     rows["velo_n"], rows["ut_n"], rows["scifi_n"] = 10, rng.choice([3, 4], total), 12
+    rows["scifi_x"] = rng.uniform(-3000, 3000, total)
     rows["z"] = rows["true_z"] = 0.0
     rows["z_end"] = np.where((np.arange(total) >= n) & (np.arange(total) % 4 == 1), 1000.0, np.inf)
     rows["hardest"] = 1.0 + rng.exponential(2.0, total)

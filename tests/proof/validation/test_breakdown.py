@@ -76,6 +76,32 @@ def test_purity_counts_what_a_cut_keeps():
     assert one["purity"] == pytest.approx(0.8)
 
 
+def test_a_wrong_pull_at_large_scifi_x_and_a_bias_of_displaced_tracks_stand_out():
+    """The errors of these slices are those that gates with `errors` need."""
+    sample = make_sample(n=20_000, ghosts=60, bias=0.0)
+    rows = sample.rows
+    outer = rows.scifi_x.abs() > 1500
+    rows.loc[outer, "qopqop"] /= 1.5**2
+    rows["true_x"], rows["true_y"] = np.where(np.arange(len(rows)) % 4 == 0, 5.0, 0.0), 0.0
+    rows["true_tx"], rows["true_ty"] = 0.0, 0.1
+    rows.loc[rows.true_x > 0, "qop"] /= 1.01
+    slices = breakdown(sample, cut=2.0)
+    inner, outer = (
+        [one["pulls"] for one in slices["scifi_x"] if (one["low"] >= 1.5) == far] for far in (0, 1)
+    )
+    assert len(inner) == 3
+    assert len(outer) == 2
+    # A bias of a quarter of the tracks widens all of these pulls alike.
+    middle = np.mean([pulls["qop"] for pulls in inner])
+    for pulls in outer:
+        assert pulls["qop_error"] < 0.05
+        assert pulls["qop"] / middle == pytest.approx(1.5, abs=0.15)
+    prompt, displaced = slices["displacement"]
+    assert (prompt["low"], displaced["low"]) == (0, 3)
+    assert abs(prompt["bias"]) < 4 * prompt["bias_error"]
+    assert displaced["bias"] == pytest.approx(0.01, abs=4 * displaced["bias_error"])
+
+
 def test_slices_of_p_are_in_gev():
     sample = make_sample(n=6000, ghosts=600, bias=0.0)
     for one in breakdown(sample, cut=2.0)["p"]:

@@ -47,10 +47,14 @@ def fit(
         Option(
             "--robust",
             help="Leave out UT hits that contradict the other hits, and enlarge the noise where a track"
-            " scattered hard; adds columns with these changes and with χ² before them.",
+            " scattered hard; adds columns with these changes and with χ² after them. `chi2_*` stays that of"
+            " the plain fit.",
         ),
     ] = False,
-    score: Annotated[bool, Option("--score", help="Add the ghost scores, if the set has them.")] = False,
+    score: Annotated[
+        bool,
+        Option("--score", help="Add the ghost scores of the set, with `score_flat` if it has a flat cut."),
+    ] = False,
     origin: Annotated[
         Origin, Option("--from", help="first-hit: tracks that are born behind the material around the beam.")
     ] = "vertex",

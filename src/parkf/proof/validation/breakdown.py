@@ -35,6 +35,13 @@ def _born(rows: Rows) -> F64:
     return np.hypot(rows["true_x"] + rows["true_tx"] * way, rows["true_y"] + rows["true_ty"] * way)
 
 
+def _displacement(rows: Rows) -> F64:
+    """Closest distance of the true track from the z axis, mm."""
+    tx, ty = _slopes(rows)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.abs(rows["true_x"] * ty - rows["true_y"] * tx) / np.hypot(tx, ty)
+
+
 # Variables of the slices: the value in every row, and the edges. Fitted values are used where possible, so
 # that ghosts have them, too; purity, hard scatterings and origins are known only from the truth.
 VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]] = {
@@ -45,12 +52,16 @@ VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]]
     "polarity": (lambda rows: rows["polarity"], (-1.5, 0, 1.5)),
     "side": (lambda rows: rows["tx"], (-1, 0, 1)),
     "half": (lambda rows: rows["ty"], (-1, 0, 1)),
-    "velo_hits": (lambda rows: rows["velo_n"], (3, 6, 8, 10, 13, 27)),
+    "velo_hits": (lambda rows: rows["velo_n"], (3, 4, 6, 8, 10, 13, 16, 27)),
     "ut_layers": (lambda rows: rows["ut_n"], (0, 1, 3, 4, 5)),
     "scifi_layers": (lambda rows: rows["scifi_n"], (9, 10, 11, 12, 13)),
     "purity": (lambda rows: rows["purity"], (0.7, 0.9, 0.999, 1.001)),
     "hardest": (lambda rows: rows["hardest"], (0, 3, 4, 6, 10, 1000)),
     "born": (_born, (0, 0.5, 3, 6, 1000)),
+    # In mm; the last one in m.
+    "origin_z": (lambda rows: rows["true_z"], (-300, -100, 0, 100, 300, 600, 900)),
+    "displacement": (_displacement, (0, 0.1, 0.3, 1, 3, 10, 30, 100)),
+    "scifi_x": (lambda rows: 1e-3 * np.abs(rows["scifi_x"]), (0, 0.5, 1, 1.5, 2.2, 3.3)),
 }
 
 
@@ -59,8 +70,9 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
 
     A slice is ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine, ghost, purity}``. It
     has the figures of :func:`parkf.proof.validation.figures.momentum_figures` with errors, and core widths of
-    pulls. Fractions of genuine tracks and of ghosts (None without ghosts) are below the cut on χ²/ndof;
-    ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks are left out.
+    pulls with ``<component>_error``. Fractions of genuine tracks and of ghosts (None without ghosts) are
+    below the cut on χ²/ndof; ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks
+    are left out.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     slices: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIABLES}
@@ -74,7 +86,9 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
             kept, kept_ghosts = (int((chi2_per_ndof(rows) < cut).sum()) for rows in (true, false))
             one: dict[str, Any] = {"low": float(low), "high": float(high), "n": len(true)}
             one |= momentum_figures(good)
-            one["pulls"] = {component: fit_core(pulls(good, component)).width for component in STATE}
+            one["pulls"] = {}
+            for component in STATE:
+                one["pulls"] |= fit_core(pulls(good, component)).width_as(component)
             one["genuine"] = kept / len(true)
             one["ghost"] = kept_ghosts / len(false) if len(false) else None
             slices[name].append({**one, "purity": kept / max(kept + kept_ghosts, 1)})

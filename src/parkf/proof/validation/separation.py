@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from parkf.fit.sample import DETECTORS, GHOST_PURITY, Sample, chi2_per_ndof
 from parkf.io.track_columns import Rows
+from parkf.params.flat_cut import NAME
 from parkf.params.ghost_score import NAMES
 from parkf.proof.validation.figures import ENOUGH, WORKING_POINT, binned
 
@@ -63,7 +64,7 @@ def measure_scores(sample: Sample) -> dict[str, Any]:
         good = (np.asarray(rows["status"]) == 0) & np.isfinite(values)
         return np.where(good, values, -np.inf)
 
-    scores = [name for name in NAMES if name in sample.rows]
+    scores = [name for name in (*NAMES, NAME) if name in sample.rows]
     return measured | {name: _measure(score(genuine, name), score(ghosts, name), genuine) for name in scores}
 
 
