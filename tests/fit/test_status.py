@@ -91,7 +91,6 @@ def toy():
         name: values[np.resize(np.flatnonzero(enough), COUNT)] for name, values in toy.arrays.items()
     }
     layout = layout_of("improved")
-    toy.parameters.block = lambda name: toy.parameters.constant[layout.block_slice(name)].reshape(2, -1)
     return toy
 
 
