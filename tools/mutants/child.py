@@ -25,7 +25,8 @@ def in_child(work: Callable[[], int], processor_s: int = PROCESSOR_S) -> tuple[i
         if child == 0:
             code = 1
             try:
-                os.setsid()
+                # In its own group all that it starts can be killed; a session would lose the low priority.
+                os.setpgid(0, 0)
                 os.dup2(said.fileno(), 1)
                 os.dup2(said.fileno(), 2)
                 resource.setrlimit(resource.RLIMIT_CPU, (processor_s, processor_s))
