@@ -90,6 +90,26 @@ def test_robust_fits_and_scores_add_their_columns(parameters):
     assert {"treated", "chi2_ut_treated", "score", "score_kinematic"} <= set(more.columns)
 
 
+def test_threads_change_nothing(parameters, tracks):
+    for threads in (1, 2):
+        assert parameters.fit(parkf.example(), threads=threads).to_arrow().equals(tracks.to_arrow())
+
+
+def test_a_number_that_is_too_large_is_not_taken_for_an_empty_slot(parameters, frame):
+    """A slot without a finite number is empty. 1e39 mm is finite, but has no float32."""
+    arrays = _arrays(frame)
+    arrays["ut_x"] = arrays["ut_x"].astype(float)
+    row, slot = np.argwhere(np.isfinite(arrays["ut_x"]))[0]
+    fitted = {}
+    for value in (np.inf, np.nan):
+        arrays["ut_x"][row, slot] = value
+        fitted[value] = parameters.fit(arrays).to_arrow()
+    assert fitted[np.inf].equals(fitted[np.nan])
+    arrays["ut_x"][row, slot] = 1e39
+    with pytest.raises(parkf.ParkfError, match=f"'ut_x', row {row}: got .* which float32 cannot hold"):
+        parameters.fit(arrays)
+
+
 def test_tables_keep_their_units(tracks):
     assert tracks.units["qop"] == "1/MeV"
     assert tracks.to_arrow().schema.field("xx").metadata == {b"unit": "mm²".encode()}
@@ -209,6 +229,7 @@ WRONG = {
     "polarity: got 2, expected": lambda p, f: p.steps["V"](np.zeros(5), 0, 1, polarity=2),
     r"state: got shape \(4,\)": lambda p, f: p.steps["V"](np.zeros(4), 0, 1, polarity=1),
     "z1, row 0: got nan": lambda p, f: p.steps["V"](np.zeros(5), 0, np.nan, polarity=1),
+    "z1, row 1: got nan": lambda p, f: p.steps["V"](np.zeros((2, 5)), 0, [1.0, np.nan], polarity=1),
     "no set 'up'; sets are forward, backward": lambda p, f: p.steps["V"].parameters("up"),
     "no finished run": lambda p, f: parkf.run("no-such-run"),
     "expected an event, a track or a geometry": lambda p, f: parkf.draw(3),

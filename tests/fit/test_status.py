@@ -19,7 +19,6 @@ from parkf.fit.rich import fit_with_rich
 from parkf.fit.summary import Summary
 from parkf.io import tables
 from parkf.io.tables import CANDIDATES, FITTED
-from parkf.model.layout import layout_of
 
 SCHEMES = ("parkf", "robust", "trigger", "velo_only", "full")
 STRIPS = {"parkf", "robust", "trigger", "full"}
@@ -90,7 +89,6 @@ def toy():
     toy.arrays = {
         name: values[np.resize(np.flatnonzero(enough), COUNT)] for name, values in toy.arrays.items()
     }
-    layout = layout_of("improved")
     return toy
 
 

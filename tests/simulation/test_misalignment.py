@@ -37,3 +37,7 @@ def test_only_scifi_hits_move_and_those_of_a_mat_together(tmp_path, collisions):
     mat = one.plane * 1000 + np.floor(one.x / MAT_WIDTH) + 500 * (one.y > 0)
     assert shift.groupby(mat).apply(np.ptp).max() < 1e-9
     assert shift.std() == pytest.approx(0.1, rel=0.15)
+    # A mat that is displaced by +dx measures −dx. Below the beam is 0, above it is 1; mats count from −x on.
+    shifts = scifi_shifts(module=0.08, mat=0.06, seed=1)
+    above, number = (one.y > 0).astype(int), np.floor(one.x / MAT_WIDTH).astype(int) + 32
+    np.testing.assert_allclose(shift, -shifts[one.plane - 58, above, number], rtol=0, atol=1e-9)

@@ -8,20 +8,23 @@ kind of exchange is tried in turn:
 
 foreign      the file of the other run, of the same name
 recorded     the same, together with the other run's record of the job
+unrecorded   the same, and the record of the job is missing
 exchanged    another product of the run: another sample, another step
 stale        the run's own file from before the change of the configuration
 missing      no file
 edited       the file with other numbers and a checksum that is right
 
-Every second file keeps its times. `parkf verify` must name each file. A run must name each file, too, and end
-with the bytes of the undisturbed run. The file of results records every case. A benchmark that was stopped
-goes on after its last round.
+Every second file keeps its times. `parkf verify` must name each file. `parkf compare` must refuse the run,
+and name each file that the set or the figures depend on. A run must name each file, too, and end with the
+bytes of the undisturbed run. The file of results records every case. A benchmark that was stopped goes on
+after its last round.
 """
 
 import argparse
 import json
 import os
 import random
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import chdir
@@ -32,20 +35,21 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import yaml
-from tools.faults.forked import led, load
+from tools.faults.forked import commanded, led, load
 from tools.faults.project import ROOT, Ended, Project, configuration
 
 from parkf.io.checksums import seal
 from parkf.io.files import read_json, write_json, write_sealed
 from parkf.io.fingerprints.code import code_of
 from parkf.params.manifest import read_manifest, write_manifest
-from parkf.workflow.running.chain import Chain, check_runs
+from parkf.workflow.running.chain import PROOF, Chain, check_runs
 from parkf.workflow.running.damage import ASIDE
 from parkf.workflow.running.jobs import Job
 from parkf.workflow.running.records import record_of
 
 RUN, OTHER = "subject", "other"
-KINDS = ("foreign", "recorded", "exchanged", "stale", "missing", "edited")
+KINDS = ("foreign", "recorded", "unrecorded", "exchanged", "stale", "missing", "edited")
+_OF_RECORDS = ("recorded", "unrecorded")
 _PER_ROUND = 34
 _HERE, _THERE = Path("results", RUN), Path("results", OTHER)
 # Their bytes depend on the machine or the time.
@@ -60,13 +64,14 @@ class Case:
     path: str  # in the run's folder
     keeps_times: bool
     verify: str  # the line of `parkf verify` that names it, or nothing
+    compare: str | None  # the same of `parkf compare`; None if neither set nor figures depend on the file
     run: str  # the line of the run that names it, or nothing
     is_right: bool  # whether the file has the undisturbed bytes after the run
 
     @property
     def passed(self) -> bool:
-        """Whether the file was named by both, and is right afterwards."""
-        return bool(self.verify and self.run) and self.is_right
+        """Whether the file was named by all, and is right afterwards."""
+        return bool(self.verify and self.run) and self.compare != "" and self.is_right
 
 
 class Runs(Project):
@@ -87,6 +92,10 @@ class Runs(Project):
             *("--workflow-profile", str(ROOT / "workflow/profiles/local"), "--nolock", "--rerun-incomplete"),
         ]
         return self.end(led(self.folder, f"results/{run}", words, "said"))
+
+    def compared(self) -> Ended:
+        """Compare the run with the other one."""
+        return self.end(commanded(self.folder, ["compare", str(_HERE), str(_THERE)], "said"))
 
     def with_store(self, folder: Path) -> "Runs":
         """Copy the folder, with hard links for results and for the store of shared products."""
@@ -132,6 +141,20 @@ def products(runs: Runs) -> dict[str, Job]:
     return found
 
 
+def read_for_proof(jobs: dict[str, Job]) -> set[str]:
+    """Return the products that the set and the figures depend on."""
+    found: set[str] = set()
+    waiting = list(PROOF)
+    while waiting:
+        name = waiting.pop()
+        if name in jobs and name not in found:
+            found.add(name)
+            here = Path(jobs[name].run)
+            paths = map(Path, (*jobs[name].inputs, *jobs[name].outputs))
+            waiting += [str(path.relative_to(here)) for path in paths if path.is_relative_to(here)]
+    return found
+
+
 def edited(path: Path) -> None:
     """Change numbers of a file, and write it as its own writer would."""
     if path.name == "manifest.json":
@@ -162,7 +185,7 @@ def edited(path: Path) -> None:
 
 def sources(kind: str, name: str, names: list[str], runs: Runs, before: Path) -> Iterator[Path]:
     """Yield the files that are put in the place of a product by this kind of exchange."""
-    if kind in ("foreign", "recorded"):
+    if kind in ("foreign", *_OF_RECORDS):
         yield runs.folder / _THERE / name
     elif kind == "stale":
         yield before / name
@@ -186,8 +209,11 @@ def disturb(kind: str, name: str, source: Path | None, scratch: Runs, job: Job, 
         path.unlink()
     if source is not None:
         shutil.copyfile(source, path)
-    if kind == "recorded":
+    if kind in _OF_RECORDS:
         log = next(file for file in (scratch.results / "logs").rglob("*.log.json") if _is_of(file, job))
+    if kind == "unrecorded":
+        record_of(log).unlink()
+    elif kind == "recorded":
         theirs = scratch.folder / _THERE / log.relative_to(scratch.results)
         for target, other in ((log, theirs), (record_of(log), record_of(theirs))):
             target.unlink()
@@ -221,9 +247,9 @@ def plan(seed: int, count: int, runs: Runs, before: Path) -> Iterator[list[tuple
                 if source is None and kind not in ("missing", "edited"):
                     continue
                 # A record belongs to all products of its job.
-                if jobs[name] in recorded or (kind == "recorded" and len(jobs[name].outputs) > 1):
+                if jobs[name] in recorded or (kind in _OF_RECORDS and len(jobs[name].outputs) > 1):
                     continue
-                recorded += [jobs[name]] if kind == "recorded" else []
+                recorded += [jobs[name]] if kind in _OF_RECORDS else []
                 here.append((kind, name, source))
                 turn += step + 1
                 break
@@ -236,19 +262,22 @@ def plan(seed: int, count: int, runs: Runs, before: Path) -> Iterator[list[tuple
 def table(outcome: dict[str, Any]) -> str:
     """Write how many cases of each kind were tried, named and right afterwards, in Markdown."""
     lines = [
-        "| what is there | files | named by `verify` | named by the run | right afterwards |",
-        "|---|---|---|---|---|",
+        "| what is there | files | named by `verify` | by `compare` | by the run | right afterwards |",
+        "|---|---|---|---|---|---|",
     ]
     for kind, words in {**_WORDS, "": "together"}.items():
         cases = [case for case in outcome["cases"] if kind in ("", case["kind"])]
-        counts = (sum(bool(case[key]) for case in cases) for key in ("verify", "run", "is_right"))
-        lines.append(f"| {words} | {len(cases)} | {' | '.join(map(str, counts))} |")
+        verify, run, right = (sum(bool(case[key]) for case in cases) for key in ("verify", "run", "is_right"))
+        read = [case["compare"] for case in cases if case["compare"] is not None]
+        compare = f"{sum(map(bool, read))} of {len(read)}"
+        lines.append(f"| {words} | {len(cases)} | {verify} | {compare} | {run} | {right} |")
     return "\n".join(lines)
 
 
 _WORDS = {
     "foreign": "the file of another run",
     "recorded": "the file of another run, with that run's record",
+    "unrecorded": "the file of another run, and no record",
     "exchanged": "another product of the run: another sample, another step",
     "stale": "the run's own file from before a change of its configuration",
     "missing": "no file",
@@ -267,6 +296,7 @@ def main() -> None:
     load()
     runs, before = prepare(folder)
     undisturbed, jobs = runs.files(), products(runs)
+    read = read_for_proof(jobs)
     with chdir(runs.folder):
         assert Chain(_HERE)
         assert check_runs(_HERE) == []
@@ -284,13 +314,16 @@ def main() -> None:
             disturb(kind, name, source, scratch, jobs[name], keeps_times=index % 2 == 0)
         with chdir(scratch.folder):
             found = check_runs(_HERE)
+        refused = scratch.compared()
         ended = scratch.lead(RUN)
         files = scratch.files()
         for index, (kind, name, _) in enumerate(here):
             path = f"{_HERE}/{name}"
             verify = next((line for line in found if line.startswith(path)), "")
+            compare = refused.lines(f"^(error: )?{re.escape(path)}") if refused.code == 1 else ""
             is_right = ended.code == 0 and files.get(name) == undisturbed[name]
-            cases.append(Case(kind, name, index % 2 == 0, verify, ended.lines(f"^{path}"), is_right))
+            said = (verify, compare if name in read else None, ended.lines(f"^{path}"))
+            cases.append(Case(kind, name, index % 2 == 0, *said, is_right))
             if not cases[-1].passed:
                 print("FAILED", cases[-1], flush=True)
         others = {name for name in {*files, *undisturbed} if not name.startswith(ASIDE)}

@@ -13,8 +13,9 @@ must pass with it.
 
 The file keeps each mutant, so that a benchmark that was stopped continues. Mutants that are no longer drawn,
 because code has changed, are dropped. `--again` judges survivors again: all of them, or those in the named
-files. With `--slow`, slow tests run, too. `survivors[]` have a `reason`, which is written by hand and kept. A
-reason that begins with "equivalent" means that the changed code is equivalent.
+files. With `--slow`, slow tests run, too. With `--own`, only tests of the named rooms run, which is quick;
+mutants that they do not notice are left to a run with all tests. `survivors[]` have a `reason`, which is
+written by hand and kept. A reason that begins with "equivalent" means that the changed code is equivalent.
 """
 
 import argparse
@@ -174,6 +175,7 @@ def main() -> None:
         help="judge survivors anew: all, or those in these files",
     )
     parser.add_argument("--slow", action="store_true", help="with slow tests, and as many as there are")
+    parser.add_argument("--own", action="store_true", help="with the tests of the named rooms alone")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="keeps what tests reach")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -203,6 +205,9 @@ def main() -> None:
         outcome.keep(room, there)
 
     def verdict(mutant: Mutant, by: str) -> None:
+        if options.own and not by:
+            print(f"{time.strftime('%H:%M:%S')} open     {mutant.key}", flush=True)
+            return
         outcome.tried[mutant.key] = {
             "key": mutant.key,
             "area": mutant.room,
@@ -213,7 +218,8 @@ def main() -> None:
         change = f"{mutant.file}:{mutant.line} {mutant.before} → {mutant.after}"
         print(f"{time.strftime('%H:%M:%S')} {'killed  ' if by else 'SURVIVED'} {change} {by}", flush=True)
 
-    modules = ModuleJudge(options.folder, patient=options.slow)
+    rooms = options.rooms if options.own else ()
+    modules = ModuleJudge(options.folder, patient=options.slow, rooms=rooms)
     late = options.folder / "late.json"
     todo = [mutant for room in options.rooms if room != "kernel" for mutant in chosen(room)]
     in_session(lambda: modules.judge(todo, verdict, late))

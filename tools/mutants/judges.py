@@ -6,7 +6,7 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ _TRIED_S = 60.0
 Verdict = Callable[[Mutant, str], None]
 
 
-def _killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str], folder: Path) -> str:
+def killer(finders: Callable[[], list[MetaPathFinder]], tests: list[str], folder: Path) -> str:
     """Return the test that fails if the finders import changed modules, or an empty string."""
     if not tests:
         return ""
@@ -89,10 +89,13 @@ class ModuleJudge:
     folder : Path
     patient : bool
         Whether all tests run, those that are marked as slow, too.
+    rooms : sequence of str
+        Rooms whose tests run; by default all.
     """
 
-    def __init__(self, folder: Path, *, patient: bool) -> None:
+    def __init__(self, folder: Path, *, patient: bool, rooms: Sequence[str] = ()) -> None:
         self._folder = folder
+        self._rooms = rooms
         self._patient = patient
         self._checked: set[str] = set()
 
@@ -129,7 +132,7 @@ class ModuleJudge:
             late.write_text(json.dumps({"tests": left, "users": _users(reach)}))
 
         tracer.begin()
-        with_tests(work, self._folder, slow=self._patient)
+        with_tests(work, self._folder, slow=self._patient, rooms=self._rooms)
 
     def _chosen(self, mutant: Mutant, reach: Reach) -> list[str]:
         """Return the tests to run: first those of the mutant's room, the quickest first."""
@@ -143,9 +146,9 @@ class ModuleJudge:
     def killer(self, mutant: Mutant, tests: list[str]) -> str:
         """Return the test that notices a change that affects importing, or an empty string."""
         if mutant.room not in self._checked:
-            _expect_nothing(_killer(lambda: [Substitute(mutant.file)], tests, self._folder), mutant)
+            _expect_nothing(killer(lambda: [Substitute(mutant.file)], tests, self._folder), mutant)
             self._checked.add(mutant.room)
-        by = _killer(lambda: [Substitute(mutant.file, mutant)], tests, self._folder)
+        by = killer(lambda: [Substitute(mutant.file, mutant)], tests, self._folder)
         if not by and mutant.file.startswith(_COMPILED_IN):
             by = self._compiled_in(mutant)
         return by
@@ -174,7 +177,7 @@ class ModuleJudge:
             changed = extensions.with_generated(generated)
         except NoMutantError:
             return "the compiler"
-        return _killer(
+        return killer(
             lambda: [Substitute(mutant.file, mutant), SubstituteExtensions(changed)],
             list(_SINGLE_STEP_TESTS),
             self._folder,
@@ -248,7 +251,7 @@ class KernelJudge:
                 self._seconds[module] = self._measured(module, unchanged[module])
             tests = sorted(self._seconds[module], key=self._seconds[module].__getitem__)
             only = {module: changed[module]}
-            if by := _killer(lambda only=only: [SubstituteExtensions(only)], tests, self._folder):  # type: ignore[misc]
+            if by := killer(lambda only=only: [SubstituteExtensions(only)], tests, self._folder):  # type: ignore[misc]
                 return by
         return ""
 

@@ -1,4 +1,4 @@
-"""Writes the table of mutants in docs/explanation/mutants.md.
+"""Writes the tables of mutants in docs/explanation/mutants.md.
 
 Run: python -m tools.mutants.page
 """
@@ -10,6 +10,7 @@ from typing import Any
 from tools.mutants.mutant import ROOT
 
 OUTCOME = ROOT / "benchmarks/results/mutants.json"
+OUTCOME_OF_KNOWN = ROOT / "benchmarks/results/known_mistakes.json"
 
 
 def table(outcome: Mapping[str, Any]) -> str:
@@ -21,5 +22,12 @@ def table(outcome: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def known_table(outcome: Mapping[str, Any]) -> str:
+    """Write which test has noticed each known mistake, in Markdown."""
+    rows = (f"| {one['what']} | {one['killed_by'].partition('::')[2]} |" for one in outcome["tried"])
+    return "\n".join(("| mistake | noticed by |", "|---|---|", *rows))
+
+
 if __name__ == "__main__":
     print(table(json.loads(OUTCOME.read_text())))
+    print(known_table(json.loads(OUTCOME_OF_KNOWN.read_text())))

@@ -1,7 +1,7 @@
 """A session of pytest that has collected all tests, from which processes fork that run some of them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +65,14 @@ class _Instead:
         return True
 
 
-def with_tests(work: Callable[[list[Any]], None], folder: Path, *, slow: bool) -> None:
-    """Collect the tests of the package, with or without those that are marked as slow, and do something."""
+def with_tests(
+    work: Callable[[list[Any]], None], folder: Path, *, slow: bool, rooms: Sequence[str] = ()
+) -> None:
+    """Collect the tests of some rooms or of all, with those that are marked as slow or without, and work."""
+    folders = [ROOT / "tests" / room for room in rooms] or [ROOT / "tests"]
     files = (
         path
-        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for path in sorted(path for tests in folders for path in tests.rglob("test_*.py"))
         if not any(word in str(path.relative_to(ROOT / "tests")) for word in LEFT_OUT)
     )
     marked = [] if slow else ["-m", "not slow"]

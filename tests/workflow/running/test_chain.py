@@ -220,6 +220,19 @@ def test_a_record_is_not_trusted_blindly(here, harm):
     assert repair(here).options == ["--forcerun", f"results/one/{UP}"]
 
 
+def test_a_file_with_the_record_of_its_own_run_is_foreign(here):
+    """It is right in the run that it is from, but this run has read another file."""
+    made("one", "validation", [f"results/one/{UP}"], ["validation.json"], 1)
+    for name in (UP, "logs/up.log.made.json"):
+        shutil.copyfile(Path("results/two", name), here / name)
+    said = f"results/one/{UP}: not what this run has read: it is results/two/{UP}"
+    assert check_runs(here) == [said]
+    with pytest.raises(ParkfError, match=said):
+        require_chained(here)
+    assert repair(here).options == ["--forcerun", f"results/one/{UP}"]
+    assert not (here / UP).exists()
+
+
 def test_only_what_targets_need_is_made_again(here):
     (here / UP).unlink()
     assert repair(here, [f"results/one/{DOWN}"]).options == []

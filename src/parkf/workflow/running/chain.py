@@ -110,8 +110,11 @@ class Chain:
         for link in {id(link): link for link in self._links.values()}.values():
             for problem in (*self._of_outputs(link), *self._of_inputs(link)):
                 is_needed = str(problem.path) in needed
-                if is_needed or problem.kind == "foreign":
-                    found.setdefault(problem.path, replace(problem, is_needed=is_needed))
+                before = found.get(problem.path)
+                # A file without a record may be known by those that have read it.
+                is_first = before is None or (before.kind, problem.kind) == ("unrecorded", "foreign")
+                if is_first and (is_needed or problem.kind == "foreign"):
+                    found[problem.path] = replace(problem, is_needed=is_needed)
         for path in map(Path, () if targets else ends):
             if str(path) not in self._links and path.is_file():
                 found[path] = Problem(path, _UNRECORDED, "unrecorded")
@@ -171,6 +174,8 @@ class Chain:
             path = self._resolved(name)
             maker, run = self._links.get(str(path)), run_of(Path(name))
             if maker is not None:
+                if maker.record is None and path.exists() and content_of(path) != was:
+                    yield self.foreign(path, "not what this run has read")
                 made = was if maker.record is None else maker.record.outputs.get(str(path), was)
                 for one in link.job.outputs if made != was else ():
                     yield Problem(Path(one), f"made from another {name}", "stale")
