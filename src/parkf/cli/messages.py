@@ -1,5 +1,6 @@
 """Results of commands, as text or JSON, and messages when a command cannot continue."""
 
+import errno
 import json
 import shutil
 import sys
@@ -12,7 +13,7 @@ from typer import BadParameter, Exit
 
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.files import out_of_space
-from parkf.io.terminal import aligned
+from parkf.io.terminal import aligned, say
 from parkf.workflow.running.damage import mark
 
 if TYPE_CHECKING:
@@ -42,21 +43,27 @@ def explained(error: Exception) -> str | None:
         mark(error)
     if isinstance(error, ParkfError):
         return str(error)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return "no more memory; give the command more of it, or fewer threads (--threads 1)"
+    if isinstance(error, BrokenPipeError):
+        return "the output: its reader has ended, expected one that reads all of it; write it to a file"
     if not isinstance(error, OSError):
         return None
     path = "" if error.filename is None else f"{error.filename}: "
     if out_of_space(error):
-        folder = Path(error.filename).parent if error.filename else Path.cwd()
-        free = shutil.disk_usage(folder if folder.is_dir() else Path.cwd()).free
+        if not error.filename or not Path(error.filename).parent.is_dir():
+            return (
+                f"{path or 'the output: '}no space left there, expected room; name another file, or make room"
+            )
+        folder = Path(error.filename).parent
+        free = shutil.disk_usage(folder).free
         return f"{path}no space left on {folder}: {free / 1e6:.1f} MB are free; make room, and start again"
-    return f"{path}{error.strerror or error}"
+    return f"{path}{error.strerror or error}; expected to read or write here: correct the path or its rights"
 
 
 def answer(as_json: bool, content: Any, text: str, *, yes: bool = True) -> None:
     """Print the content as JSON, or the text; exit with 1 if the answer is no."""
-    print(json.dumps(content, indent=1, ensure_ascii=False) if as_json else text)
+    say(json.dumps(content, indent=1, ensure_ascii=False) if as_json else text)
     if not yes:
         raise Exit(NO)
 
@@ -77,7 +84,7 @@ def refuse_foreign(run: Path) -> None:
     from parkf.workflow.running.chain import require_chained
 
     for line in require_chained(run):
-        print(f"warning: {line}", file=sys.stderr)
+        say(f"warning: {line}", file=sys.stderr)
 
 
 @contextmanager
@@ -86,5 +93,5 @@ def exit_on_error(code: int) -> Iterator[None]:
     try:
         yield
     except ParkfError as error:
-        print(f"error: {error}", file=sys.stderr)
+        say(f"error: {error}", file=sys.stderr)
         raise Exit(code) from error

@@ -9,6 +9,7 @@ from typer import Argument, Option, Typer
 from parkf.cli.commands import options
 from parkf.io.files import read_json, write_sealed
 from parkf.io.option_types import BackendChoice, Precision, Scheme
+from parkf.io.terminal import say
 
 app = Typer()
 
@@ -57,10 +58,10 @@ def fit(
     registry = options.registry_in(None)
     folder = registry.find(parameters)
     if folder.parent == registry.folder and (withdrawal := registry.withdrawal(folder.name)):
-        print(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
+        say(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
     # The reference fit of VELO hits alone runs in NumPy.
     where, device = choose_backend("cpu" if scheme == "velo_only" else backend)
-    print(f"fit: on {device}", file=sys.stderr)
+    say(f"fit: on {device}", file=sys.stderr)
     summary = fit_file(
         folder,
         candidates,
@@ -74,7 +75,7 @@ def fit(
         robust=robust,
         score=score,
     )
-    print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
+    say(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
 
 
 @app.command(
@@ -92,7 +93,7 @@ def fit_full(
 
     geometry, field = detector.load()
     summary = fit_file_full(candidates, output, geometry=geometry, field=field, threads=threads)
-    print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
+    say(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
 
 
 @app.command()

@@ -71,16 +71,20 @@ def aligned(geometry: Path, alignment: Path | None = None) -> "Geometry":
 
 
 def field_map(path: Path) -> "FieldMap":
-    """Load a field map."""
-    from parkf.detector.field import FieldMap
+    """Load a field map; a ParkfError reports one that is not LHCb's magnet in mm and T."""
+    from parkf.detector.field import FieldMap, check_magnet
 
-    return FieldMap.load(path)
+    field = FieldMap.load(path)
+    check_magnet(field, path)
+    return field
 
 
 def registry_in(folder: Path | None) -> "Registry":
     """Return the registry in a folder; by default the registry that sets are read from."""
     from parkf.params.registry import Registry, readable_registry
 
+    if folder is not None and not folder.exists():
+        raise ParkfError(f"{folder}: no such folder; expected a registry of sets: correct the name")
     return readable_registry() if folder is None else Registry(folder)
 
 
@@ -164,12 +168,14 @@ def _checked(callback: Callable[..., Any], command: str, /, **values: Any) -> An
     for output in OUTPUTS & given.keys():
         path = given[output]
         if path.suffix and not path.parent.is_dir():
-            what = "is a file, expected a folder" if path.parent.exists() else "no such folder; make it"
-            raise ParkfError(f"{command}: {path.parent}: {what}, or correct the {output}")
+            what = "is a file" if path.parent.exists() else "no such folder"
+            raise ParkfError(
+                f"{command}: {path.parent}: {what}, expected a folder; make it, or correct the {output}"
+            )
         for name in given.keys() - OUTPUTS:
             if given[name].exists() and path.exists() and path.samefile(given[name]):
                 raise ParkfError(
                     f"{command}: {path} is an input ({name}), which the output would replace;"
-                    " name another file for the output"
+                    " expected another file: name one for the output"
                 )
     return callback(**values)

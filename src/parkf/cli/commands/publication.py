@@ -13,6 +13,7 @@ from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table,
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.option_types import UtRows
+from parkf.io.terminal import say
 
 if TYPE_CHECKING:
     from parkf.params.registry import Registry
@@ -150,7 +151,7 @@ def withdraw(
 
     with exit_on_error(NO):
         Registry(registry).withdraw(version, reason, key)
-    print(f"withdrawn {registry / version}")
+    say(f"withdrawn {registry / version}")
 
 
 @app.command(epilog="Example: parkf params sign ~/.ssh/parkf")
@@ -169,7 +170,7 @@ def sign(
         sets = Registry(registry)
         sets.sign(key)
         log = sets.log()
-    print(f"signed {registry}: {len(log.entries) if log else 0} entries")
+    say(f"signed {registry}: {len(log.entries) if log else 0} entries")
 
 
 @app.command(epilog="Example: parkf params export 2026-run3-like-2-r003 trigger/")
@@ -196,7 +197,7 @@ def export(
         else:
             export_trigger(parameters, to, ut_rows=ut_rows)
     order = "" if format_ == "parquet" else f", UT's backward rows in the order '{ut_rows}'"
-    print(f"exported to {to}{order}")
+    say(f"exported to {to}{order}")
 
 
 @app.command("import", epilog="Example: parkf params import trigger/ my-set")
@@ -222,8 +223,8 @@ def import_(
             )
         else:
             import_text_files(source, rest=other).save(output)
-            print("\n".join(usage()))
-    print(f"imported to {output}")
+            say("\n".join(usage()))
+    say(f"imported to {output}")
 
 
 @app.command(epilog="Example: parkf params header parkf.hpp")
@@ -233,4 +234,4 @@ def header(output: Annotated[Path, Argument(help="The header to write.")]) -> No
 
     with replacing(output) as temporary:
         temporary.write_text(cpp_header())
-    print(f"written {output}")
+    say(f"written {output}")

@@ -12,7 +12,7 @@ from parkf.cli.commands.options import GATES, GatesFile, Json, RegistryFolder, R
 from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
-from parkf.io.terminal import aligned
+from parkf.io.terminal import aligned, say
 
 if TYPE_CHECKING:
     from parkf.workflow.installation import Installation, Task
@@ -149,7 +149,7 @@ def verify(
     problems = [*broken, *(one for one in problems if one.partition(":")[0] not in named)]
     if problems:
         raise ParkfError("\n".join([*problems, f"{len(problems)} of {count} files are not sound"]))
-    print(f"{count} files are sound")
+    say(f"{count} files are sound")
 
 
 @app.command()
@@ -180,10 +180,10 @@ def explain(
     from parkf.training.explanation import COLUMNS
     from parkf.training.explanation import explain as rows
 
-    print("\t".join(COLUMNS))
+    say("\t".join(COLUMNS))
     for row in rows(parameters, fits=fits, table=table):
         cells = ("" if cell is None else f"{cell:.9g}" if isinstance(cell, float) else cell for cell in row)
-        print("\t".join(map(str, cells)))
+        say("\t".join(map(str, cells)))
 
 
 @app.command(epilog="Example: parkf where results/default")
@@ -193,11 +193,11 @@ def where(results: RunFolder, gates: GatesFile = GATES) -> None:
 
     counts = read_json(results / "validation.json")["counts"]
     held = hold(results / "set", load_thresholds(gates))
-    print(f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts")
+    say(f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts")
     for gate in held:
         met = "met   " if gate.met else "MISSED"
-        print(f"  {met}  {gate.what}: {gate.measured} (bar {gate.bar})")
-    print(
+        say(f"  {met}  {gate.what}: {gate.measured} (bar {gate.bar})")
+    say(
         f"parameter set       {results / 'set'}\n"
         f"validation numbers  {results / 'validation.json'}\n"
         f"step accuracy       {results / 'accuracy.json'}\n"
@@ -257,4 +257,4 @@ def display(
     from parkf.report.event_page import write_event
 
     shown = write_event(results, output, sample=sample, number=event, tracks=track or [])
-    print(f"{output}: event {shown.number} of {shown.sample}, {len(shown.tracks)} tracks")
+    say(f"{output}: event {shown.number} of {shown.sample}, {len(shown.tracks)} tracks")

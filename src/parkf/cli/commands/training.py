@@ -10,6 +10,7 @@ from parkf.cli.commands import options
 from parkf.io.errors import ParkfError
 from parkf.io.files import copy, read_json, sha256, write_sealed
 from parkf.io.option_types import Scheme
+from parkf.io.terminal import say
 
 app = Typer()
 
@@ -59,7 +60,7 @@ def train_table(
     from parkf.training.magnet_table.rays import Magnet
     from parkf.training.magnet_table.train import train_table as run
 
-    print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
+    say(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
     nominal = options.aligned(geometry)
     magnet = Magnet(
         options.field_map(field), nominal.magnet.z_in, nominal.magnet.z_out, nominal.beam, threads
@@ -165,7 +166,7 @@ def train_score(
     files = [(Path(one), Path(other)) for one, other in names]
     score = run(load(parameters), files, seed=seed, threads=threads)
     counts = f"{score.genuine} genuine candidates, {score.ghosts} ghosts"
-    print(f"train-score: {counts}, seed {seed}", file=sys.stderr)
+    say(f"train-score: {counts}, seed {seed}", file=sys.stderr)
     score.save(output)
 
 
@@ -193,7 +194,7 @@ def accuracy(
     measured = measure_accuracy(fits, run / "datasets", table, used.with_name("accuracy.json"), field)
     if output is not None:
         write_sealed(output, {**measured, "set": blobs.fingerprints()})
-    print(accuracy_table(measured, read_json(beside) if beside else None))
+    say(accuracy_table(measured, read_json(beside) if beside else None))
 
 
 @app.command("closure-tracks")
@@ -213,7 +214,7 @@ def closure_tracks(
     count = simulate_sample(
         output, tracks=tracks, seed=seed, polarity=polarity, geometry=geometry, field=field, threads=threads
     )
-    print(f"closure-tracks: {count} tracks of {tracks} particles, seed {seed}", file=sys.stderr)
+    say(f"closure-tracks: {count} tracks of {tracks} particles, seed {seed}", file=sys.stderr)
 
 
 @app.command()

@@ -121,5 +121,15 @@ def said(where: str, place: Place, what: str) -> str:
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in line)
 
 
+def together(lines: Iterable[str]) -> str:
+    """Join the lines of all mistakes of a file; the last one has what to do, unless it has already."""
+    text = "\n".join(lines)
+    return (
+        text
+        if ";" in text.rpartition("\n")[2] and "did you mean" not in text
+        else f"{text}; correct it there"
+    )
+
+
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

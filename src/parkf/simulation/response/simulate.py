@@ -16,6 +16,7 @@ from parkf.io.tables import FATES, HITS, PARTICLES, STATES, Table
 from parkf.io.terminal import progress_bar
 from parkf.io.workers import default_workers
 from parkf.simulation.particles import long_like, select_particles, usable_states
+from parkf.simulation.plausible import check_particles
 from parkf.simulation.response.hits import respond
 from parkf.simulation.response.in_flight import mothers_of, placed
 
@@ -65,6 +66,7 @@ def simulate(
 
         bar = stack.enter_context(progress_bar("transport", "events"))
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
+            check_particles(particles, particles_path)
             # If only states are wanted, only particles with selected states need to be transported.
             states_alone = hits_path is fates_path is None or (
                 hits_before is not None and particles["event"][0] >= hits_before
