@@ -189,9 +189,9 @@ def others(**wrong: Any) -> None:
     count = 60
     at = np.arange(count)
     scale_p, scale_x = wrong.pop("p", 1.0), wrong.pop("x", 1.0)
-    tracks = {"event": at * 0, "key": at, "pdg": at * 0 + 211}
-    tracks |= {"ovx": 0.0 * at, "ovy": 0.0 * at, "ovz": 0.0 * at}
-    tracks |= {"px": (500.0 + at) * scale_p, "py": (300.0 + at) * scale_p, "pz": (9000.0 + at) * scale_p}
+    tracks = {"event": at * 0, "key": at, "pid": at * 0 + 211, "charge": at * 0 + 1}
+    tracks |= {"p": (9000.0 + at) * scale_p, "eta": 3.0 + 0.0 * at, "phi": 0.1 * at}
+    tracks |= {f"ovtx_{axis}": 0.0 * at for axis in "xyz"} | {"mother_pid": at * 0}
     hits = {"event": at * 0, "key": at, "det": np.full(count, "UT", dtype=object), "layer": at % 4}
     hits |= {"x": (100.0 + at) * scale_x, "y": (50.0 + at) * scale_x, "z": (2400.0 + 50 * (at % 4)) * scale_x}
     hits |= {"dxdy": 0.0 * at, "dzdy": 0.0 * at, "ymin": at - 50.0, "ymax": at + 50.0, "err": 0.05 + 0.0 * at}

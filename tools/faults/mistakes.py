@@ -2,10 +2,10 @@
 
 Run: python -m tools.faults.mistakes --json FILE [--folder FOLDER] [--only WORDS] [--show]
 
-Each case happens in a copy of a small working folder, in a process of its own. A message is complete if it has
-what was found, where, what was expected, and what to do. A case is silent if the command ends with 0 and
-neither warns nor doubts. No message may have a traceback or a byte that a terminal obeys, and nothing may be
-left behind.
+Each case happens in a copy of a small working folder, in a process of its own. A message is complete if
+it has what was found, where, what was expected, and what to do. A case is silent if the command ends with 0
+and neither warns nor doubts. No message may have a traceback or a byte that a terminal obeys, and nothing may
+be left behind.
 """
 
 import argparse
@@ -40,17 +40,20 @@ _MODULES = (
 )
 # Sentences that name the expected thing, and sentences that say what to do: an imperative behind a stop.
 _EXPECTED = re.compile(
-    r"expected|did you mean|known here|there (?:are|is) (?!no)|should be|MagDown has|is one of|are one of|"
+    r"expected|did you mean|known here|there (?:are|is)\b(?! no )|should be|MagDown has|is one of|are one of|"
     r"greater than or equal|less than or equal|not one of|at least|at most|valid integer|there twice, first|"
-    r"such as|the manifest says|of the form|takes \S+ \wB|are free",
+    # "Not a Parquet file as it was written" has what was expected, too.
+    r"such as|the manifest says|are free|Possible options|not an? [^:]+ as it was written|not a JSON file",
+    re.IGNORECASE,
 )
 _VERBS = (
     "make|run|write|use|turn|correct|name|give|get|keep|remove|save|repeat|choose|divide|multiply|simulate|add|"
-    "set|convert|free|wait|start|fill|check|confirm|swap|exchange|list|read|see|export|import|train|shorten|"
+    "set|convert|free|wait|start|fill|check|confirm|swap|exchange|list|read|see|export|import|train|rename|"
     "leave|raise|lower|move|pass|copy|replace|restore|fit|open|upgrade|limit|spell"
 )
 _REMEDY = re.compile(
-    rf"(?:[;:,.]|\bor|\band|\?) (?:then |first |please )?(?:{_VERBS})\b|--help|did you mean|`parkf |\(--threads 1\)"
+    rf"(?:[;:,.]|\bor|\band|\?) (?:then |first )?(?:{_VERBS})\b|--help|did you mean|`parkf |--threads 1",
+    re.IGNORECASE,
 )
 _WARNED = re.compile(r"^(?:warning|doubtful):", re.MULTILINE)
 # What a terminal obeys: control characters, marks of direction, and bytes that are no UTF-8.
@@ -102,22 +105,12 @@ def begin(folder: Path) -> None:
     folder.mkdir(parents=True)
     where = ("--geometry", "data/geometry/run3.yaml")
     field = ("--alignment", "alignment.yaml", "--field", "field.npz", "--polarity", "1")
+    products = ("--seed", "1", "--states", "states.parquet", "--hits", "hits.parquet")
     for words in (
         ("init", "."),
         ("field", "data/field/dipole.json", "field.npz", "--spacing", "250"),
         ("generate", "particles.parquet", *where, "--events", "25", "--seed", "1", "--pile-up", "1"),
-        (
-            "simulate",
-            "particles.parquet",
-            *where,
-            *field,
-            "--seed",
-            "1",
-            "--states",
-            "states.parquet",
-            "--hits",
-            "hits.parquet",
-        ),
+        ("simulate", "particles.parquet", *where, *field, *products),
     ):
         code, said, _ = ran(folder, "", words)
         if code:

@@ -31,7 +31,16 @@ def usage(error: Any) -> str:
     if type(error).__name__ == "NoArgsIsHelpError":
         return str(error.ctx.get_help())
     text = " ".join(error.format_message().split()).rstrip(".")
-    return f"error: {command}: {text}; {command} --help says what it takes"
+    return f"error: {command}: {text}{_given(error)}; {command} --help says what is expected"
+
+
+def _given(error: Any) -> str:
+    """Return the value of an option that is wrong, if the message does not have it."""
+    for name in getattr(getattr(error, "param", None), "opts", ()):
+        for word, value in zip(sys.argv, sys.argv[1:], strict=False):
+            if word == name and value not in str(error):
+                return f", got {value}"
+    return ""
 
 
 def explained(error: Exception) -> str | None:
@@ -44,7 +53,7 @@ def explained(error: Exception) -> str | None:
     if isinstance(error, ParkfError):
         return str(error)
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
-        return "no more memory; give the command more of it, or fewer threads (--threads 1)"
+        return "no more memory, expected more; give the command more of it, or fewer threads (--threads 1)"
     if isinstance(error, BrokenPipeError):
         return "the output: its reader has ended, expected one that reads all of it; write it to a file"
     if not isinstance(error, OSError):

@@ -129,7 +129,8 @@ def _check(
     if scheme == "trigger" and parameters.manifest.forms != "production":
         raise ParkfError(
             f"scheme 'trigger': it fits with production's forms, got a set of forms"
-            f" '{parameters.manifest.forms}'; use a set that was trained with `forms: production`"
+            f" '{parameters.manifest.forms}', expected 'production'; use a set that was trained with"
+            " `forms: production`"
         )
 
 

@@ -58,8 +58,6 @@ class Summary:
                 f"warning: the median χ²/ndof is {median:.1f}, expected about 1: are geometry, alignment,"
                 " field and polarity of these hits those of the parameter set?"
             )
-        elif not self.count:
-            lines.append("warning: the candidates' file has 0 rows, expected tracks; check its events")
-        elif not self.good:
+        elif self.count and not self.good:
             lines.append("warning: no track is good")
         return lines

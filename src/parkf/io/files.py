@@ -68,7 +68,7 @@ def matching(pattern: str | Path, folder: Path | None = None) -> list[Path]:
     found = map(Path, glob.glob(str(whole), recursive=True))  # noqa: PTH207  # absolute patterns
     files = sorted(path for path in found if path.is_file())
     if not files:
-        raise ParkfError(f"{whole}: no such file, and none that matches")
+        raise ParkfError(f"{whole}: no such file, and none that matches; expected one: correct the name")
     return files
 
 

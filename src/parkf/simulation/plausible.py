@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from parkf.detector.geometry import Geometry
+from parkf.detector.geometry import UT_PLANES, Geometry
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns
 from parkf.io.units import Unit, require_finite, require_units
@@ -44,8 +44,8 @@ def check_hits(hits: Columns, path: Path, geometry: Geometry) -> None:
             f"{path}: column 'plane', row {wrong[0]}: got {got}, expected a plane from 0 to {len(z) - 1};"
             " correct the row"
         )
-    expected = z[hits["plane"]]
-    ratio = float(np.median(hits["z"] / np.where(expected == 0.0, np.nan, expected)))
+    behind = hits["plane"] >= UT_PLANES.start
+    ratio = float(np.median(hits["z"][behind] / z[hits["plane"][behind]])) if behind.any() else 1.0
     if not 0.5 < ratio < 2.0:
         raise ParkfError(
             f"{path}: column 'z' is {ratio:.3g} times the z of the planes, expected mm, about 1; multiply"

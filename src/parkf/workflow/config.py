@@ -174,6 +174,6 @@ def _missing_detector(detector: Mapping[str, str], folder: Path) -> Iterator[tup
     for key, name in (("geometry", geometry), ("alignment", alignment)):
         if not (folder / name).is_file():
             hint = "" if Path(name).suffix or key != "geometry" else _NO_DUMPS
-            yield ("detector", key), f"{name}: no such file{hint}"
+            yield ("detector", key), f"{name}: no such file, expected the {key}{hint}"
             if hint:
                 return

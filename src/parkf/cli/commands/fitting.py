@@ -76,6 +76,8 @@ def fit(
         score=score,
     )
     say(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
+    if not summary.count:
+        say(f"warning: {candidates}: 0 candidates, expected some; check the events before", file=sys.stderr)
 
 
 @app.command(
@@ -94,6 +96,8 @@ def fit_full(
     geometry, field = detector.load()
     summary = fit_file_full(candidates, output, geometry=geometry, field=field, threads=threads)
     say(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
+    if not summary.count:
+        say(f"warning: {candidates}: 0 candidates, expected some; check the events before", file=sys.stderr)
 
 
 @app.command()

@@ -95,9 +95,9 @@ def mapping(option: str, text: str | None) -> dict[str, Any]:
     try:
         content = json_text.parse(text)
     except ValueError as error:
-        raise ParkfError(f"{option}: not JSON: {error}") from error
+        raise ParkfError(f"{option}: not JSON: {error}; expected a mapping: correct it there") from error
     if not isinstance(content, dict):
-        raise ParkfError(f"{option}: got {text:.40}, expected a mapping, as JSON")
+        raise ParkfError(f"{option}: got {text:.40}, expected a mapping, as JSON; write {{...}}")
     return content
 
 

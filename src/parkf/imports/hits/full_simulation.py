@@ -84,7 +84,10 @@ def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) 
     with CheckedFile(existing(path)) as file:
         schema = file.schema_arrow
         if missing := [name for name in columns if name not in schema.names]:
-            raise ParkfError(f"{path}: column '{missing[0]}' is missing; expected {', '.join(columns)}")
+            raise ParkfError(
+                f"{path}: column '{missing[0]}' is missing; expected {', '.join(columns)};"
+                " rename or add columns"
+            )
         columns += tuple(name for name in optional if name in schema.names)
         for name in columns:
             kind = schema.field(name).type
@@ -105,7 +108,10 @@ def _hits(hits: pd.DataFrame, path: Path) -> Columns:
         plane[rows] = hits.layer[rows] + planes.start
     if (plane < 0).any():
         row = hits.iloc[np.argmax(plane < 0)]
-        raise ParkfError(f"{path}: row {row.name}: detector '{row.det}', layer {row.layer} is unknown")
+        raise ParkfError(
+            f"{path}: row {row.name}: detector '{row.det}', layer {row.layer} is unknown;"
+            f" expected one of {', '.join(_PLANES)}, with its layers: correct the row"
+        )
     point = plane < VELO_PLANES.stop
     columns = {
         "event": hits.event.to_numpy(),
@@ -124,7 +130,8 @@ def _hits(hits: pd.DataFrame, path: Path) -> Columns:
         if bad.any():
             first = int(np.argmax(bad))
             raise ParkfError(
-                f"{path}: row {first}: '{name}' is {columns[name][first]:g}, expected {expected}"
+                f"{path}: row {first}: '{name}' is {columns[name][first]:g}, expected {expected};"
+                " convert the column"
             )
     return columns
 
