@@ -3,9 +3,9 @@
 Run: python -m tools.faults.endings --json FILE [--kills 100] [--terms 20] [--interrupts 20] [--folder FOLDER]
 
 A run of Snakemake with two jobs at work and one that ignores signals is led as `parkf supervise` leads it.
-Its leader alone is killed at a random moment, and two seconds later no process of the run may be left. SIGTERM
-must end such a run within ten seconds. Ctrl-C must end a fit of many tracks within 0.2 s; the times are those from
-the signal to the exception. The file has each time in s.
+Its leader alone is killed at a random moment, and two seconds later no process of the run may be left.
+SIGTERM must end such a run within ten seconds. Ctrl-C must end a fit of many tracks within 0.2 s; the times
+are those from the signal to the exception. The file has each time in s.
 """
 
 import argparse

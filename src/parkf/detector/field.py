@@ -65,7 +65,7 @@ class FieldMap:
             return f"{grid}, expected finite and positive spacing; correct the map"
         if not np.isfinite(values).all():
             node = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
-            return f"values{node} is {values[tuple(node)]}, expected a finite number; repeat the map's export"
+            return f"values{node} is not finite, expected a number; repeat the export of the map"
         if values.max() > STRONGEST or values.min() < -STRONGEST:
             node = [int(i) for i in np.unravel_index(np.abs(values).argmax(), values.shape)]
             found = f"values{node} is {values[tuple(node)]:.3g}, expected T, within {STRONGEST:g}"
