@@ -192,26 +192,30 @@ def main() -> None:
     options = parser.parse_args()
     folder = options.folder.resolve()
     draw = random.Random(2026)
-    rows = []
+    rows: dict[str, dict[str, Any]] = {}
+
+    def add(name: str, times: list[float | None], bar_s: float) -> None:
+        # The file is written after each trial, so that a benchmark that is stopped leaves what it has.
+        rows[name] = row(name, times, bar_s)
+        print(name, times[-1], flush=True)
+        about = {"tracks": options.tracks, "threads": options.threads}
+        write_json(options.json, about | {"rows": list(rows.values())})
+
     # Interrupts come first, because the modules of runs would make each forked fit larger.
     for kind in ("plain", "robust", "outliers"):
-        waits_s = [draw.uniform(0.05, 1.0) for _ in range(options.interrupts)]
-        if waits_s:
+        if waits_s := [draw.uniform(0.05, 1.0) for _ in range(options.interrupts)]:
             times = interrupt(kind, options.tracks, options.threads, waits_s)
-            rows.append(row(f"a {kind} fit, Ctrl-C", times, _AFTER_INTERRUPT_S))
-            print(rows[-1], flush=True)
+            add(f"a {kind} fit, Ctrl-C", times, _AFTER_INTERRUPT_S)
     load()
-    for number, (what, end, bar_s) in enumerate(
-        (("leader killed", kill, _AFTER_KILL_S), ("run, SIGTERM", terminate, _AFTER_TERM_S))
+    for name, end, bar_s, count in (
+        ("a run, SIGTERM", terminate, _AFTER_TERM_S, options.terms),
+        ("the leader of a run, SIGKILL", kill, _AFTER_KILL_S, options.kills),
     ):
         times = []
-        for _ in range((options.kills, options.terms)[number]):
+        for _ in range(count):
             times.append(end(folder, draw.uniform(0.0, 0.5)))
-            print(what, times[-1], flush=True)
-        if times:
-            rows.append(row(what, times, bar_s))
-    print(table(rows))
-    write_json(options.json, {"tracks": options.tracks, "threads": options.threads, "rows": rows})
+            add(name, times, bar_s)
+    print(table(list(rows.values())))
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ParkfError(
-            f"{path}:{line}: byte 0x{content[error.start]:02x} is no UTF-8, expected text; save it as UTF-8"
+            f"{path}:{line}: byte 0x{content[error.start]:02x} is no UTF-8, expected text;"
+            " save the file as UTF-8"
         ) from error
 
 
