@@ -124,21 +124,23 @@ def _fit(kind: str, tracks: int, threads: int, answer: Any) -> None:
     rows = rows.take(pa.array(np.arange(tracks) % len(rows)))
     batch, numbers = from_arrow(rows.combine_chunks(), "float32"), load_set(_SET)
     while True:
-        ended = None
+        done, ended = False, None
         try:
             answer.send("ready")
             if kind == "outliers":
                 fit_without_outliers(numbers, batch, threads=threads)
             else:
                 fit(numbers, batch, threads=threads, robust=kind == "robust")
+            done = True
             time.sleep(_PATIENCE_S)
         except KeyboardInterrupt:
-            ended = time.monotonic()
+            # A fit that had ended before the interrupt does not count.
+            ended = None if done else time.monotonic()
         answer.send(ended)
 
 
 def interrupt(kind: str, tracks: int, threads: int, waits_s: list[float]) -> list[float | None]:
-    """Interrupt fits; return the times from the signal to the exception."""
+    """Interrupt fits; return the times from the signal to the exception, None if the fit had ended."""
     times: list[float | None] = []
     mine, other = get_context("fork").Pipe()
     child = get_context("fork").Process(target=_fit, args=(kind, tracks, threads, other), daemon=True)
@@ -148,7 +150,8 @@ def interrupt(kind: str, tracks: int, threads: int, waits_s: list[float]) -> lis
         time.sleep(wait_s)
         sent = time.monotonic()
         os.kill(child.pid or 0, signal.SIGINT)
-        times.append(mine.recv() - sent)
+        ended = mine.recv()
+        times.append(None if ended is None else ended - sent)
     child.kill()
     child.join()
     return times

@@ -14,8 +14,8 @@ from parkf.fit.source import kernel_of
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
-# Tracks of a thread between two looks for an interrupt: some 0.05 s of a plain fit.
-_PIECE = 1 << 15
+# Tracks of a thread between two looks for an interrupt: some 0.01 s of a plain fit.
+_PIECE = 1 << 13
 # Points at which :func:`trace` records a track. At a layer, the state is the one before its hit is used.
 # ``back`` is at the last VELO hit, with the final q/p and covariance.
 POINTS = (
