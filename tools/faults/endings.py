@@ -12,6 +12,7 @@ import argparse
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 from multiprocessing import get_context
@@ -20,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import psutil
-from tools.faults.forked import Forked, led, load
 
 from parkf.io.files import write_json
 from parkf.workflow.running.lock import VARIABLE
@@ -49,13 +49,22 @@ rule deaf:
 _NAMES = ("one", "two", "deaf")
 
 
-def begun(folder: Path) -> Forked:
+def begun(folder: Path) -> subprocess.Popen[bytes]:
     """Start the run, and wait until its jobs are at work."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "Snakefile").write_text(_SNAKEFILE)
     for name in _NAMES:
         (folder / f"begun.{name}").unlink(missing_ok=True)
-    run = led(folder, "results/run", ["--nolock", "--rerun-incomplete", "--cores", "3"], "said")
+    # Programs of their own: a forked workflow would hold the pipe by which a leader's death is noticed.
+    snakemake = [sys.executable, "-m", "snakemake", "--nolock", "--rerun-incomplete", "--cores", "3"]
+    with (folder / "said").open("w") as said:
+        run = subprocess.Popen(
+            [Path(sys.executable).with_name("parkf"), "supervise", "results/run", "--", *snakemake],
+            cwd=folder,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
     until = time.monotonic() + _PATIENCE_S
     while not all((folder / f"begun.{name}").exists() for name in _NAMES):
         if time.monotonic() > until or run.poll() is not None:
@@ -204,12 +213,10 @@ def main() -> None:
         about = {"tracks": options.tracks, "threads": options.threads}
         write_json(options.json, about | {"rows": list(rows.values())})
 
-    # Interrupts come first, because the modules of runs would make each forked fit larger.
     for kind in ("plain", "robust", "outliers"):
         if waits_s := [draw.uniform(0.05, 1.0) for _ in range(options.interrupts)]:
             times = interrupt(kind, options.tracks, options.threads, waits_s)
             add(f"a {kind} fit, Ctrl-C", times, _AFTER_INTERRUPT_S)
-    load()
     for name, end, bar_s, count in (
         ("a run, SIGTERM", terminate, _AFTER_TERM_S, options.terms),
         ("the leader of a run, SIGKILL", kill, _AFTER_KILL_S, options.kills),
