@@ -83,6 +83,8 @@ mutants: build  ## deliberate mistakes in the code, and whether tests notice
 faults: build  ## kills, damaged files, full disks and files of others, and whether a run ends with the same bytes
 	$(VENV)/bin/python -m tools.faults --json benchmarks/results/faults.json
 	$(VENV)/bin/python -m tools.faults.swaps --json benchmarks/results/swaps.json
+	$(VENV)/bin/python -m tools.faults.mistakes --json benchmarks/results/mistakes.json
+	$(VENV)/bin/python -m tools.faults.endings --json benchmarks/results/endings.json
 
 clean:
 	rm -rf build $(VENV)

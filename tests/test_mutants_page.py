@@ -21,7 +21,7 @@ def test_the_table_is_that_of_the_file(outcome) -> None:
 def test_known_mistakes_were_noticed_and_can_be_made_again() -> None:
     """A mistake whose place in the code has gone is replaced in known.yaml, and tried again."""
     outcome = json.loads(OUTCOME_OF_KNOWN.read_text())
-    assert known_table(outcome) in (ROOT / "docs/explanation/faults.md").read_text()
+    assert known_table(outcome) in (ROOT / "docs/explanation/mutants.md").read_text()
     assert [{key: one[key] for key in KNOWN[0]} for one in outcome["tried"]] == KNOWN
     for one in outcome["tried"]:
         assert one["killed_by"].startswith(one["test"])

@@ -13,7 +13,7 @@ from ..bad_input.case import ROOT, ran
 
 MORE = 64 << 20
 FIELD = ("field", ROOT / "data/field/dipole.json", "field.npz", "--spacing", "20")
-SAID = "error: no more memory; give the command more of it, or fewer threads (--threads 1)"
+SAID = "error: no more memory, expected more; give the command more of it, or fewer threads (--threads 1)"
 
 
 def test_numpy_s_own_error_is_caught(tmp_path: Path, monkeypatch) -> None:

@@ -123,3 +123,29 @@ def test_an_unknown_element_is_refused(tmp_path: Path, text: str, complaint: str
     path.write_text("\n".join(["tag: test", text, *(f"{other}: {{}}" for other in others)]))
     with pytest.raises(ParkfError, match=complaint):
         load_alignment(path)
+
+
+OTHERS = "tag: t\nvelo_modules: {}\nut_layers: {}\nscifi_layers: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("x: 20", "0.02"), ("z: -1.5", "-0.0015"), ("rx: 0.002", "2e-06")],
+)
+def test_what_is_large_must_be_confirmed(tmp_path: Path, text: str, meant: str) -> None:
+    """Displacements in mm and rad are small; larger ones are mostly in µm or mrad."""
+    path = tmp_path / "alignment.yaml"
+    path.write_text(f"velo_halves: {{left: {{{text}}}}}\n{OTHERS}")
+    name = text.split(":")[0]
+    with pytest.raises(
+        ParkfError, match=rf"yaml:1: velo_halves\.left\.{name}: got .*write {meant};.*beyond_1_mm"
+    ):
+        load_alignment(path)
+    path.write_text(path.read_text() + "beyond_1_mm: true\n")
+    assert load_alignment(path).beyond_1_mm
+
+
+def test_what_is_usual_needs_no_confirmation(tmp_path: Path) -> None:
+    path = tmp_path / "alignment.yaml"
+    path.write_text("velo_halves: {left: {x: 1.0, rz: -1.0e-3}}\n" + OTHERS)
+    assert not load_alignment(path).beyond_1_mm

@@ -1,5 +1,6 @@
 """The dipole obeys Maxwell and has LHCb's figures; its map interpolates, and reports points outside it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid, make_field_map
+from parkf.detector.field import DipoleSources, FieldMap, check_magnet, evaluate_on_grid, make_field_map
 from parkf.io.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
@@ -212,3 +213,21 @@ def test_grid_covers_what_it_is_asked_for(sources: DipoleSources) -> None:
     np.testing.assert_allclose(coarse.upper, [1000.0, 500.0, 5000.0])
     middle = np.array([[500.0, -500.0, 4000.0]])
     np.testing.assert_allclose(coarse.at(middle), sources.field(middle), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "remedy"),
+    [
+        ({"origin": 1e-3, "spacing": 1e-3}, r"is it in m\? multiply origin and spacing by 1000"),
+        ({"origin": 0.1, "spacing": 0.1}, r"is it in cm\? multiply origin and spacing by 10"),
+        ({"values": 0.1}, r"has the integral 0\.4.* T m, expected 1 to 20 T m"),
+        ({"values": 10.0}, r"reaches 10\.4 T, expected 0\.01 to 5"),
+        ({"values": -1.0}, "expected that of MagDown, By < 0; turn the sign"),
+    ],
+)
+def test_a_map_in_other_units_is_no_magnet(field: FieldMap, changes: dict, remedy: str) -> None:
+    """Its place and its By along the beam are those of LHCb's magnet in mm and T."""
+    check_magnet(field, Path("mine.npz"))
+    wrong = replace(field, **{name: np.float32(by) * getattr(field, name) for name, by in changes.items()})
+    with pytest.raises(ParkfError, match=f"mine\\.npz: .*{remedy}"):
+        check_magnet(wrong, Path("mine.npz"))

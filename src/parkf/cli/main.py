@@ -1,6 +1,7 @@
 """The command line: its commands, in panels, and its exit codes."""
 
 import gc
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from parkf.cli.commands import fitting, importing, params, results, running, sim
 from parkf.cli.commands.options import check_outputs
 from parkf.cli.messages import UsageError, explained, usage
 from parkf.io.process_settings import prepare_process
-from parkf.io.terminal import aligned, be_quiet
+from parkf.io.terminal import aligned, be_quiet, say
 from parkf.io.usage import Meter
 
 STAGES = "Stages, which the workflow runs"
@@ -97,7 +98,7 @@ app.add_typer(importing.importer, name="import")
 def print_version(wanted: bool) -> None:
     """Print the version and exit, if the option is set."""
     if wanted:
-        print(f"parkf {__version__}")
+        say(f"parkf {__version__}")
         raise Exit
 
 
@@ -107,7 +108,7 @@ def print_stages(context: Context, wanted: bool) -> None:
         group: Any = context.command
         commands = {name: group.get_command(context, name) for name in PANELS[STAGES]}
         rows = [(name, command.help.partition("\n")[0]) for name, command in commands.items()]
-        print(f"{aligned(('stage', ''), rows)}\n\nparkf STAGE --help has the arguments of one.")
+        say(f"{aligned(('stage', ''), rows)}\n\nparkf STAGE --help has the arguments of one.")
         raise Exit
 
 
@@ -141,20 +142,42 @@ def main() -> None:
         command = typer.main.get_command(app)
         check_outputs(command)
         call = running.with_job if running.JOB in sys.argv else running.call
-        sys.exit(call(command, sys.argv[1:]))
+        code = call(command, sys.argv[1:])
+        # Otherwise, an output without room would only be noticed after the end.
+        sys.stdout.flush()
+        sys.exit(code)
     except UsageError as error:
-        print(usage(error), file=sys.stderr)
+        _complain(usage(error))
         sys.exit(error.exit_code)
     except Exception as error:
         message = explained(error)
         if message is None or "--debug" in sys.argv:
             raise
-        print(f"error: {message}", file=sys.stderr)
+        _complain(f"error: {message}")
+        _drop_output()
         sys.exit(1)
     finally:
         meter.report()
         # Otherwise the interpreter searches all modules for garbage at its exit, for up to 0.3 s.
         gc.freeze()
+
+
+def _complain(message: str) -> None:
+    """Print a message; an argument with a line break stays in one line."""
+    for word in sys.argv[1:]:
+        if "\n" in word:
+            message = message.replace(word, word.replace("\n", "\\n"))
+    say(message, file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """Send output that cannot be written to nowhere; the interpreter would try it again at its exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 if __name__ == "__main__":

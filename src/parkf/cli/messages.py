@@ -1,5 +1,6 @@
 """Results of commands, as text or JSON, and messages when a command cannot continue."""
 
+import errno
 import json
 import shutil
 import sys
@@ -12,7 +13,7 @@ from typer import BadParameter, Exit
 
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.files import out_of_space
-from parkf.io.terminal import aligned, is_quiet
+from parkf.io.terminal import aligned, is_quiet, say
 from parkf.workflow.running.damage import mark
 
 if TYPE_CHECKING:
@@ -30,7 +31,16 @@ def usage(error: Any) -> str:
     if type(error).__name__ == "NoArgsIsHelpError":
         return str(error.ctx.get_help())
     text = " ".join(error.format_message().split()).rstrip(".")
-    return f"error: {command}: {text}; {command} --help says what it takes"
+    return f"error: {command}: {text}{_given(error)}; {command} --help says what is expected"
+
+
+def _given(error: Any) -> str:
+    """Return the value of an option that is wrong, if the message does not have it."""
+    for name in getattr(getattr(error, "param", None), "opts", ()):
+        for word, value in zip(sys.argv, sys.argv[1:], strict=False):
+            if word == name and value not in str(error):
+                return f", got {value}"
+    return ""
 
 
 def explained(error: Exception) -> str | None:
@@ -42,21 +52,27 @@ def explained(error: Exception) -> str | None:
         mark(error)
     if isinstance(error, ParkfError):
         return str(error)
-    if isinstance(error, MemoryError):
-        return "no more memory; give the command more of it, or fewer threads (--threads 1)"
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return "no more memory, expected more; give the command more of it, or fewer threads (--threads 1)"
+    if isinstance(error, BrokenPipeError):
+        return "the output: its reader has ended, expected one that reads all of it; write it to a file"
     if not isinstance(error, OSError):
         return None
     path = "" if error.filename is None else f"{error.filename}: "
     if out_of_space(error):
-        folder = Path(error.filename).parent if error.filename else Path.cwd()
-        free = shutil.disk_usage(folder if folder.is_dir() else Path.cwd()).free
+        if not error.filename or not Path(error.filename).parent.is_dir():
+            return (
+                f"{path or 'the output: '}no space left there, expected room; name another file, or make room"
+            )
+        folder = Path(error.filename).parent
+        free = shutil.disk_usage(folder).free
         return f"{path}no space left on {folder}: {free / 1e6:.1f} MB are free; make room, and start again"
-    return f"{path}{error.strerror or error}"
+    return f"{path}{error.strerror or error}; expected to read or write here: correct the path or its rights"
 
 
 def answer(as_json: bool, content: Any, text: str, *, yes: bool = True) -> None:
     """Print the content as JSON, or the text; exit with 1 if the answer is no."""
-    print(json.dumps(content, indent=1, ensure_ascii=False) if as_json else text)
+    say(json.dumps(content, indent=1, ensure_ascii=False) if as_json else text)
     if not yes:
         raise Exit(NO)
 
@@ -73,7 +89,7 @@ def written(*outputs: Path | None) -> None:
 
                 facts.append(f"{read_metadata(path).num_rows:,} rows, ")
             size_text = f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
-            print(f"{path}: {''.join(facts)}{size_text} written", file=sys.stderr)
+            say(f"{path}: {''.join(facts)}{size_text} written", file=sys.stderr)
 
 
 def short(value: float | None, digits: int = 4) -> str | None:
@@ -92,7 +108,7 @@ def refuse_foreign(run: Path) -> None:
     from parkf.workflow.running.chain import require_chained
 
     for line in require_chained(run):
-        print(f"warning: {line}", file=sys.stderr)
+        say(f"warning: {line}", file=sys.stderr)
 
 
 @contextmanager
@@ -101,5 +117,5 @@ def exit_on_error(code: int) -> Iterator[None]:
     try:
         yield
     except ParkfError as error:
-        print(f"error: {error}", file=sys.stderr)
+        say(f"error: {error}", file=sys.stderr)
         raise Exit(code) from error

@@ -10,10 +10,22 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from parkf.detector.description import Finite, Strict
+from parkf.io.documents.document import read_document
+from parkf.io.documents.messages import said
 from parkf.io.documents.models import load_document
+from parkf.io.documents.position import Place
+from parkf.io.errors import ParkfError
 from parkf.io.planes import SCIFI_LAYERS, SCIFI_MATS, UT_LAYERS, UT_SECTORS, VELO_MODULES, VELO_SENSORS
 
 Floats = NDArray[np.float64]
+
+SECTIONS = (
+    *("velo_halves", "velo_modules", "ut_layers", "scifi_layers"),
+    *("velo_sensors", "ut_sectors", "scifi_mats"),
+)
+"""Keys of an alignment file that hold displacements."""
+# The VELO closes within 0.1 mm, and layers are surveyed to some 0.1 mm. More (mm, rad) must be confirmed.
+_USUAL_MM, _USUAL_RAD = 1.0, 1e-3
 
 # An open VELO half is 29 mm from its closed position; a rotation of 0.1 moves the edge of a layer by 30 cm.
 Shift = Annotated[
@@ -78,6 +90,18 @@ class Alignment(Strict):
     velo_sensors: dict[Annotated[int, Field(ge=0, lt=VELO_SENSORS)], Displacement] = Field({})
     ut_sectors: dict[Annotated[int, Field(ge=0, lt=UT_SECTORS)], Displacement] = Field({})
     scifi_mats: dict[Annotated[int, Field(ge=0, lt=SCIFI_MATS)], Displacement] = Field({})
+    beyond_1_mm: bool = Field(
+        False, description="whether shifts above 1 mm, or angles above 1 mrad, are meant"
+    )
+
+    def unusual(self) -> tuple[Place, float] | None:
+        """Return place and size (mm or rad) of the first displacement above 1 mm or 1 mrad; None without."""
+        for section in SECTIONS:
+            for key, displacement in getattr(self, section).items():
+                for name, value in displacement.model_dump().items():
+                    if abs(value) > (_USUAL_RAD if name.startswith("r") else _USUAL_MM):
+                        return (section, key, name), value
+        return None
 
 
 @dataclass(frozen=True)
@@ -126,5 +150,22 @@ def chained(motions: list[Motion]) -> Motion:
 
 
 def load_alignment(path: Path) -> Alignment:
-    """Read an alignment file; a ParkfError when it is missing, not YAML, or has an unknown element or key."""
-    return load_document(path, Alignment)
+    """Read an alignment file.
+
+    A ParkfError reports a file that is missing or not YAML, an unknown element or key, and a displacement
+    above 1 mm or 1 mrad, unless the file has ``beyond_1_mm: true``.
+    """
+    alignment = load_document(path, Alignment)
+    if not alignment.beyond_1_mm and (found := alignment.unusual()):
+        place, value = found
+        shift = not str(place[-1]).startswith("r")
+        unit, small, most = ("mm", "µm", _USUAL_MM) if shift else ("rad", "mrad", _USUAL_RAD)
+        raise ParkfError(
+            said(
+                read_document(path).where(place),
+                place,
+                f"got {value:g} {unit}, expected at most {most:g} {unit}; if {value:g} {small} is meant,"
+                f" write {value / 1000:g}; if {value:g} {unit} is meant, add `beyond_1_mm: true` to the file",
+            )
+        )
+    return alignment

@@ -24,6 +24,8 @@ from parkf.io.option_types import Interpolation, Outside
 
 STRONGEST = 20.0  # T; no magnet around a tracker reaches it anywhere
 ON_AXIS = (0.01, 5.0)  # limits of the largest |By| on the axis in T; LHCb's is 1.04, and 10.4 in kG
+INTEGRAL = (1.0, 20.0)  # T m, limits of |∫By dz| on the axis; LHCb's is about 4
+_MAGNET = (3000.0, 7000.0)  # mm; most of the bend is between these z
 SMALLEST_SPACING, LARGEST_SPACING = 10.0, 1000.0  # mm, between nodes
 FURTHEST = 1e5  # mm, of a map's first node
 # Signs of a dipole's (Bx, By, Bz) at -x and at -y: By is even in x and y, Bx odd in both, Bz odd in y.
@@ -54,16 +56,20 @@ class FieldMap:
         if origin.shape != (3,) or spacing.shape != (3,):
             return f"origin and spacing of shapes {origin.shape} and {spacing.shape}, expected (3,) and (3,)"
         if values.ndim != 4 or values.shape[3] != 3 or min(values.shape[:3]) < 2:
-            return f"values of shape {values.shape}, expected (nx, ny, nz, 3) with at least two nodes an axis"
+            return (
+                f"values of shape {values.shape}, expected (nx, ny, nz, 3) with at least two nodes an axis;"
+                " correct the map"
+            )
         if not np.isfinite(origin).all() or not (np.isfinite(spacing) & (spacing > 0.0)).all():
             grid = f"origin {origin.tolist()}, spacing {spacing.tolist()}"
-            return f"{grid}, expected finite and positive spacing"
+            return f"{grid}, expected finite and positive spacing; correct the map"
         if not np.isfinite(values).all():
             node = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
-            return f"values{node} is not finite"
+            return f"values{node} is not finite, expected a number; repeat the export of the map"
         if values.max() > STRONGEST or values.min() < -STRONGEST:
             node = [int(i) for i in np.unravel_index(np.abs(values).argmax(), values.shape)]
-            return f"values{node} is {values[tuple(node)]:.3g}, expected T, within {STRONGEST:g}"
+            found = f"values{node} is {values[tuple(node)]:.3g}, expected T, within {STRONGEST:g}"
+            return f"{found}; divide a map in G by 10000, in mT by 1000, in kG by 10"
         return None
 
     @classmethod
@@ -73,7 +79,9 @@ class FieldMap:
         for name in ("origin", "spacing", "values"):
             kind = arrays[name].dtype
             if kind.kind not in "fiu":
-                raise ParkfError(f"{path}: field map: {name} of type {kind}, expected real numbers")
+                raise ParkfError(
+                    f"{path}: field map: {name} of type {kind}, expected real numbers; convert it"
+                )
         origin, spacing = (np.asarray(arrays[name], dtype=np.float64) for name in ("origin", "spacing"))
         values = np.ascontiguousarray(arrays["values"], dtype=np.float32)
         ways = str(arrays.get("interpolation", "linear")), str(arrays.get("outside", "error"))
@@ -85,7 +93,7 @@ class FieldMap:
         if (spacing > LARGEST_SPACING).any() or (np.abs(origin) > FURTHEST).any():
             grid = f"origin {origin.tolist()}, spacing {spacing.tolist()} mm"
             limits = f"an origin within {FURTHEST:g} mm and a spacing of at most {LARGEST_SPACING:g} mm"
-            raise ParkfError(f"{path}: field map: {grid}, expected {limits}")
+            raise ParkfError(f"{path}: field map: {grid}, expected {limits}; convert the lengths to mm")
         return field
 
     def save(self, path: Path) -> None:
@@ -191,7 +199,7 @@ def make_field_map(
     if not SMALLEST_SPACING <= spacing <= LARGEST_SPACING:
         raise ParkfError(
             f"field map: spacing {spacing!r} mm, expected {SMALLEST_SPACING:g} to {LARGEST_SPACING:g}: "
-            "finer, a map takes more memory than there is; coarser, it does not resolve the magnet"
+            "finer, a map takes more memory than there is; coarser, it does not resolve the magnet; use 100"
         )
     field = read_source(source)
     if isinstance(field, FieldMap):
@@ -208,20 +216,60 @@ def read_source(source: Path) -> FieldMap | DipoleSources:
     field: FieldMap | DipoleSources
     if source.suffix == ".npz":
         field = FieldMap.load(source)
-        last = np.array(field.values.shape[:3]) - 1
-        i, j, _ = np.clip(np.round(-field.origin / field.spacing), 0, last).astype(int)
-        on_axis = field.values[i, j, :, 1]
-    elif source.suffix == ".json":
+        check_magnet(field, source)
+        return field
+    if source.suffix == ".json":
         field = DipoleSources.load(source)
         z = np.arange(0.0, 1e4, 100.0)
         on_axis = field.field(np.column_stack([0.0 * z, 0.0 * z, z]))[:, 1].astype(np.float32)
+        _check_strength(source, z, on_axis)
     else:
-        raise ParkfError(f"{source}: expected sources (.json) or a map (.npz)")
-    mean, peak = float(on_axis.mean()), float(np.abs(on_axis).max())
-    what, (low, high) = f"{source}: By on the axis", ON_AXIS
-    if mean > 0.0:
-        raise ParkfError(f"{what} is {mean:.3g} T on average; MagDown has By < 0: turn the sign")
-    if not low <= peak <= high:
-        expected = f"expected {low:g} to {high:g}, LHCb's reaches 1.04; is it in T?"
-        raise ParkfError(f"{what} reaches {peak:.3g} T, {expected}")
+        raise ParkfError(f"{source}: expected sources (.json) or a map (.npz); name such a file")
     return field
+
+
+def check_magnet(field: FieldMap, path: Path) -> None:
+    """Check that a map is LHCb's magnet in mm and T: where it is, and its By along the beam.
+
+    A ParkfError has what was found, and the unit that would explain it.
+    """
+    if not _has_magnet(field.origin, field.upper):
+        box = ", ".join(
+            f"{name} {low:g} to {high:g}"
+            for name, low, high in zip("xyz", field.origin, field.upper, strict=True)
+        )
+        units = {"m": 1000.0, "cm": 10.0, "dm": 100.0, "µm": 0.001}
+        unit = next((u for u, f in units.items() if _has_magnet(f * field.origin, f * field.upper)), None)
+        remedy = (
+            f"is it in {unit}? multiply origin and spacing by {units[unit]:g}" if unit else "correct the map"
+        )
+        expected = f"around the beam, z at least from {_MAGNET[0]:g} to {_MAGNET[1]:g} mm"
+        raise ParkfError(f"{path}: the map covers {box} mm, expected the magnet: {expected}; {remedy}")
+    i, j, _ = np.round(-field.origin / field.spacing).astype(int)
+    z = field.origin[2] + field.spacing[2] * np.arange(field.values.shape[2])
+    _check_strength(path, z, field.values[i, j, :, 1])
+
+
+def _has_magnet(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> bool:
+    around = bool((lower[:2] <= 0.0).all() and (upper[:2] >= 0.0).all() and (upper - lower)[:2].min() > 500.0)
+    return around and bool(lower[2] <= _MAGNET[0] and _MAGNET[1] <= upper[2] <= FURTHEST)
+
+
+def _check_strength(path: Path, z: NDArray[np.float64], by: NDArray[np.float32]) -> None:
+    """Check By on the axis (n,), T, at z (n,), mm: its sign, its peak and its integral."""
+    mean, peak = float(by.mean()), float(np.abs(by).max())
+    what, (low, high) = f"{path}: By on the axis", ON_AXIS
+    if mean > 0.0:
+        raise ParkfError(
+            f"{what} is {mean:.3g} T on average, expected that of MagDown, By < 0; turn the sign"
+        )
+    if not low <= peak <= high:
+        expected = f"expected {low:g} to {high:g}, LHCb's reaches 1.04; convert it to T"
+        raise ParkfError(f"{what} reaches {peak:.3g} T, {expected}")
+    integral = 1e-3 * abs(float(np.trapezoid(by, z)))
+    low, high = INTEGRAL
+    if not low <= integral <= high:
+        expected = (
+            f"expected {low:g} to {high:g} T m, LHCb's is about 4; convert the field to T, lengths to mm"
+        )
+        raise ParkfError(f"{what} has the integral {integral:.3g} T m, {expected}")

@@ -131,7 +131,9 @@ def _check_polarity(polarity: NDArray[Any], where: str, first: int) -> None:
     wrong = np.flatnonzero(np.abs(polarity) != 1)
     if len(wrong):
         row, got = first + wrong[0], polarity[wrong[0]]
-        raise ParkfError(f"{where}: column 'polarity', row {row}: got {got}, expected +1 or -1")
+        raise ParkfError(
+            f"{where}: column 'polarity', row {row}: got {got}, expected +1 or -1; correct it: +1 is MagUp"
+        )
 
 
 def _column(table: pa.Table | pa.RecordBatch, name: str, kind: pa.DataType) -> pa.Array:

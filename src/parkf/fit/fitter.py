@@ -14,6 +14,7 @@ from parkf.fit.candidates import Candidates, as_candidates, check_rows, from_arr
 from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.fitted import Fitted, set_metadata
 from parkf.fit.outliers import fit_as_trigger, fit_without_outliers, without_hits
+from parkf.fit.plausible import check_units
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary
@@ -160,7 +161,8 @@ def _check(
     if scheme == "trigger" and parameters.manifest.forms != "production":
         raise ParkfError(
             f"scheme 'trigger': it fits with production's forms, got a set of forms"
-            f" '{parameters.manifest.forms}'; use a set that was trained with `forms: production`"
+            f" '{parameters.manifest.forms}', expected 'production'; use a set that was trained with"
+            " `forms: production`"
         )
 
 
@@ -269,6 +271,8 @@ def _fit_batches(
     ):
         for rows in file.iter_batches(batch_size=BATCH):
             check_rows(rows, candidates, summary.count)
+            if not summary.count:
+                check_units(rows, candidates)
             tracks, more = fit_rows(rows)
             batch = tracks.to_arrow(rows.column("event"), rows.column("candidate"))
             others = table.columns[batch.num_columns :]

@@ -6,6 +6,7 @@ file.
 """
 
 import os
+import re
 import struct
 import zlib
 from collections.abc import Collection, Iterator
@@ -21,6 +22,8 @@ from parkf.io.errors import DamagedFileError
 KIND = "a Parquet file"
 _MAGIC = b"PKFSEAL1"
 _SEAL = struct.Struct(f"<{len(_MAGIC)}sI")
+# No page is larger than this multiple of its file, whatever the compression.
+_LARGEST_RATIO = 10_000
 # Length of the footer, and the format's name.
 _END = struct.Struct("<I4s")
 # A footer grows with the number of row groups, so it is read in pieces of this many bytes.
@@ -67,9 +70,15 @@ class CheckedFile(pq.ParquetFile):
     def _damage_named(self) -> Iterator[None]:
         try:
             yield
-        # With a damaged length, Arrow may request more memory than the machine has.
         except (pa.ArrowException, OSError, MemoryError) as error:
+            if isinstance(error, MemoryError) and not self._is_senseless(str(error)):
+                raise
             raise DamagedFileError(self._path, KIND, str(error).splitlines()[0]) from error
+
+    def _is_senseless(self, message: str) -> bool:
+        """Whether a request for memory is too large for the file: a damaged length leads to such requests."""
+        asked = re.search(r"size (\d+)", message)
+        return asked is not None and int(asked[1]) > _LARGEST_RATIO * self._path.stat().st_size
 
 
 def check_pages(path: Path, columns: Collection[str] | None = None) -> None:

@@ -28,8 +28,16 @@ UNFINISHED = ".tmp"
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Make the folder of `path`; yield a temporary path in it, which becomes `path` if the block succeeds."""
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "a device"
+        raise ParkfError(f"{path}: is {what}, expected a file to write; name another one")
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
+    except OSError as error:
+        # The temporary name means nothing to users.
+        error.filename = str(path)
+        raise
     os.close(handle)
     temporary = Path(name)
     try:
@@ -60,7 +68,7 @@ def matching(pattern: str | Path, folder: Path | None = None) -> list[Path]:
     found = map(Path, glob.glob(str(whole), recursive=True))  # noqa: PTH207  # absolute patterns
     files = sorted(path for path in found if path.is_file())
     if not files:
-        raise ParkfError(f"{whole}: no such file, and none that matches")
+        raise ParkfError(f"{whole}: no such file, and none that matches; expected one: correct the name")
     return files
 
 
@@ -129,7 +137,9 @@ def _checksum(content: Mapping[str, Any]) -> str:
 def existing(path: Path) -> Path:
     """Return `path` if the file exists; else raise a ParkfError."""
     if not path.is_file():
-        raise ParkfError(f"{path}: no such file")
+        kind = "a folder" if path.is_dir() else "a device or a pipe" if path.exists() else ""
+        what = f"no such file, it is {kind}" if kind else "no such file"
+        raise ParkfError(f"{path}: {what}; expected a file: correct the name, or make the file first")
     return path
 
 

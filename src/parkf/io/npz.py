@@ -37,10 +37,17 @@ def load_arrays(
             there = set(archive)
             names = there if names is None else names
             arrays = {name: archive[name] for name in sorted(there & {*names, *optional})}
+            if no_array := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
+                raise ValueError(f"{no_array[0]} is no array")
     except _UNREADABLE as error:
         raise DamagedFileError(path, KIND, str(error)) from error
     if missing := sorted({*names} - there):
-        raise ParkfError(f"{path}: without {', '.join(missing)}; it has {', '.join(sorted(there))}")
+        raise ParkfError(
+            f"{path}: without {', '.join(missing)}; it has {', '.join(sorted(there))},"
+            f" expected {', '.join(sorted(names))}: add what is missing"
+        )
     if not others and (unknown := sorted(there - {*names, *optional})):
-        raise ParkfError(f"{path}: with unknown {', '.join(unknown)}")
+        raise ParkfError(
+            f"{path}: with unknown {', '.join(unknown)}, expected {', '.join(sorted(names))}; remove the rest"
+        )
     return arrays

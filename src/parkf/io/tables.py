@@ -121,13 +121,19 @@ class Table:
         schema = file.schema_arrow
         got = (schema.metadata or {}).get(b"parkf.table", b"(no name)").decode(errors="replace")
         if got != f"{self.name} {self.version}":
-            raise ParkfError(f"{path}: table '{got}', expected '{self.name} {self.version}'")
+            raise ParkfError(
+                f"{path}: table '{got}', expected '{self.name} {self.version}'; name a file of that table"
+            )
         for name, kind in self.columns:
             index = schema.get_field_index(name)
             if index < 0:
-                raise ParkfError(f"{path}: column '{name}' is missing")
+                raise ParkfError(
+                    f"{path}: column '{name}' is missing, expected {kind}; `parkf schema` has all columns"
+                )
             if (found := schema.field(index).type) != kind:
-                raise ParkfError(f"{path}: column '{name}' has type {found}, expected {kind}")
+                raise ParkfError(
+                    f"{path}: column '{name}' has type {found}, expected {kind}; convert the column"
+                )
         return file
 
 

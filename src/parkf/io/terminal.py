@@ -1,8 +1,10 @@
 """Output on a terminal: aligned tables, and progress bars unless `--quiet` is set."""
 
 import os
+import re
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -11,6 +13,26 @@ if TYPE_CHECKING:
 _QUIET = "PARKF_QUIET"
 WIDTH = 120
 """Longest line of a run's output in a file or a log, in characters."""
+# Characters that a terminal obeys, except line breaks and tabs: controls, separators of lines and paragraphs,
+# marks of direction; and bytes of names that are no UTF-8.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def escaped(text: str) -> str:
+    """Return a text with an escape in the place of each character that a terminal would obey.
+
+    JSON stays JSON: it has no raw characters below a blank, and the other escapes are those of JSON.
+    """
+    return _OBEYED.sub(
+        lambda one: f"\\{'x' if one[0] < ' ' else 'u'}{ord(one[0]):0{2 if one[0] < ' ' else 4}x}", text
+    )
+
+
+def say(
+    *texts: object, sep: str = " ", end: str = "\n", file: TextIO | None = None, flush: bool = False
+) -> None:
+    """Print as :func:`print` does, but :func:`escaped`: all text of commands goes through this function."""
+    print(escaped(sep.join(map(str, texts))), end=end, file=file or sys.stdout, flush=flush)
 
 
 def be_quiet() -> None:

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass
 from multiprocessing import active_children
 from pathlib import Path
 
+from parkf.io.terminal import say
+
 VARIABLE = "PARKF_USAGE"
 TAKEN = "taken from"
 """Beginning of the line in a job's log that reports a file copied from another run."""
@@ -47,7 +49,7 @@ class Meter:
     def report(self) -> None:
         """Print the line on the error stream, if the environment asks for it."""
         if os.environ.get(VARIABLE):
-            print(f"parkf usage: {json.dumps(asdict(self.usage()))}", file=sys.stderr, flush=True)
+            say(f"parkf usage: {json.dumps(asdict(self.usage()))}", file=sys.stderr, flush=True)
 
     def usage(self) -> Usage:
         """Return time and memory so far; children count once they have ended."""

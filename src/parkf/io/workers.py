@@ -99,7 +99,7 @@ class _Child:
             self._process.join()
             problem = (
                 f"a parallel chunk died with exit code {self._process.exitcode} (negative: killed by that "
-                "signal, -9 mostly for lack of memory); run with fewer workers"
+                "signal, -9 mostly for lack of memory), expected 0; run with fewer workers, --threads 1"
             )
             self.answer = (False, ParkfError(problem))
         finally:
@@ -116,6 +116,8 @@ def _run(function: Callable[[Any], Any], item: Any, sender: Connection) -> None:
         answer = (True, function(item))
     except ParkfError as error:
         answer = (False, error)
+    except MemoryError as error:
+        answer = (False, MemoryError(str(error)))
     except Exception:
         answer = (False, ParkfError(f"a parallel chunk failed:\n{traceback.format_exc()}"))
     sender.send(answer)

@@ -270,7 +270,7 @@ def read_manifest(path: Path) -> Manifest:
     _check_checksum(path, fields.get("checksum"), format_version)
     newer = format_version > FORMAT_VERSION
     if problem := first_problem(json_schema(), content, unknown_fields_pass=newer):
-        raise ParkfError(f"{path}: {problem}")
+        raise ParkfError(f"{path}: {problem}; expected a manifest as parkf writes it: get the set again")
     content.pop("checksum", None)
     return Manifest.model_validate(content, extra="ignore" if newer else "forbid")
 

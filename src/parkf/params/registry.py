@@ -78,19 +78,22 @@ class Registry:
         """Return the folder of a published set; an invalid or unknown name raises a ParkfError."""
         if not VERSION.fullmatch(version):
             raise ParkfError(
-                f"{self.folder}: version {version!r:.60}, expected a name such as 2026-run3-r001"
+                f"{self.folder}: version {version!r:.60}, expected a name such as 2026-run3-r001;"
+                " list them with `parkf params list`"
             )
         path = self.folder / version
         if not path.is_dir():
             known = ", ".join(self.versions()) or "none"
-            raise ParkfError(f"{self.folder}: no version {version}; there are: {known}")
+            raise ParkfError(
+                f"{self.folder}: no version {version}; there are: {known}; name one of them, or its folder"
+            )
         return path
 
     def find(self, name: str) -> Path:
         """Return the folder of a set, from its version or from a path; without a set, raise a ParkfError."""
         path = Path(name)
         if path.is_file():
-            raise ParkfError(f"{name}: a file, expected a version or the folder of a set")
+            raise ParkfError(f"{name}: a file, expected a version or the folder of a set; name that first")
         if "/" in name or (path / MANIFEST_FILE).is_file():
             existing(path / MANIFEST_FILE)
             return path

@@ -16,7 +16,10 @@ Unit = Literal["run", "time"]
 _RUN = re.compile(r"[0-9]{1,12}")
 # 9999-12-31T23:59:59Z, the last second that can be written; it means "without end".
 _LAST_SECOND = 253_402_300_799
-_EXPECTED = "expected a run number such as 300123, or a time with its zone such as 2026-05-03T12:00Z"
+_EXPECTED = (
+    "expected a run number such as 300123, or a time with its zone such as 2026-05-03T12:00Z;"
+    " write one of them"
+)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from parkf.io.documents.document import Document
-from parkf.io.documents.messages import nearest, said
+from parkf.io.documents.messages import nearest, said, together
 from parkf.io.documents.position import Place
 from parkf.io.documents.schemas import mistakes
 from parkf.io.errors import ParkfError
@@ -48,7 +48,7 @@ def load_config(
 
         lines = input_problems(config["detector"], config["field"], folder)
     if lines:
-        raise ParkfError("\n".join(sorted(lines)))
+        raise ParkfError(together(sorted(lines)))
     ordered: dict[str, Any] = json.loads(json.dumps(config, sort_keys=True))
     return ordered
 
@@ -63,7 +63,9 @@ def read_config(path: Path, schema: Path, folder: Path) -> dict[str, Any]:
         there = configurations(path.parent)
         near = nearest(path.stem, there)
         hint = f"did you mean {near}? " if near else ""
-        raise ParkfError(f"{path}: no such configuration; {hint}there are {', '.join(there) or 'none'}")
+        raise ParkfError(
+            f"{path}: no such configuration; {hint}there are {', '.join(there) or 'none'}: name one of them"
+        )
     layers = read_layers(path)
     config = load_config(laid(layers), schema, folder, layers, look_into_inputs=True)
     from parkf.workflow.inputs import product_problems
@@ -172,6 +174,6 @@ def _missing_detector(detector: Mapping[str, str], folder: Path) -> Iterator[tup
     for key, name in (("geometry", geometry), ("alignment", alignment)):
         if not (folder / name).is_file():
             hint = "" if Path(name).suffix or key != "geometry" else _NO_DUMPS
-            yield ("detector", key), f"{name}: no such file{hint}"
+            yield ("detector", key), f"{name}: no such file, expected the {key}{hint}"
             if hint:
                 return

@@ -16,7 +16,7 @@ from typing import Any
 
 from parkf.detector.geometry import load_geometry
 from parkf.io.documents.document import Document, read_document
-from parkf.io.documents.messages import got, said
+from parkf.io.documents.messages import got, said, together
 from parkf.io.documents.position import Place
 from parkf.io.documents.schemas import mistakes
 from parkf.io.errors import ParkfError
@@ -68,7 +68,7 @@ def load_family(
         for place, what in mistakes(schema, dict(config))
     )
     if problems:
-        raise ParkfError("\n".join(problems))
+        raise ParkfError(together(problems))
     base = read_layers(folder / config["base"])
     axes: dict[Place, Axis]
     if "matrix" in config:
@@ -95,7 +95,7 @@ def load_family(
         lines = (line for files in distinct.values() for line in input_problems(*files, folder))
         problems = list(dict.fromkeys(lines))
     if problems:
-        raise ParkfError("\n".join(problems))
+        raise ParkfError(together(problems))
     return Family(config["family"], tuple(members))
 
 

@@ -10,6 +10,7 @@ from parkf.cli.commands import options
 from parkf.cli.messages import written
 from parkf.io.files import read_json, write_sealed
 from parkf.io.option_types import BackendChoice, Origin, Precision, Scheme
+from parkf.io.terminal import say
 
 app = Typer()
 
@@ -69,10 +70,10 @@ def fit(
     registry = options.registry_in(None)
     folder = registry.find(parameters)
     if folder.parent == registry.folder and (withdrawal := registry.withdrawal(folder.name)):
-        print(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
+        say(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
     # The reference fit of VELO hits alone runs in NumPy.
     where, device = choose_backend("cpu" if scheme == "velo_only" else backend)
-    print(f"fit: on {device}", file=sys.stderr)
+    say(f"fit: on {device}", file=sys.stderr)
     summary = fit_file(
         folder,
         candidates,
@@ -88,7 +89,9 @@ def fit(
         origin=origin,
         trust=trust,
     )
-    print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
+    say(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
+    if not summary.count:
+        say(f"warning: {candidates}: 0 candidates, expected some; check the events before", file=sys.stderr)
 
 
 @app.command(
@@ -109,7 +112,9 @@ def fit_full(
 
     geometry, field = detector.load()
     summary = fit_file_full(candidates, output, geometry=geometry, field=field, threads=threads)
-    print(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
+    say(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
+    if not summary.count:
+        say(f"warning: {candidates}: 0 candidates, expected some; check the events before", file=sys.stderr)
 
 
 @app.command()

@@ -23,6 +23,7 @@ from parkf.cli.commands.options import (
 from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
 from parkf.io.terminal import aligned as in_columns
+from parkf.io.terminal import say
 
 if TYPE_CHECKING:
     from parkf.detector.geometry import Geometry
@@ -64,7 +65,7 @@ class Verdict:
             text = json.dumps([inspection.as_json() for inspection in inspections], indent=1)
         else:
             text = "\n\n".join(inspection.table() for inspection in inspections)
-        print(text, flush=True)
+        say(text, flush=True)
         require_sound(inspections, trust=self.trust)
 
 
@@ -140,7 +141,7 @@ def import_steps(
         geometry=geometry,
         threads=threads,
     ):
-        print(f"{taken.step}: {taken.rows} rows, {taken.lost} left the map", file=sys.stderr)
+        say(f"{taken.step}: {taken.rows} rows, {taken.lost} left the map", file=sys.stderr)
 
 
 @importer.command(
@@ -206,7 +207,7 @@ def import_geometry(
     """Import Allen's dumps of a geometry: VELO, UT, SciFi and beam line."""
     from parkf.imports.geometry.folder import import_dumps
 
-    print(import_dumps(dumps, base=base, geometry=geometry, alignment=alignment, tag=tag))
+    say(import_dumps(dumps, base=base, geometry=geometry, alignment=alignment, tag=tag))
 
 
 @importer.command(
@@ -223,7 +224,7 @@ def import_alignment(
     """Import an alignment from LHCb's conditions."""
     from parkf.imports.geometry.folder import import_conditions
 
-    print(import_conditions(conditions, output, geometry=geometry, tag=tag))
+    say(import_conditions(conditions, output, geometry=geometry, tag=tag))
 
 
 @exporter.command(
@@ -262,8 +263,8 @@ def check(geometry: GeometryArgument, alignment: AlignmentOption = None) -> None
 
     placed = aligned(geometry, alignment)
     found = doubts(placed)
-    print("\n".join([describe(placed), *(f"doubtful: {doubt}" for doubt in found)]))
-    print(f"{geometry}: {'ok' if not found else f'{len(found)} doubts'}")
+    say("\n".join([describe(placed), *(f"doubtful: {doubt}" for doubt in found)]))
+    say(f"{geometry}: {'ok' if not found else f'{len(found)} doubts'}")
 
 
 @geometries.command(epilog="Example: parkf geometry hits data/geometry/run3_fullsim.yaml hits.parquet")
@@ -288,7 +289,7 @@ def hits(
             within = f"{100 * np.mean(shifted < 1.0):.2f}"
             rows.append((found.detector, len(found.off), what, *sizes, f"{shifted.max():.2g}", within))
     header = ("off/µm: median", "95 %", "largest", "beyond its edge/µm", "largest in errors", "within one/%")
-    print(in_columns(("detector", "hits", "of their", *header), rows))
+    say(in_columns(("detector", "hits", "of their", *header), rows))
 
 
 @app.command(
@@ -325,7 +326,7 @@ def measure_field(
     tracks = read_true_tracks(candidates, particles)
     measured = measure(tracks, geometry, field, names=names, known=read_known(known or ()))
     inspection = inspect_measured(measured, str(candidates))
-    print(json.dumps(inspection.as_json(), indent=1) if as_json else inspection.table(), flush=True)
+    say(json.dumps(inspection.as_json(), indent=1) if as_json else inspection.table(), flush=True)
     if to is not None:
         changed_field(field, measured.as_values()).save(to)
     write_sealed(output, document(measured))

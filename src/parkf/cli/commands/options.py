@@ -14,6 +14,7 @@ from typer import Argument, BadParameter, Option
 from parkf.io.documents import json_text
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import FormsName, Interpolation, Outside
+from parkf.io.terminal import say
 
 if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
@@ -79,16 +80,20 @@ def aligned(geometry: Path, alignment: Path | None = None) -> "Geometry":
 
 
 def field_map(path: Path) -> "FieldMap":
-    """Load a field map."""
-    from parkf.detector.field import FieldMap
+    """Load a field map; a ParkfError reports one that is not LHCb's magnet in mm and T."""
+    from parkf.detector.field import FieldMap, check_magnet
 
-    return FieldMap.load(path)
+    field = FieldMap.load(path)
+    check_magnet(field, path)
+    return field
 
 
 def registry_in(folder: Path | None) -> "Registry":
     """Return the registry in a folder; by default the registry that sets are read from."""
     from parkf.params.registry import Registry, readable_registry
 
+    if folder is not None and not folder.exists():
+        raise ParkfError(f"{folder}: no such folder; expected a registry of sets: correct the name")
     return readable_registry() if folder is None else Registry(folder)
 
 
@@ -96,7 +101,7 @@ def print_repaired(registry: "Registry") -> list[str]:
     """Finish publications that were interrupted, name their sets on stderr, and return their versions."""
     repaired = registry.repair() if registry.folder.is_dir() else []
     for version in repaired:
-        print(f"{registry.folder / version}: its publication was interrupted; finished it", file=sys.stderr)
+        say(f"{registry.folder / version}: its publication was interrupted; finished it", file=sys.stderr)
     return repaired
 
 
@@ -107,9 +112,9 @@ def mapping(option: str, text: str | None) -> dict[str, Any]:
     try:
         content = json_text.parse(text)
     except ValueError as error:
-        raise ParkfError(f"{option}: not JSON: {error}") from error
+        raise ParkfError(f"{option}: not JSON: {error}; expected a mapping: correct it there") from error
     if not isinstance(content, dict):
-        raise ParkfError(f"{option}: got {text:.40}, expected a mapping, as JSON")
+        raise ParkfError(f"{option}: got {text:.40}, expected a mapping, as JSON; write {{...}}")
     return content
 
 
@@ -186,12 +191,14 @@ def _checked(callback: Callable[..., Any], command: str, /, **values: Any) -> An
     for output in OUTPUTS & given.keys():
         path = given[output]
         if path.suffix and not path.parent.is_dir():
-            what = "is a file, expected a folder" if path.parent.exists() else "no such folder; make it"
-            raise ParkfError(f"{command}: {path.parent}: {what}, or correct the {output}")
+            what = "is a file" if path.parent.exists() else "no such folder"
+            raise ParkfError(
+                f"{command}: {path.parent}: {what}, expected a folder; make it, or correct the {output}"
+            )
         for name in given.keys() - OUTPUTS:
             if given[name].exists() and path.exists() and path.samefile(given[name]):
                 raise ParkfError(
                     f"{command}: {path} is an input ({name}), which the output would replace;"
-                    " name another file for the output"
+                    " expected another file: name one for the output"
                 )
     return callback(**values)

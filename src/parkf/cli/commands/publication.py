@@ -21,6 +21,7 @@ from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table,
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.option_types import UtRows
+from parkf.io.terminal import say
 
 if TYPE_CHECKING:
     from parkf.params.registry import Registry
@@ -161,7 +162,7 @@ def withdraw(
         sets = Registry(registry)
         print_repaired(sets)
         sets.withdraw(version, reason, key)
-    print(f"withdrawn {registry / version}")
+    say(f"withdrawn {registry / version}")
 
 
 @app.command(epilog="Example: parkf params sign ~/.ssh/parkf")
@@ -180,7 +181,7 @@ def sign(
         sets = Registry(registry)
         sets.sign(key)
         log = sets.log()
-    print(f"signed {registry}: {len(log.entries) if log else 0} entries")
+    say(f"signed {registry}: {len(log.entries) if log else 0} entries")
 
 
 @app.command(epilog="Example: parkf params handover ~/.ssh/new.pub --key ~/.ssh/old")
@@ -201,7 +202,7 @@ def handover(
             raise ParkfError(f"{registry}: name the key that signs today with --key")
         print_repaired(sets)
         sets.hand_over(keys, key)
-    print(f"{registry}: from now on signed by {', '.join(str(one) for one in keys)}")
+    say(f"{registry}: from now on signed by {', '.join(str(one) for one in keys)}")
 
 
 @app.command(epilog="Example: parkf params repair")
@@ -217,7 +218,7 @@ def repair(registry: OwnRegistry = PARAMS) -> None:
         sets = Registry(registry)
         if not print_repaired(sets):
             sets.log()
-            print(f"{registry}: nothing to finish")
+            say(f"{registry}: nothing to finish")
 
 
 @app.command(epilog="Example: parkf params crate 2026-run3-like-2-r011 crate/")
@@ -239,7 +240,7 @@ def crate(
         manifest = load(path).manifest
         log = Registry(path.parent).log()
         export_crate(path, manifest, to, None if log is None else log.signer)
-    print(f"{to}: the crate of {manifest.version}")
+    say(f"{to}: the crate of {manifest.version}")
 
 
 @app.command(epilog="Example: parkf params export 2026-run3-like-2-r003 trigger/")
@@ -266,7 +267,7 @@ def export(
         else:
             export_trigger(parameters, to, ut_rows=ut_rows)
     order = "" if format_ == "parquet" else f", UT's backward rows in the order '{ut_rows}'"
-    print(f"exported to {to}{order}")
+    say(f"exported to {to}{order}")
 
 
 @app.command("import", epilog="Example: parkf params import trigger/ my-set")
@@ -292,8 +293,8 @@ def import_(
             )
         else:
             import_text_files(source, rest=other).save(output)
-            print("\n".join(usage()))
-    print(f"imported to {output}")
+            say("\n".join(usage()))
+    say(f"imported to {output}")
 
 
 @app.command(epilog="Example: parkf params header parkf.hpp")
@@ -303,4 +304,4 @@ def header(output: Annotated[Path, Argument(help="The header to write.")]) -> No
 
     with replacing(output) as temporary:
         temporary.write_text(cpp_header())
-    print(f"written {output}")
+    say(f"written {output}")

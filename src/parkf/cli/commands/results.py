@@ -22,7 +22,7 @@ from parkf.cli.commands.options import (
 from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign, written
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
-from parkf.io.terminal import aligned, shortened
+from parkf.io.terminal import aligned, say, shortened
 
 if TYPE_CHECKING:
     from parkf.workflow.installation import Installation, Task
@@ -173,7 +173,7 @@ def verify(
     problems = [*broken, *(one for one in problems if one.partition(":")[0] not in named)]
     if problems:
         raise ParkfError("\n".join([*problems, f"{len(problems)} of {count} files are not sound"]))
-    print(f"{count} files are sound")
+    say(f"{count} files are sound")
 
 
 @app.command()
@@ -205,27 +205,27 @@ def explain(
     from parkf.training.explanation import COLUMNS
     from parkf.training.explanation import explain as rows
 
-    print("\t".join(COLUMNS))
+    say("\t".join(COLUMNS))
     for row in rows(parameters, fits=fits, table=table):
         cells = ("" if cell is None else f"{cell:.9g}" if isinstance(cell, float) else cell for cell in row)
-        print("\t".join(map(str, cells)))
+        say("\t".join(map(str, cells)))
 
 
 @app.command(epilog="Example: parkf where results/default")
 def where(results: RunFolder, gates: GatesFile = GATES) -> None:
     """Print the main figures of a run, and where its results are."""
     _, lines = _figures(results, gates)
-    print("\n".join(lines))
+    say("\n".join(lines))
     _print_places(results)
 
 
 def print_brief(results: Path, gates: Path) -> None:
     """Print the end of a run off a terminal: how many gates are met, the first that are missed, places."""
     missed, (counts, *lines) = _figures(results, gates)
-    print(f"{counts}; {len(lines) - len(missed)} of {len(lines)} gates met")
+    say(f"{counts}; {len(lines) - len(missed)} of {len(lines)} gates met")
     for line in missed[:_MOST_MISSED]:
-        print(shortened(f"  {line.lstrip()}"))
-    print(f"all gates           parkf where {results}")
+        say(shortened(f"  {line.lstrip()}"))
+    say(f"all gates           parkf where {results}")
     _print_places(results)
 
 
@@ -244,7 +244,7 @@ def _figures(results: Path, gates: Path) -> tuple[list[str], list[str]]:
 
 
 def _print_places(results: Path) -> None:
-    print(
+    say(
         f"parameter set       {results / 'set'}\n"
         f"validation numbers  {results / 'validation.json'}\n"
         f"step accuracy       {results / 'accuracy.json'}\n"
@@ -287,7 +287,7 @@ def compare(
     # Lines are not broken when the output does not go to a terminal.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 400)
     for part in shown(comparison, everything=everything):
-        console.print(part)
+        console.say(part)
 
 
 @app.command(epilog="Example: parkf display results/default event.html --event 7 --track 3")
@@ -304,4 +304,4 @@ def display(
     from parkf.report.event_page import write_event
 
     shown = write_event(results, output, sample=sample, number=event, tracks=track or [])
-    print(f"{output}: event {shown.number} of {shown.sample}, {len(shown.tracks)} tracks")
+    say(f"{output}: event {shown.number} of {shown.sample}, {len(shown.tracks)} tracks")

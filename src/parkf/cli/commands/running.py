@@ -12,7 +12,7 @@ from parkf.cli.commands.options import GATES, GatesFile, Json
 from parkf.cli.messages import answer, written
 from parkf.io.errors import ParkfError
 from parkf.io.project import found
-from parkf.io.terminal import aligned
+from parkf.io.terminal import aligned, say
 from parkf.io.usage import TAKEN
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def init(
 
     made, there = make_folder(folder)
     kept = f"; {len(there)} that were there stay as they are" if there else ""
-    print(f"{folder}: {len(made)} files made{kept}")
-    print(f"next: cd {folder} && parkf run smoke")
+    say(f"{folder}: {len(made)} files made{kept}")
+    say(f"next: cd {folder} && parkf run smoke")
 
 
 @app.command(epilog="Example: parkf check workflow/config/default.yaml")
@@ -51,7 +51,7 @@ def check(
 ) -> None:
     """Check all files that a run would read: configuration, detector, field, imported files, gates."""
     _name_of(configuration, found(schemas), family)
-    print(f"{configuration}: good, and so is all that it names")
+    say(f"{configuration}: good, and so is all that it names")
 
 
 @app.command(epilog="Example: parkf run smoke")
@@ -97,7 +97,7 @@ def run(
         if not targets:
             (where if sys.stdout.isatty() else print_brief)(results, found(GATES))
         elif "publish" in targets:
-            print((results / "published.json").read_text(), end="")
+            say((results / "published.json").read_text(), end="")
     raise Exit(code)
 
 
@@ -175,7 +175,7 @@ def _run(parkf: Any, file: Path, job: "Job", options: list[str]) -> int:
     name = key(deciding)
     if job.is_shared and (entry := take(job, name)) is not None:
         made = f"{entry.made_by} made it in {entry.wall_s:.1f} s"
-        print(f"{TAKEN} {STORE / name}: {made}", file=sys.stderr)
+        say(f"{TAKEN} {STORE / name}: {made}", file=sys.stderr)
         write_record(file, inputs)
         return 0
     begin = time.perf_counter()
@@ -205,7 +205,7 @@ def shared(
     from parkf.workflow.running.shared import STORE, empty, listed, tidy
 
     if drop:
-        print(f"{STORE}: {empty()} entries removed")
+        say(f"{STORE}: {empty()} entries removed")
         return
     tidy()
     content: dict[str, dict[str, int]] = {}
@@ -239,7 +239,7 @@ def members(
         own = ", ".join(f"{key}: {value}" for key, value in member.own.items())
         links = "; ".join(f"{products} of {maker}" for maker, products in taken.items())
         rows.append((member.config["run"], own, links))
-    print(aligned(("run", "its own", "takes"), rows))
+    say(aligned(("run", "its own", "takes"), rows))
 
 
 @families.command(

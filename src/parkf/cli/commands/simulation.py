@@ -9,6 +9,7 @@ from typer import Argument, Option, Typer
 from parkf.cli.commands import options
 from parkf.cli.messages import written
 from parkf.io.option_types import Segments, Signal
+from parkf.io.terminal import say
 
 app = Typer()
 
@@ -54,7 +55,7 @@ def generate(
 
     beam = options.aligned(geometry).beam
     for path, own_seed in [(output, seed), *([] if beside is None else [beside])]:
-        print(f"generate: {events} events from {first} on, seed {own_seed}", file=sys.stderr)
+        say(f"generate: {events} events from {first} on, seed {own_seed}", file=sys.stderr)
         run(path, beam=beam, events=events, seed=own_seed, pile_up=pile_up, first=first, workers=threads)
 
 
@@ -73,7 +74,7 @@ def generate_signal(
 
     beam = options.aligned(geometry).beam
     pairs = run(output, signal=signal, beam=beam, number=collisions, seed=seed, first=first, workers=threads)
-    print(f"generate-signal: {pairs} pairs, seed {seed}", file=sys.stderr)
+    say(f"generate-signal: {pairs} pairs, seed {seed}", file=sys.stderr)
 
 
 @app.command()
@@ -93,7 +94,7 @@ def simulate(
     """Transport particles through field and material, and write their true states and hits."""
     from parkf.simulation.response.simulate import simulate as run
 
-    print(f"simulate: seed {seed}", file=sys.stderr)
+    say(f"simulate: seed {seed}", file=sys.stderr)
     geometry, field = detector.load()
     run(
         particles,

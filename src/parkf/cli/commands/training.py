@@ -11,6 +11,7 @@ from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
 from parkf.io.files import copy, read_json, sha256, write_sealed
 from parkf.io.option_types import Scheme
+from parkf.io.terminal import say
 
 app = Typer()
 
@@ -29,7 +30,7 @@ def check_dataset(
     rows = run(dataset, step)
     if copy_to is not None:
         copy(dataset, copy_to)
-    print(f"{dataset}: {rows:,} rows of step {step}, all good")
+    say(f"{dataset}: {rows:,} rows of step {step}, all good")
 
 
 @app.command()
@@ -44,7 +45,7 @@ def kernel(
             what = "the compiled kernel is older than the formulas in parkf.model.steps"
             raise ParkfError(f"{what}; run `make build`")
         compile_kernel()
-    print("the kernel is of today's formulas")
+    say("the kernel is of today's formulas")
 
 
 @app.command("train-table")
@@ -62,7 +63,7 @@ def train_table(
     from parkf.training.magnet_table.rays import Magnet
     from parkf.training.magnet_table.train import train_table as run
 
-    print(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
+    say(f"train-table: forms {forms}, {rays} rays, seed {seed}", file=sys.stderr)
     nominal = options.aligned(geometry)
     magnet = Magnet(
         options.field_map(field), nominal.magnet.z_in, nominal.magnet.z_out, nominal.beam, threads
@@ -173,7 +174,7 @@ def train_score(
     files = [(Path(one), Path(other)) for one, other in names]
     score = run(load(parameters), files, seed=seed, threads=threads)
     counts = f"{score.genuine} genuine candidates, {score.ghosts} ghosts"
-    print(f"train-score: {counts}, seed {seed}", file=sys.stderr)
+    say(f"train-score: {counts}, seed {seed}", file=sys.stderr)
     score.save(output)
     written(output)
 
@@ -202,7 +203,7 @@ def accuracy(
     measured = measure_accuracy(fits, run / "datasets", table, used.with_name("accuracy.json"), field)
     if output is not None:
         write_sealed(output, {**measured, "set": blobs.fingerprints()})
-    print(accuracy_table(measured, read_json(beside) if beside else None))
+    say(accuracy_table(measured, read_json(beside) if beside else None))
 
 
 @app.command("closure-tracks")
@@ -222,7 +223,7 @@ def closure_tracks(
     count = simulate_sample(
         output, tracks=tracks, seed=seed, polarity=polarity, geometry=geometry, field=field, threads=threads
     )
-    print(f"closure-tracks: {count} tracks of {tracks} particles, seed {seed}", file=sys.stderr)
+    say(f"closure-tracks: {count} tracks of {tracks} particles, seed {seed}", file=sys.stderr)
 
 
 @app.command()

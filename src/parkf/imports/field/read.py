@@ -129,10 +129,13 @@ def _read_csv(path: Path) -> tuple[NDArray[Any], dict[str, str | None]]:
         parts = [re.fullmatch(r"(\w+)\s*(?:\[(.+)\])?", name) for name in header]
         found = {part[1]: (index, part[2]) for index, part in enumerate(parts) if part is not None}
         if missing := [name for name in _COLUMNS if name not in found]:
-            raise ParkfError(f"{path}: column '{missing[0]}' is missing; it has {', '.join(header)}")
+            raise ParkfError(
+                f"{path}: column '{missing[0]}' is missing; it has {', '.join(header)},"
+                f" expected {', '.join(_COLUMNS)}: correct the header"
+            )
         try:
             numbers = np.loadtxt(file, delimiter=",", ndmin=2, usecols=range(len(header)))
         except ValueError as error:
-            raise ParkfError(f"{path}: {error}") from error
+            raise ParkfError(f"{path}: {error}; expected numbers: correct the row") from error
     rows = numbers[:, [found[name][0] for name in _COLUMNS]] if len(numbers) else numbers
     return rows, {name: found[name][1] for name in _COLUMNS}

@@ -17,7 +17,7 @@ import numpy as np
 import yaml
 from pydantic import ValidationError
 
-from parkf.detector.alignment import Alignment, Displacement, Floats, Motion, chained
+from parkf.detector.alignment import SECTIONS, Alignment, Displacement, Floats, Motion, chained
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
 from parkf.io.documents.document import read_text
 from parkf.io.documents.position import DocumentError
@@ -158,7 +158,7 @@ def import_alignment(
     if not motions:
         raise ParkfError(f"alignment: the geometry has none of its elements, such as {lacking[0]}")
     document: dict[str, Any] = {"tag": tag}
-    document |= {name: {} for name in Alignment.model_fields if name != "tag"}
+    document |= {name: {} for name in SECTIONS}
     for target, key, chain, _ in entries:
         if above := [motions[element][1] for element in chain if element in motions]:
             try:
@@ -217,8 +217,8 @@ def _chain(section: str, key: int | str) -> list[Element]:
 def export_alignment(alignment: Alignment, path: Path) -> None:
     """Write an alignment as LHCb's conditions, a YAML file in mm and mrad."""
     lines = [f"# Alignment {alignment.tag}; mm and mrad about the elements' centres, along LHCb's axes."]
-    for section, of in alignment:
-        for key, displacement in () if section == "tag" else sorted(of.items()):
+    for section in SECTIONS:
+        for key, displacement in sorted(getattr(alignment, section).items()):
             shift = ", ".join(f"{value!r}*mm" for value in displacement.shift.tolist())
             angles = [displacement.rx, displacement.ry, displacement.rz]
             turn = ", ".join(f"{float(f'{1e3 * angle:.12g}')!r}*mrad" for angle in angles)

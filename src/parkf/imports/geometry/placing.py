@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from parkf.detector.alignment import Alignment, Displacement, Floats, Motion
+from parkf.detector.alignment import SECTIONS, Alignment, Displacement, Floats, Motion
 from parkf.detector.description import Description
 from parkf.detector.frame import Pieces
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry, geometry_of
@@ -50,7 +50,7 @@ def place(
     :func:`parkf.imports.geometry.dumps.read_beam_line`.
     """
     content = base.model_dump(mode="json", exclude_unset=True) | {"tag": tag}
-    moved: dict[str, dict[Any, Displacement]] = {name: {} for name in Alignment.model_fields if name != "tag"}
+    moved: dict[str, dict[Any, Displacement]] = {name: {} for name in SECTIONS}
     tilts: Moves = {}
     if beam is not None:
         content["beam"] |= _beam(*beam)

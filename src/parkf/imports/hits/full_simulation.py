@@ -30,6 +30,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.events import Columns
 from parkf.io.files import existing
 from parkf.io.tables import HITS, PARTICLES, Table
+from parkf.io.units import Unit, require_units
 from parkf.simulation.generate.interactions import Z_END
 from parkf.simulation.particles import ELECTRON, KAON, MUON, PION
 from parkf.simulation.response.in_flight import BEHIND
@@ -44,6 +45,10 @@ _LIMITS = (
     *((name, -1.0, 1.0, "a slope, within ±1") for name in ("dxdy", "dzdy")),
     ("sigma", np.nextafter(0.0, 1.0), 100.0, "mm, above 0 and at most 100"),
 )
+
+
+# Where the detectors behind the VELO are.
+_Z = {"UT": Unit("mm", 1500.0, 2500.0, 4000.0), "SciFi": Unit("mm", 5000.0, 8500.0, 12000.0)}
 
 
 def converted(hits: Path, tracks: Path) -> tuple[pa.Table, pa.Table]:
@@ -84,7 +89,10 @@ def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) 
     with CheckedFile(existing(path)) as file:
         schema = file.schema_arrow
         if missing := [name for name in columns if name not in schema.names]:
-            raise ParkfError(f"{path}: column '{missing[0]}' is missing; expected {', '.join(columns)}")
+            raise ParkfError(
+                f"{path}: column '{missing[0]}' is missing; expected {', '.join(columns)};"
+                " rename or add columns"
+            )
         columns += tuple(name for name in optional if name in schema.names)
         for name in columns:
             kind = schema.field(name).type
@@ -105,7 +113,10 @@ def _hits(hits: pd.DataFrame, path: Path) -> Columns:
         plane[rows] = hits.layer[rows] + planes.start
     if (plane < 0).any():
         row = hits.iloc[np.argmax(plane < 0)]
-        raise ParkfError(f"{path}: row {row.name}: detector '{row.det}', layer {row.layer} is unknown")
+        raise ParkfError(
+            f"{path}: row {row.name}: detector '{row.det}', layer {row.layer} is unknown;"
+            f" expected one of {', '.join(_PLANES)}, with its layers: correct the row"
+        )
     point = plane < VELO_PLANES.stop
     columns = {
         "event": hits.event.to_numpy(),
@@ -124,8 +135,11 @@ def _hits(hits: pd.DataFrame, path: Path) -> Columns:
         if bad.any():
             first = int(np.argmax(bad))
             raise ParkfError(
-                f"{path}: row {first}: '{name}' is {columns[name][first]:g}, expected {expected}"
+                f"{path}: row {first}: '{name}' is {columns[name][first]:g}, expected {expected};"
+                " convert the column"
             )
+    for name, unit in _Z.items():
+        require_units(path, {"z": columns["z"][(hits.det == name).to_numpy()]}, {"z": unit})
     return columns
 
 
@@ -148,7 +162,10 @@ def _particles(tracks: pd.DataFrame, path: Path) -> Columns:
     middle = float(np.median(p)) if len(p) else np.inf
     # Most particles have ten times this momentum, and particles that reach the tracker a hundred times.
     if middle < 50.0:
-        raise ParkfError(f"{path}: half of the momenta are below {middle:g}, expected MeV; are they in GeV?")
+        raise ParkfError(
+            f"{path}: half of the momenta are below {middle:g}, expected MeV; are they in GeV?"
+            " multiply them by 1000"
+        )
     # The file has no end points of particles; `converted` sets those of mothers.
     return columns | {"z_end": np.full(len(tracks), np.inf)}
 

@@ -48,9 +48,7 @@ def read_text(path: Path) -> str:
     """Read a file of text; a ParkfError if it is missing, larger than `LARGEST`, or not UTF-8."""
     size = existing(path).stat().st_size
     if size > LARGEST:
-        raise ParkfError(
-            f"{path}: {size} bytes, expected a document of at most {LARGEST}; is it another file?"
-        )
+        raise ParkfError(f"{path}: {size} bytes, expected a document of at most {LARGEST}; correct the name")
     content = path.read_bytes()
     try:
         # Some editors begin a file with a byte order mark, which utf-8-sig removes.
@@ -58,8 +56,15 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ParkfError(
-            f"{path}:{line}: byte 0x{content[error.start]:02x} is no UTF-8; save the file as UTF-8"
+            f"{path}:{line}: byte 0x{content[error.start]:02x} is no UTF-8, expected text;"
+            " save the file as UTF-8"
         ) from error
+
+
+def _remedied(what: str, kind: str) -> str:
+    """Add to a mistake what is expected and what to do, unless it has that."""
+    what = what if "expected" in what else f"{what}, expected plain {kind}"
+    return what if ";" in what else f"{what}; correct it there"
 
 
 def read_document(path: Path) -> Document:
@@ -76,5 +81,7 @@ def read_document(path: Path) -> Document:
         content, lines = yaml_text.parse(text)
     except DocumentError as problem:
         where = path if problem.line is None else f"{path}:{problem.line}"
-        raise ParkfError(f"{where}: not a {kind} file that can be read: {problem.what}") from problem
+        raise ParkfError(
+            f"{where}: not a {kind} file that can be read: {_remedied(problem.what, kind)}"
+        ) from problem
     return Document(path, content, lambda: lines)

@@ -1,5 +1,6 @@
 """Messages about a wrong value: what was found and expected, why, and the name that was probably meant."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from difflib import get_close_matches
@@ -8,6 +9,8 @@ from typing import Any
 from parkf.io.documents.position import Place, dotted
 
 _LONGEST = 60
+# What some messages already end with.
+_REMEDY = re.compile(r"; (?:write|keep|add|install|leave|set|if) ")
 _NO_MORE = r"(?!\n)"
 _LIMITS = {
     "minimum": "of at least",
@@ -119,6 +122,12 @@ def said(where: str, place: Place, what: str) -> str:
     line = f"{where}: {dotted(place)}: {what}" if place else f"{where}: {what}"
     # Names from files may have line breaks and the like. They are escaped, so that a message is one line.
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in line)
+
+
+def together(lines: Iterable[str]) -> str:
+    """Join the lines of all mistakes of a file; the last one has what to do, unless it has already."""
+    text = "\n".join(lines)
+    return text if _REMEDY.search(text.rpartition("\n")[2]) else f"{text}; correct it there"
 
 
 def _short(text: str) -> str:

@@ -8,7 +8,16 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from parkf.io.documents.document import read_document
-from parkf.io.documents.messages import expected, got, hint, said, unknown, with_reason, without_echoes
+from parkf.io.documents.messages import (
+    expected,
+    got,
+    hint,
+    said,
+    together,
+    unknown,
+    with_reason,
+    without_echoes,
+)
 from parkf.io.documents.position import Place
 from parkf.io.errors import ParkfError
 
@@ -37,7 +46,7 @@ def load_document(path: Path, model: type[Model]) -> Model:
         schema = model.model_json_schema()
         mistakes = without_echoes(_message(one, schema) for one in error.errors())
         lines = [said(document.where(place), place, what) for place, what in mistakes]
-        raise ParkfError("\n".join(lines)) from error
+        raise ParkfError(together(lines)) from error
 
 
 def _message(error: ErrorDetails, schema: dict[str, Any]) -> tuple[Place, str]:

@@ -1,6 +1,6 @@
 """Track candidates: matched segments with UT hits, in the table that a fitter reads."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from parkf.simulation.pattern.own_hits import find_own_hits
 from parkf.simulation.pattern.scifi import find_scifi_segments, search_scifi
 from parkf.simulation.pattern.ut import find_ut_hits
 from parkf.simulation.pattern.velo import find_velo_segments, lines_of, search_velo
+from parkf.simulation.plausible import check_hits
 
 EVENTS_PER_CHUNK = 10
 
@@ -54,10 +55,16 @@ def find_candidates(
         return search.matched(hits) if matched else search.candidates(hits, segments)
 
     with CANDIDATES.writer(path, made_with) as writer, progress_bar("candidates", "events") as bar:
-        pieces = read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK)
+        pieces = _checked(read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK), hits_path, geometry)
         for columns in parallel_map(chunk, pieces, workers):
             writer.write_table(table(columns, CANDIDATES.schema))
             bar.update(EVENTS_PER_CHUNK)
+
+
+def _checked(pieces: Iterable[Columns], path: Path, geometry: Geometry) -> Iterator[Columns]:
+    for piece in pieces:
+        check_hits(piece, path, geometry)
+        yield piece
 
 
 @dataclass(frozen=True)

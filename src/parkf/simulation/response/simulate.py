@@ -1,5 +1,6 @@
 """Transport through the detector: true states for training, hits for pattern recognition, and fates."""
 
+import sys
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -13,9 +14,10 @@ from parkf.io.arrow import table
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, concatenate, particle_key, read_by_event, select
 from parkf.io.tables import FATES, HITS, PARTICLES, STATES, Table
-from parkf.io.terminal import progress_bar
+from parkf.io.terminal import progress_bar, say
 from parkf.io.workers import default_workers
 from parkf.simulation.particles import long_like, select_particles, usable_states
+from parkf.simulation.plausible import check_particles
 from parkf.simulation.response.hits import respond
 from parkf.simulation.response.in_flight import mothers_of, placed
 
@@ -63,8 +65,10 @@ def simulate(
         def write(kind: Table, columns: Columns) -> None:
             writers[kind.name].write_table(table(columns, kind.schema))
 
-        bar = stack.enter_context(progress_bar("transport", "events"))
+        bar, count = stack.enter_context(progress_bar("transport", "events")), 0
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
+            check_particles(particles, particles_path)
+            count += len(particles["event"])
             # If only states are wanted, only particles with selected states need to be transported.
             states_alone = hits_path is fates_path is None or (
                 hits_before is not None and particles["event"][0] >= hits_before
@@ -89,6 +93,8 @@ def simulate(
             if FATES.name in writers:
                 # The last state of each particle has its hardest scattering up to that state.
                 write(FATES, select(states, np.diff(particle_key(states), append=-1) != 0))
+        if not count:
+            say(f"warning: {particles_path}: 0 particles, expected some; check its events", file=sys.stderr)
 
 
 def _with_products(states: Columns, later: Columns, particles: Columns, mothers: np.ndarray) -> Columns:

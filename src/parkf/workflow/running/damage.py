@@ -26,7 +26,7 @@ def verify(folder: Path, trust: Path | None = None) -> tuple[int, list[str]]:
     folder that is missing or has no such file raises a ParkfError.
     """
     if not folder.is_dir():
-        raise ParkfError(f"{folder}: no such folder")
+        raise ParkfError(f"{folder}: no such folder; expected one of a run: correct the name")
     count, problems = 0, _unlike_log(folder, trust)
     for path in sorted(folder.rglob("*")):
         is_product = not path.name.startswith(".") and ASIDE not in path.parts

@@ -22,6 +22,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.code import code_of
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.io.project import PROJECT, found
+from parkf.io.terminal import say
 from parkf.io.usage import VARIABLE as USAGE
 from parkf.report.job_graph import write_graph
 from parkf.workflow.cluster import COSTS_FILE, load_costs, name_endings
@@ -77,7 +78,7 @@ def settle(workflow: Any) -> None:
     shell.prefix(f"set -euo pipefail; {path} {USAGE}=1 {COPIES}={copies}; ")
     name_endings()
     if workflow.is_main_process and not workflow.output_settings.dryrun and LED not in os.environ:
-        print(_UNLED, file=sys.stderr)
+        say(_UNLED, file=sys.stderr)
 
 
 def read_run(workflow: Any, config: Mapping[str, Any], gather: Any, *, in_family: bool) -> Run:

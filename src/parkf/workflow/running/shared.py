@@ -19,6 +19,7 @@ from typing import Any
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import out_of_space, read_json, replacing, sha256, write_sealed
+from parkf.io.terminal import say
 from parkf.workflow.running.jobs import Job
 
 STORE = Path("results/.shared")
@@ -72,7 +73,7 @@ def take(job: Job, name: str) -> Entry | None:
     except (ParkfError, OSError) as error:
         if isinstance(error, OSError) and out_of_space(error):
             raise
-        print(f"{folder}: damaged: {error}; removed, and made again", file=sys.stderr)
+        say(f"{folder}: damaged: {error}; removed, and made again", file=sys.stderr)
         _remove([folder])
         return None
     return entry
@@ -100,7 +101,7 @@ def keep(job: Job, deciding: dict[str, Any], wall_s: float) -> None:
     except OSError as error:
         # Another run may have stored the entry first, or the file system may not have hard links.
         if not (STORE / name).is_dir():
-            print(f"not shared with other runs: {error}", file=sys.stderr)
+            say(f"not shared with other runs: {error}", file=sys.stderr)
     finally:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 
-from parkf.io.terminal import is_quiet, shortened
+from parkf.io.terminal import is_quiet, say, shortened
 from parkf.workflow.running import progress
 from parkf.workflow.running.damage import remove_damaged
 from parkf.workflow.running.lock import VARIABLE, end_orphans, held, remove_unfinished, run_processes
@@ -195,4 +195,4 @@ def _descendants(number: int) -> set[psutil.Process]:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    say(text, file=sys.stderr, flush=True)

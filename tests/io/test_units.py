@@ -1,0 +1,36 @@
+"""Columns in another unit are refused, with the factor to the right one; columns in the right unit pass."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parkf.io.errors import ParkfError
+from parkf.io.units import Unit, require_finite, require_units
+
+PATH = Path("mine.parquet")
+UNITS = {"p": Unit("MeV", 50.0, 3000.0, 5e5)}
+VALUES = np.random.default_rng(1).uniform(1e3, 1e4, 100)
+
+
+@pytest.mark.parametrize(
+    ("factor", "remedy"), [(1e-3, "multiply by 1000"), (1e3, "divide by 1000"), (1e-6, "multiply by 1e")]
+)
+def test_another_unit_is_refused(factor: float, remedy: str) -> None:
+    with pytest.raises(ParkfError, match=rf"mine\.parquet: column 'p' .*expected MeV.*{remedy}"):
+        require_units(PATH, {"p": factor * VALUES}, UNITS)
+
+
+def test_the_right_unit_passes_with_values_that_are_missing() -> None:
+    values = np.concatenate([VALUES, np.full(1000, np.nan), np.zeros(1000)])
+    require_units(PATH, {"p": values.reshape(-1, 2)}, UNITS)
+
+
+def test_a_few_values_decide_nothing() -> None:
+    require_units(PATH, {"p": 1e-3 * VALUES[:19]}, UNITS)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_are_finite(value: float) -> None:
+    with pytest.raises(ParkfError, match=r"column 'p', row 2: got .*expected a finite number"):
+        require_finite(PATH, {"p": np.array([1.0, 2.0, value])}, "p")
