@@ -119,11 +119,16 @@ CASES = [
         ("step 'MAG' does not exist, expected one of V",),
     ),
     Case("system", "a file for a folder", _file_for_a_folder, ("results", "is a file, expected a folder")),
-    Case("system", "a folder for a file", _folder_for_a_file, ("field.npz", "Is a directory")),
+    Case(
+        "system",
+        "a folder for a file",
+        _folder_for_a_file,
+        ("field.npz", "is a folder, expected a file to write"),
+    ),
     Case(
         "system",
         "a folder that takes no files",
         command("field", ROOT / "data/field/dipole.json", "/proc/x/field.npz", "--spacing", "500"),
-        ("/proc/x", "no such folder; make it"),
+        ("/proc/x", "no such folder, expected a folder; make it"),
     ),
 ]

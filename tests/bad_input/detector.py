@@ -139,7 +139,11 @@ CASES = [
         "infinite", "velo_modules: {3: {z: .inf}}", "alignment_nominal.yaml:2", "velo_modules.3.z: got inf"
     ),
     alignment("text", "velo_modules: {3: {z: up}}", "velo_modules.3.z: got the text 'up', expected a number"),
-    alignment("layers change places", "ut_layers: {0: {z: 25}, 1: {z: -25}}", "UT 0 and 1 change places"),
+    alignment(
+        "layers change places",
+        "ut_layers: {0: {z: 25}, 1: {z: -25}}\nbeyond_1_mm: true",
+        "UT 0 and 1 change places",
+    ),
     alignment("layer twice", "ut_layers: {0: {z: 1}, 0: {z: 2}}", "key '0' is there twice"),
     dipole("key twice", '"about"', '"form": "x", "about"', "key 'form' is there twice, first in line 2"),
     dipole("NaN", "[55.0, 500.0", "[NaN, 500.0", "charges.0.0: got NaN, expected a finite number"),
@@ -233,9 +237,9 @@ CASES += [
     ),
     field("NaN", _map(values=_filled(np.nan)), "values[1, 2, 3, 1] is not finite"),
     field("10^30 T", _map(values=_filled(1e30)), "values[1, 2, 3, 1] is 1e+30, expected T, within 20"),
-    field("in kG", _map(values=lambda v: 10 * v), "reaches 9.", "expected 0.01 to 5", "is it in T?"),
+    field("in kG", _map(values=lambda v: 10 * v), "reaches 9.", "expected 0.01 to 5", "convert it to T"),
     field("no field", _map(values=lambda v: 0 * v), "By on the axis reaches 0 T"),
-    field("of MagUp", _map(values=lambda v: -v), "MagDown has By < 0: turn the sign"),
+    field("of MagUp", _map(values=lambda v: -v), "expected that of MagDown, By < 0; turn the sign"),
     field("spacing 0", _map(spacing=lambda v: 0 * v), "expected finite and positive spacing"),
     field("spacing of a kilometre", _map(spacing=lambda v: 1e3 * v), "a spacing of at most 1000 mm"),
     field("two spacings", _map(spacing=lambda v: v[:2]), "expected (3,) and (3,)"),
@@ -245,7 +249,7 @@ CASES += [
     field(
         "unknown look-up", _map(outside=lambda v: np.array("?")), "outside '?', expected one of error, zero"
     ),
-    Case("field map", "in metres", _in_run, ("map.npz: the map reaches from z = -1 to 10 mm", "a map in mm")),
+    Case("field map", "in metres", _in_run, ("map.npz: the map covers", "z -1 to 10 mm", "is it in m?")),
     Case("field map", "missing", lambda folder: FIELD, ("map.npz: no such file",)),
     Case(
         "field map",

@@ -39,11 +39,13 @@ def test_a_command_of_a_group_is_guarded_too(folder):
 def test_a_folder_is_not_made_for_a_file(folder):
     code, said = parkf(folder, "fit", "2026-run3-like-2-r009", "a.yaml", "there/fitted.parquet")
     assert code == 1
-    assert said == "error: parkf fit: there: no such folder; make it, or correct the output\n"
+    assert (
+        said == "error: parkf fit: there: no such folder, expected a folder; make it, or correct the output\n"
+    )
     assert not (folder / "there").exists()
 
 
 def test_a_file_is_no_set(folder):
     code, said = parkf(folder, "fit", "a.yaml", "2026-run3-like-2-r009", "fitted.parquet")
     assert code == 1
-    assert said == "error: a.yaml: a file, expected a version or the folder of a set\n"
+    assert said == "error: a.yaml: a file, expected a version or the folder of a set; name that first\n"

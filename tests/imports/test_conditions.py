@@ -147,6 +147,10 @@ def test_an_alignment_comes_back_from_conditions(places):
         if name == "tag":
             assert first == second
             continue
+        if name == "beyond_1_mm":
+            # The import adds it, since these files state their unit.
+            assert second
+            continue
         assert first.keys() == second.keys()
         for key in first:
             np.testing.assert_allclose(

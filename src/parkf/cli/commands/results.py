@@ -287,7 +287,7 @@ def compare(
     # Lines are not broken when the output does not go to a terminal.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 400)
     for part in shown(comparison, everything=everything):
-        console.say(part)
+        console.print(part)
 
 
 @app.command(epilog="Example: parkf display results/default event.html --event 7 --track 3")
