@@ -8,7 +8,7 @@ from tools.mismatches.wrong import MISTAKES
 
 def test_the_tables_are_those_of_the_file() -> None:
     outcome = json.loads(OUTCOME.read_text())
-    page = (ROOT / "docs/explanation/mismatches.md").read_text()
+    page = (ROOT / "docs/reference/mismatches.md").read_text()
     for part in (counts, mistakes, costs):
         assert part(outcome) in page
 

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/explanation/mismatches.md from the cases that were tried.
+"""Writes the tables of docs/reference/mismatches.md from the cases that were tried.
 
 Run: python -m tools.mismatches.page
 """
