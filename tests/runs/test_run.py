@@ -45,8 +45,10 @@ def test_leaves_a_set_numbers_and_report(finished):
 
 def test_every_gate_finds_its_figure(finished):
     gates = hold(finished.folder / "results/smoke/set", load_thresholds(ROOT / GATES_FILE))
-    # There are too few tracks for a hundred in any cell of direction, charge and momentum.
-    assert [gate.what for gate in gates if gate.value is None and "cells" not in gate.figure] == []
+    # There are too few tracks for a hundred in any cell of direction, charge and momentum. A figure that is
+    # found is shown, even if its error is too large.
+    missing = [gate.what for gate in gates if gate.measured == "not measured" and "cells" not in gate.figure]
+    assert missing == []
 
 
 def test_nothing_to_do_afterwards(finished):
