@@ -92,8 +92,6 @@ def registry_in(folder: Path | None) -> "Registry":
     """Return the registry in a folder; by default the registry that sets are read from."""
     from parkf.params.registry import Registry, readable_registry
 
-    if folder is not None and not folder.exists():
-        raise ParkfError(f"{folder}: no such folder; expected a registry of sets: correct the name")
     return readable_registry() if folder is None else Registry(folder)
 
 
