@@ -58,7 +58,6 @@ REFUSED = {
     "SciFi z + 5 mm": r"SciFi layer 0: z of its hits is 7831 mm \(\+5 mm\), expected 7826 mm; 12 layers",
     "SciFi x + 1 mm": r"SciFi by \+(0\.[89]|1)\S* ± \S+ mm in x \(expected within 0\.4 mm\)",
     "SciFi dx/dy turned": r"SciFi layer 1: dx/dy of its hits is -0\.087489",
-    "q/p in 1/GeV": r"a median momentum of 0\.00\S+ GeV, expected q/p in 1/MeV",
     "VELO halves 0.6 mm too far apart, each": r"each half of the VELO by \+0\.\S+ ± \S+ mm in x",
     "UT hits of the next candidate": "UT hits: median χ²/ndof",
     "no VELO hits: downstream tracks": "100 % of the candidates have few_velo_hits: .*downstream",
@@ -75,6 +74,11 @@ def test_mistakes_are_refused_with_their_size(example, tmp_path, mistake, messag
     assert "--trust" in last
     # Nothing is half written.
     assert [path.name for path in tmp_path.iterdir()] == ["candidates.parquet"]
+
+
+def test_momenta_in_another_unit_are_refused_before_any_fit(example, tmp_path):
+    with pytest.raises(ParkfError, match="column 'qop' has the median .*, expected 1/MeV"):
+        fit_of(changed(example, MISTAKES["q/p in 1/GeV"]), tmp_path)
 
 
 def test_a_displacement_is_measured_with_its_error(example):
