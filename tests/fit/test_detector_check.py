@@ -77,7 +77,7 @@ def test_mistakes_are_refused_with_their_size(example, tmp_path, mistake, messag
 
 
 def test_momenta_in_another_unit_are_refused_before_any_fit(example, tmp_path):
-    with pytest.raises(ParkfError, match="column 'qop' has the median .*, expected 1/MeV"):
+    with pytest.raises(ParkfError, match=r"column 'qop' has the median .*, expected 1/MeV"):
         fit_of(changed(example, MISTAKES["q/p in 1/GeV"]), tmp_path)
 
 
