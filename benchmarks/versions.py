@@ -57,12 +57,13 @@ class Version:
 
     @cached_property
     def commands(self) -> str:
-        """Help of the whole command line, which shows the commands that this version has."""
-        return self._output("--help")
+        """Help of the whole command line and, in versions that list them apart, its stages."""
+        text = self._output("--help")
+        return text + self._output("--stages") if "--stages" in text else text
 
     def knows(self, command: str) -> bool:
         """Whether this version has a command of that name."""
-        return any(f" {command} " in line for line in self.commands.splitlines())
+        return any(f" {command} " in f" {line}" for line in self.commands.splitlines())
 
     def _output(self, *line: str) -> str:
         parkf = str(self.python.with_name("parkf"))
