@@ -32,6 +32,8 @@ def stages(version: Version, events: int) -> dict[str, list[Line]]:
     """Command lines of each stage in their order, for a sample of `events` events."""
     detector = _detector(version)
     with_field: Line = (*detector, "--field", FIELD)
+    # This set is of an earlier geometry.
+    trust: Line = ("--trust",) if version.takes("fit", "--trust") else ()
     simulate: Line = ("simulate", "particles.parquet", *with_field, *_POLARITY, *_SEED)
     return {
         "generate": [("generate", "particles.parquet", *detector[:2], "--events", str(events), *_SEED)],
@@ -40,7 +42,7 @@ def stages(version: Version, events: int) -> dict[str, list[Line]]:
         "datasets": list(_datasets(version, with_field, max(FEWEST_ROWS, ROWS_OF_AN_EVENT * events))),
         "candidates": [("candidates", "hits.parquet", "candidates.parquet", *with_field, *_POLARITY)],
         "full_fit": [("fit-full", "candidates.parquet", "full.parquet", *with_field)],
-        "fit": [("fit", version.root / _SET, "candidates.parquet", "fitted.parquet")],
+        "fit": [("fit", version.root / _SET, "candidates.parquet", "fitted.parquet", *trust)],
     }
 
 

@@ -65,6 +65,10 @@ class Version:
         """Whether this version has a command of that name."""
         return any(f" {command} " in f" {line}" for line in self.commands.splitlines())
 
+    def takes(self, command: str, option: str) -> bool:
+        """Whether a command of this version has an option of that name."""
+        return option in self._output(command, "--help")
+
     def _output(self, *line: str) -> str:
         parkf = str(self.python.with_name("parkf"))
         return subprocess.run([parkf, *line], check=True, capture_output=True, text=True).stdout
