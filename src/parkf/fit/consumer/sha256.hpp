@@ -1,5 +1,5 @@
 #pragma once
-// SHA-256 (FIPS 180-4).
+// SHA-256 (FIPS 180-4), and the rounds that it shares with SHA-512.
 
 #include <array>
 #include <cstddef>
@@ -8,6 +8,42 @@
 #include <string_view>
 
 namespace parkf {
+
+/// By how many bits the rounds turn and, last of the first two rows, shift words: σ₀ and σ₁ of the schedule, Σ₁ and Σ₀.
+struct Sha2Turns {
+  int schedule[2][3], round[2][3];
+};
+
+/// Change the state by one block, whose words are the first 16 of `w`.
+template <class Word, std::size_t rounds>
+void sha2_block(const Word (&k)[rounds], const Sha2Turns& by, Word (&w)[rounds], std::array<Word, 8>& state) {
+  constexpr int bits = 8 * sizeof(Word);
+  const auto turned = [](Word word, int places) { return static_cast<Word>(word >> places | word << (bits - places)); };
+  const auto mixed = [&](Word word, const int (&places)[3]) {
+    return turned(word, places[0]) ^ turned(word, places[1]) ^ word >> places[2];
+  };
+  const auto stirred = [&](Word word, const int (&places)[3]) {
+    return turned(word, places[0]) ^ turned(word, places[1]) ^ turned(word, places[2]);
+  };
+  for (std::size_t i = 16; i < rounds; ++i) {
+    w[i] = w[i - 16] + mixed(w[i - 15], by.schedule[0]) + w[i - 7] + mixed(w[i - 2], by.schedule[1]);
+  }
+  auto [a, b, c, d, e, f, g, h] = state;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    const Word t1 = h + stirred(e, by.round[0]) + ((e & f) ^ (~e & g)) + k[i] + w[i];
+    const Word t2 = stirred(a, by.round[1]) + ((a & b) ^ (a & c) ^ (b & c));
+    h = g;
+    g = f;
+    f = e;
+    e = d + t1;
+    d = c;
+    c = b;
+    b = a;
+    a = t1 + t2;
+  }
+  const Word added[8] = {a, b, c, d, e, f, g, h};
+  for (std::size_t i = 0; i < 8; ++i) state[i] += added[i];
+}
 
 class Sha256 {
  public:
@@ -36,7 +72,6 @@ class Sha256 {
       filled_ = 0;
     }
   }
-  static std::uint32_t turned(std::uint32_t word, int by) { return word >> by | word << (32 - by); }
 
   void compress() {
     static constexpr std::uint32_t k[64] = {
@@ -53,26 +88,8 @@ class Sha256 {
       w[i] = static_cast<std::uint32_t>(block_[4 * i]) << 24 | static_cast<std::uint32_t>(block_[4 * i + 1]) << 16 |
              static_cast<std::uint32_t>(block_[4 * i + 2]) << 8 | block_[4 * i + 3];
     }
-    for (int i = 16; i < 64; ++i) {
-      const std::uint32_t a = w[i - 15], b = w[i - 2];
-      w[i] = w[i - 16] + (turned(a, 7) ^ turned(a, 18) ^ a >> 3) + w[i - 7] + (turned(b, 17) ^ turned(b, 19) ^ b >> 10);
-    }
-    auto [a, b, c, d, e, f, g, h] = state_;
-    for (int i = 0; i < 64; ++i) {
-      const std::uint32_t t1 =
-          h + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + ((e & f) ^ (~e & g)) + k[i] + w[i];
-      const std::uint32_t t2 = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
-      h = g;
-      g = f;
-      f = e;
-      e = d + t1;
-      d = c;
-      c = b;
-      b = a;
-      a = t1 + t2;
-    }
-    const std::uint32_t added[8] = {a, b, c, d, e, f, g, h};
-    for (int i = 0; i < 8; ++i) state_[i] += added[i];
+    static constexpr Sha2Turns by{{{7, 18, 3}, {17, 19, 10}}, {{6, 11, 25}, {2, 13, 22}}};
+    sha2_block(k, by, w, state_);
   }
 
   std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,

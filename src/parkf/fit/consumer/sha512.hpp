@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <string>
 
+#include "sha256.hpp"
+
 namespace parkf {
 
 /// The 64 bytes of the digest.
 inline std::array<unsigned char, 64> sha512(std::string bytes) {
   static constexpr std::uint64_t k[80] = {
-        0x428a2f98d728ae22, 0x7137449123ef65cd, 0xb5c0fbcfec4d3b2f, 0xe9b5dba58189dbbc, 0x3956c25bf348b538,
+      0x428a2f98d728ae22, 0x7137449123ef65cd, 0xb5c0fbcfec4d3b2f, 0xe9b5dba58189dbbc, 0x3956c25bf348b538,
         0x59f111f1b605d019, 0x923f82a4af194f9b, 0xab1c5ed5da6d8118, 0xd807aa98a3030242, 0x12835b0145706fbe,
         0x243185be4ee4b28c, 0x550c7dc3d5ffb4e2, 0x72be5d74f27b896f, 0x80deb1fe3b1696b1, 0x9bdc06a725c71235,
         0xc19bf174cf692694, 0xe49b69c19ef14ad2, 0xefbe4786384f25e3, 0x0fc19dc68b8cd5b5, 0x240ca1cc77ac9c65,
@@ -30,7 +32,7 @@ inline std::array<unsigned char, 64> sha512(std::string bytes) {
   std::array<std::uint64_t, 8> state{
       0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1, 0x510e527fade682d1,
       0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
-  const auto turned = [](std::uint64_t word, int by) { return word >> by | word << (64 - by); };
+  static constexpr Sha2Turns by{{{1, 8, 7}, {19, 61, 6}}, {{14, 18, 41}, {28, 34, 39}}};
   const std::uint64_t bits = 8 * static_cast<std::uint64_t>(bytes.size());
   bytes += static_cast<char>(0x80);
   bytes.append((240 - bytes.size() % 128) % 128, '\0');
@@ -41,26 +43,7 @@ inline std::array<unsigned char, 64> sha512(std::string bytes) {
       w[i] = 0;
       for (std::size_t j = 0; j < 8; ++j) w[i] = w[i] << 8 | static_cast<unsigned char>(bytes[block + 8 * i + j]);
     }
-    for (int i = 16; i < 80; ++i) {
-      const std::uint64_t a = w[i - 15], b = w[i - 2];
-      w[i] = w[i - 16] + (turned(a, 1) ^ turned(a, 8) ^ a >> 7) + w[i - 7] + (turned(b, 19) ^ turned(b, 61) ^ b >> 6);
-    }
-    auto [a, b, c, d, e, f, g, h] = state;
-    for (int i = 0; i < 80; ++i) {
-      const std::uint64_t t1 =
-          h + (turned(e, 14) ^ turned(e, 18) ^ turned(e, 41)) + ((e & f) ^ (~e & g)) + k[i] + w[i];
-      const std::uint64_t t2 = (turned(a, 28) ^ turned(a, 34) ^ turned(a, 39)) + ((a & b) ^ (a & c) ^ (b & c));
-      h = g;
-      g = f;
-      f = e;
-      e = d + t1;
-      d = c;
-      c = b;
-      b = a;
-      a = t1 + t2;
-    }
-    const std::uint64_t added[8] = {a, b, c, d, e, f, g, h};
-    for (std::size_t i = 0; i < 8; ++i) state[i] += added[i];
+    sha2_block(k, by, w, state);
   }
   std::array<unsigned char, 64> digest;
   for (std::size_t i = 0; i < 64; ++i) digest[i] = static_cast<unsigned char>(state[i / 8] >> (56 - 8 * (i % 8)));
