@@ -101,8 +101,8 @@ class Edits:
 def _is_for_people(tree):
     if isinstance(tree, ast.Expr):
         call = tree.value
-        is_print = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
-        return isinstance(call, ast.Constant) or is_print
+        is_said = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "say"
+        return isinstance(call, ast.Constant) or is_said
     return isinstance(tree, ast.Raise | ast.Assert)
 
 

@@ -10,7 +10,9 @@ import argparse
 import os
 from pathlib import Path
 
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+# Before libraries are imported. Whoever imports this module keeps the environment as it is.
+if __name__ == "__main__":
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
 
 import yaml
 from tools.mutants.judges import killer

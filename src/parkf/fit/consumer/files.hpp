@@ -21,7 +21,14 @@ inline std::string read_file(const std::filesystem::path& path, std::uintmax_t b
                              bool exactly) {
   std::error_code problem;
   // A pipe or a device would have no size, or no end.
-  if (!std::filesystem::is_regular_file(path, problem)) throw Error(path.string() + ": no such file");
+  const std::filesystem::file_status there = std::filesystem::status(path, problem);
+  if (!std::filesystem::is_regular_file(there)) {
+    const char* kind = std::filesystem::is_directory(there) ? ", it is a folder"
+                       : std::filesystem::exists(there)     ? ", it is a device or a pipe"
+                                                            : "";
+    throw Error(path.string() + ": no such file" + kind +
+                "; expected a file: correct the name, or make the file first");
+  }
   const std::uintmax_t size = std::filesystem::file_size(path, problem);
   if (problem || (exactly ? size != bytes : size > bytes)) {
     throw Error(path.string() + ": " + std::to_string(size) + " bytes, expected " + expected);
