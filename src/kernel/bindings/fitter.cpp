@@ -39,7 +39,7 @@ using Out = nb::ndarray<nb::numpy, S>;
 
 /// Builds that this machine can run, the fastest first.
 std::vector<const Build*> builds(const Forms& forms) {
-  return {forms.builds.rend() - static_cast<std::ptrdiff_t>(instruction_level()), forms.builds.rend()};
+  return runnable(forms.builds);
 }
 
 void expect(bool ok, const std::string& what) {

@@ -6,13 +6,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bindings/field.hpp"
+#include "builds.hpp"
 #include "full_fit/batch.hpp"
 #include "numbers/instruction_sets.hpp"
 #include "threads/parallel.hpp"
@@ -21,10 +21,10 @@ namespace nb = nanobind;
 
 namespace parkf::full_fit {
 
-extern const Build build_plain;
-#if defined(__x86_64__)
-extern const Build build_v2, build_v3, build_v4;
-#endif
+#define PARKF_DECLARED(build) extern const Build build_##build;
+#define PARKF_ADDRESS(build) &build_##build,
+
+PARKF_EACH_BUILD(PARKF_DECLARED)
 
 namespace {
 
@@ -33,13 +33,7 @@ using In = nb::ndarray<const S, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 
 /// Builds that this machine can run, the fastest first.
 std::vector<const Build*> builds() {
-  std::vector<const Build*> all{&build_plain};
-#if defined(__x86_64__)
-  all.insert(all.end(), {&build_v2, &build_v3, &build_v4});
-#endif
-  all.resize(instruction_level());
-  std::reverse(all.begin(), all.end());
-  return all;
+  return runnable(std::vector<const Build*>{PARKF_EACH_BUILD(PARKF_ADDRESS)});
 }
 
 const Build& build_named(const std::string& name) {

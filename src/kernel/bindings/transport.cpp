@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "bindings/field.hpp"
+#include "numbers/instruction_sets.hpp"
 #include "threads/parallel.hpp"
 #include "transport/particle.hpp"
 #include "transport/rows.hpp"
@@ -261,4 +262,7 @@ NB_MODULE(_transport, module) {
     for (const transport::Carrier* each : transport::carriers()) names.emplace_back(each->name);
     return names;
   }, "Names of the builds that this machine can run, the fastest first; all give the same bits.");
+  module.def("instruction_sets", [] {
+    return std::vector<std::string>(parkf::instruction_sets, parkf::instruction_sets + parkf::instruction_level());
+  }, "Names of the instruction sets that this machine has, the slowest first; a checkout has no builds for some.");
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "builds.hpp"
 #include "fit/rich.hpp"
 #include "fit/tiles.hpp"
 #include "fit/trigger.hpp"
@@ -12,10 +13,10 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-extern const Build build_plain;
-#if defined(__x86_64__)
-extern const Build build_v2, build_v3, build_v4;
-#endif
+#define PARKF_DECLARED(build) extern const Build build_##build;
+#define PARKF_ADDRESS(build) &build_##build,
+
+PARKF_EACH_BUILD(PARKF_DECLARED)
 
 namespace {
 
@@ -71,11 +72,7 @@ const Forms forms{PARKF_QUOTE(PARKF_FORMS),
                   rich::count,
                   rich::planes * plane_numbers,
                   has_trigger,
-#if defined(__x86_64__)
-                  {&build_plain, &build_v2, &build_v3, &build_v4},
-#else
-                  {&build_plain},
-#endif
+                  {PARKF_EACH_BUILD(PARKF_ADDRESS)},
                   run_step<double>,
                   through_table,
                   trace_trigger<float>,

@@ -17,7 +17,7 @@ struct Forms {
   int rich_constants;                // of the steps to the RICH planes
   int rich_numbers;                  // of the states at these planes
   bool has_trigger;                  // whether the trigger's arithmetic is for these forms
-  std::vector<const Build*> builds;  // that the processor may be able to run, the slowest first
+  std::vector<const Build*> builds;  // of all instruction sets, the slowest first
 
   /// Run one step by its name: it carries `s`, `c` and the columns of `jacobian` (25), and `q` receives its noise.
   bool (*run_step)(const std::string& name, const double* p, double pol, const double* planes, State<double>& s,

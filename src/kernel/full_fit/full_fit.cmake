@@ -10,6 +10,9 @@ target_compile_options(_full_fit PRIVATE -O3)
 target_link_libraries(_full_fit PRIVATE Threads::Threads)
 
 function(add_full_fit_build build bytes)
+  if(NOT build IN_LIST instruction_sets)
+    return()
+  endif()
   add_library(full_fit_${build} OBJECT src/kernel/full_fit/full_fit_lanes.cpp)
   set_target_properties(full_fit_${build} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
   target_include_directories(full_fit_${build} PRIVATE src/kernel)
@@ -19,11 +22,9 @@ function(add_full_fit_build build bytes)
 endfunction()
 
 add_full_fit_build(plain 0)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  add_full_fit_build(v2 16 -march=x86-64-v2)
-  add_full_fit_build(v3 32 -march=x86-64-v3)
-  # As of the fitter: 512-bit registers are the point of v4.
-  add_full_fit_build(v4 64 -march=x86-64-v4 -mtune=skylake-avx512 -mprefer-vector-width=512)
-endif()
+add_full_fit_build(v2 16 -march=x86-64-v2)
+add_full_fit_build(v3 32 -march=x86-64-v3)
+# As of the fitter: 512-bit registers are the point of v4.
+add_full_fit_build(v4 64 -march=x86-64-v4 -mtune=skylake-avx512 -mprefer-vector-width=512)
 
 install(TARGETS _full_fit LIBRARY DESTINATION parkf)

@@ -1,11 +1,15 @@
 #pragma once
-// Which of the builds for several instruction sets this machine can run.
+// The instruction sets that the kernel may be compiled for, and which of them this machine has.
 
 #include <cstddef>
+#include <string>
 
 namespace parkf {
 
-/// How many of the builds plain, v2, v3 and v4 (the x86-64 levels) run here.
+/// The x86-64 levels; processors of other kinds have the first one alone.
+constexpr const char* instruction_sets[] = {"plain", "v2", "v3", "v4"};
+
+/// How many of the instruction sets this machine has.
 inline std::size_t instruction_level() {
 #if defined(__x86_64__)
   // Ask for the features that distinguish the levels, because not every compiler can ask for a level by its name.
@@ -20,6 +24,18 @@ inline std::size_t instruction_level() {
 #else
   return 1;
 #endif
+}
+
+/// The builds, given in the order of their instruction sets, that this machine can run, the fastest first.
+template <class Builds>
+Builds runnable(const Builds& builds) {
+  Builds found;
+  for (std::size_t level = instruction_level(); level > 0; --level) {
+    for (const auto* build : builds) {
+      if (std::string(build->name) == instruction_sets[level - 1]) found.push_back(build);
+    }
+  }
+  return found;
 }
 
 }  // namespace parkf
