@@ -74,7 +74,8 @@ class DetectorCheck:
 
     def _judge(self, tracks: Candidates, *, moved: bool = True) -> None:
         small = _thinned(tracks, SAMPLE)
-        if small is tracks or suspicions(self._parameters, _distinct(small), _HINT, moved=moved):
+        whole = moved and small is tracks
+        if whole or suspicions(self._parameters, _distinct(small), _HINT, moved=moved):
             self._settle(suspicions(self._parameters, _distinct(_thinned(tracks, _LARGER))))
 
     def _settle(self, found: list[Mismatch]) -> None:

@@ -69,9 +69,7 @@ def _layers(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
     )
     for detector, what, x, values, expected, bounds in cases:
         off = np.where(np.isfinite(x), values - expected, np.nan)
-        seen = np.isfinite(off).any(axis=0)
-        middles = np.zeros(off.shape[1])
-        middles[seen] = np.nanmedian(off[:, seen], axis=0)
+        middles = _medians(off)
         worst = int(np.argmax(np.abs(middles)))
         if abs(middles[worst]) > bounds[0]:
             unit = " mm" if what == "z" else ""
@@ -86,8 +84,19 @@ def _layers(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
             )
 
 
+def _medians(columns: Floats) -> Floats:
+    """Return the medians of columns (n, k) without NaN, 0 where there is nothing else.
+
+    For the few rows of a sample, this takes a tenth of the time of NumPy's function.
+    """
+    ordered, count = np.sort(columns, axis=0), np.isfinite(columns).sum(axis=0)
+    places = np.maximum(np.stack([count - 1, count]) // 2, 0)
+    medians = np.take_along_axis(ordered, places, axis=0).mean(axis=0)
+    return np.where(count > 0, medians, 0.0)
+
+
 def _errors(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
-    sigma, known = float(np.nanmedian(tracks.scifi[3])), np.sqrt(parameters.block("TLayer")[3])
+    sigma, known = float(_medians(tracks.scifi[3].reshape(-1, 1))[0]), np.sqrt(parameters.block("TLayer")[3])
     low, high = _ERRORS[0] * float(known.min()), _ERRORS[1] * float(known.max())
     if not low <= sigma <= high:
         what = f"SciFi hits: a median error of {sigma:.3g} mm, expected {low:.2g} to {high:.2g} mm of the set"
@@ -95,7 +104,7 @@ def _errors(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
 
 
 def _momenta(tracks: Candidates) -> Iterator[Mismatch]:
-    p = 1e-3 / float(np.nanmedian(np.abs(tracks.qop)))
+    p = 1e-3 / float(_medians(np.abs(tracks.qop[:, None]))[0])
     if not _MOMENTA[0] <= p <= _MOMENTA[1]:
         yield Mismatch("wrong", f"q/p: a median momentum of {p:.3g} GeV, expected q/p in 1/MeV: another unit")
 
