@@ -1,5 +1,5 @@
 #pragma once
-// Multiple scattering and energy loss in a thin layer of one material.
+// Multiple and nuclear scattering, energy loss and radiation in a thin layer of one material.
 
 #include <algorithm>
 #include <cmath>
@@ -107,6 +107,24 @@ inline double sampled_loss(const Material& material, double length, const Kinema
   return std::max(mean + scale * (lambda - mean_lambda), 0.0);
 }
 
+/// Draw the share of its energy that an electron keeps when it radiates in a thickness of some radiation lengths.
+///
+/// Photons that take the share y of the energy have the rate 4/(3y) - 4/3 + y per radiation length (PDG, Passage of
+/// particles through matter, 34.4.2: complete screening). Photons below the smallest share are not drawn one by one;
+/// together they take their mean.
+inline double kept_in_radiation(double thickness, Random& random) {
+  constexpr double smallest = 1e-3, log_smallest = -6.907755278982137;
+  constexpr double photons = 4.0 / 3.0 * (-log_smallest - (1.0 - smallest)) + 0.5 * (1.0 - smallest * smallest);
+  double kept = 1.0 - 4.0 / 3.0 * thickness * smallest;
+  for (double depth = random.exponential(); depth < thickness * photons; depth += random.exponential()) {
+    double y = 0.0;
+    do y = std::exp(log_smallest * random.uniform());
+    while (random.uniform() > 1.0 - y + 0.75 * y * y);
+    kept *= 1.0 - y;
+  }
+  return kept;
+}
+
 /// Width of the projected angle's core for a traversed thickness in radiation lengths: Highland's formula. `whole` is
 /// the thickness of the layer, for the logarithm; `thickness` may be half of it.
 template <class T>
@@ -162,6 +180,25 @@ inline double scattering_angle(const ScatteringShape& shape, double thickness, d
   const double tail = (1.0 - core_variance) / (a * a * (std::log(b / a) - 0.5) - core_variance);
   if (choice < tail) return core / std::sqrt(core_variance) * a * b * std::sqrt((1.0 - u) / (u * b * b + a * a));
   return core * std::sqrt(-2.0 * std::log(u));
+}
+
+/// Draw the space angle of a hadron's elastic scattering off a nucleus. It is mostly 0, because there is none.
+///
+/// A nucleon scatters once in 195 g/cm2: 1/path is the difference of the inverse nuclear collision and interaction
+/// lengths (PDG, Atomic and nuclear properties of materials: 191 in carbon, 199 in aluminium and silicon). The cross
+/// section of mesons is 0.6 of that (Schiz et al., Phys. Rev. D 21 (1980) 3010). The transverse momentum has the
+/// distribution of Geant's GHEISHA: a nucleus scatters as a whole, or one nucleon in it.
+inline double nuclear_angle(const Material& material, double length, double p, double mass, Random& random) {
+  constexpr double nucleon_path = 195.0, meson_path = nucleon_path / 0.6;  // g/cm2
+  constexpr double lightest_nucleon = 900.0;                                // MeV
+  const double path = mass > lightest_nucleon ? nucleon_path : meson_path;
+  if (random.exponential() > 0.1 * material.density * length / path) return 0.0;
+  const double nucleons = material.atomic_number / material.z_over_a;
+  const double whole_slope = 14.5 * std::pow(nucleons, 0.66), one_slope = 10.0;  // 1/GeV2
+  const double whole = std::pow(nucleons, 1.63) / whole_slope, one = 1.4 * std::pow(nucleons, 0.33) / one_slope;
+  const double slope = random.uniform() * (whole + one) < one ? one_slope : whole_slope;
+  constexpr double largest = 1.0;
+  return std::min(1e3 / p * std::sqrt(random.exponential() / slope), largest);
 }
 
 /// Variance of the projected angle for scatterings by a space angle below `cut` core widths, in units of the core's
