@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from parkf.simulation.generate.interactions import CONVERSION_LENGTH, INTERACTION_LENGTH, Z_END, interact
+from parkf.simulation.generate.interactions import (
+    CONVERSION_RATES,
+    CONVERSION_Z,
+    INTERACTION_LENGTH,
+    Z_END,
+    conversion_z,
+    interact,
+)
 
 
 def _particles(pdg_id, charge, count=20_000, p=20_000.0):
@@ -53,10 +60,28 @@ def test_photons_become_pairs_and_leave_no_row(random):
     assert set(np.unique(after["pdg_id"])) == {-11, 11}
     assert after["charge"].sum() == 0
     pairs = len(after["z"]) / 2
-    expected = 20_000 * (1 - np.exp(-Z_END / CONVERSION_LENGTH))
+    depth = np.diff([0.0, *CONVERSION_Z]) @ CONVERSION_RATES
+    expected = 20_000 * (1 - np.exp(-depth))
     assert abs(pairs - expected) < 4 * np.sqrt(expected)
     together = np.bincount(after["collision"], weights=after["pz"])
     assert np.allclose(together[together > 0], 20_000 / np.sqrt(1.01))
+
+
+def test_photons_convert_at_the_rate_of_each_place(random):
+    """Photons from z = 50 mm survive to each z with the probability that the rates before it leave."""
+    z = conversion_z(np.full(20_000, 50.0), random.standard_exponential(20_000))
+    for end in (100.0, 330.0, 1200.0, 2250.0, 2699.0):
+        depth = sum(
+            rate * max(min(end, stop) - max(50.0, start), 0.0)
+            for start, stop, rate in zip(
+                [0.0, *CONVERSION_Z[:-1]], CONVERSION_Z, CONVERSION_RATES, strict=True
+            )
+        )
+        share = 1 - np.exp(-depth)
+        assert np.mean(z < end) == pytest.approx(share, abs=4 * np.sqrt(share / 20_000))
+    assert z.min() > 50.0
+    assert np.isinf(z).any()
+    assert not ((z > Z_END) & np.isfinite(z)).any()
 
 
 def test_muons_go_through(random):
