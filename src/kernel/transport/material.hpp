@@ -1,5 +1,5 @@
 #pragma once
-// Multiple and nuclear scattering, energy loss and radiation in a thin layer of one material.
+// Multiple scattering, energy loss and radiation in a thin layer of one material.
 
 #include <algorithm>
 #include <cmath>
@@ -180,25 +180,6 @@ inline double scattering_angle(const ScatteringShape& shape, double thickness, d
   const double tail = (1.0 - core_variance) / (a * a * (std::log(b / a) - 0.5) - core_variance);
   if (choice < tail) return core / std::sqrt(core_variance) * a * b * std::sqrt((1.0 - u) / (u * b * b + a * a));
   return core * std::sqrt(-2.0 * std::log(u));
-}
-
-/// Draw the space angle of a hadron's elastic scattering off a nucleus. It is mostly 0, because there is none.
-///
-/// A nucleon scatters once in 195 g/cm2: 1/path is the difference of the inverse nuclear collision and interaction
-/// lengths (PDG, Atomic and nuclear properties of materials: 191 in carbon, 199 in aluminium and silicon). The cross
-/// section of mesons is 0.6 of that (Schiz et al., Phys. Rev. D 21 (1980) 3010). The transverse momentum has the
-/// distribution of Geant's GHEISHA: a nucleus scatters as a whole, or one nucleon in it.
-inline double nuclear_angle(const Material& material, double length, double p, double mass, Random& random) {
-  constexpr double nucleon_path = 195.0, meson_path = nucleon_path / 0.6;  // g/cm2
-  constexpr double lightest_nucleon = 900.0;                                // MeV
-  const double path = mass > lightest_nucleon ? nucleon_path : meson_path;
-  if (random.exponential() > 0.1 * material.density * length / path) return 0.0;
-  const double nucleons = material.atomic_number / material.z_over_a;
-  const double whole_slope = 14.5 * std::pow(nucleons, 0.66), one_slope = 10.0;  // 1/GeV2
-  const double whole = std::pow(nucleons, 1.63) / whole_slope, one = 1.4 * std::pow(nucleons, 0.33) / one_slope;
-  const double slope = random.uniform() * (whole + one) < one ? one_slope : whole_slope;
-  constexpr double largest = 1.0;
-  return std::min(1e3 / p * std::sqrt(random.exponential() / slope), largest);
 }
 
 /// Variance of the projected angle for scatterings by a space angle below `cut` core widths, in units of the core's
