@@ -71,3 +71,8 @@ def test_places_of_cells_name_direction_and_charge():
     ]
     document = {"directions": [{"eta_min": 2.0, "eta_max": 2.5, "plane": "vertical", "bias": 0.1}]}
     assert [found.place for found in find(document, "directions/bias")] == ["η 2–2.5, vertical"]
+
+
+def test_places_of_slices_name_variable_and_edges():
+    document = {"breakdown": {"velo_hits": [{"low": 3.0, "high": 4.0, "bias": 0.1}], "phi": []}}
+    assert [found.place for found in find(document, "breakdown/velo_hits|phi/bias")] == ["velo_hits, 3 to 4"]

@@ -243,6 +243,18 @@ def export_alignment(
     written(output)
 
 
+@exporter.command("tree", epilog="Example: parkf export tree fitted.parquet fitted.root")
+def export_tree(
+    table: Annotated[Path, Argument(help="Table of parkf, such as fitted tracks (Parquet).")],
+    output: Annotated[Path, Argument(help="ROOT file to write.")],
+) -> None:
+    """Write a table as a tree of a ROOT file: a branch for each column."""
+    from parkf.imports.tree_export import export_tree as run
+
+    run(table, output)
+    written(output)
+
+
 @geometries.command(epilog="Example: parkf geometry show data/geometry/run3.yaml run3.png")
 def show(
     geometry: GeometryArgument,

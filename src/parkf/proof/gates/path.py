@@ -83,7 +83,7 @@ def _matches(name: str, names: str) -> bool:
 
 
 def _bin(item: Any) -> list[str]:
-    """Describe the direction, charge and momenta (GeV) of an item of a list."""
+    """Describe the direction, slice, charge and momenta (GeV) of an item of a list."""
     if not isinstance(item, dict):
         return []
     names = []
@@ -92,6 +92,8 @@ def _bin(item: Any) -> list[str]:
     if {"phi_min", "phi_max"} <= item.keys():
         low, high = (math.degrees(item[edge]) for edge in ("phi_min", "phi_max"))
         names.append(f"φ {low:g}° to {high:g}°")
+    if {"low", "high"} <= item.keys():
+        names.append(f"{item['low']:g} to {item['high']:g}")
     if "plane" in item:
         names.append(item["plane"])
     if "charge" in item:

@@ -15,8 +15,8 @@ from parkf.simulation.particles import ELECTRON, PHOTON, PION, PROTON, masses_of
 Z_END = 2700.0  # mm; particles interact with material up to here
 _BEGIN = -3000.0  # mm; particles are born behind it
 INTERACTION_LENGTH = 15_000.0  # mm; mean free path of hadrons, 16% of which interact before Z_END
-# Rates of conversions (1/mm) up to each z (mm). With them, as many electrons from each range of z reach the SciFi
-# as in ten events of LHCb's full simulation: 14, 38, 97, 9 and 30. There is next to no material in RICH 1.
+# Rates of conversions (1/mm) up to each z (mm). With them, as many electrons from each range of z reach the
+# SciFi as in ten events of LHCb's full simulation: 14, 38, 97, 9 and 30. RICH 1 has next to no material.
 CONVERSION_Z, CONVERSION_RATES = (100.0, 330.0, 1200.0, 2250.0, Z_END), (1.2e-4, 2.5e-4, 1.7e-4, 1.3e-5, 1e-4)
 # Mean numbers of products of an interaction, in addition to one charged product.
 MEAN_CHARGED, MEAN_NEUTRAL = 2.5, 1.5
