@@ -54,6 +54,8 @@ BIAS = "validation.json: fits/parkf/momentum[p_min>=3]/bias"
         ({"figure": BIAS, "at_least": -0.0025, "at_most": 0.0025}, True, -0.002),
         ({"figure": CORE, "over": CORE.replace("parkf", "full"), "at_most": 1.2}, False, 1.25),
         ({"figure": CORE, "over": "validation.json: counts/genuine", "at_most": 1}, True, 0.000625),
+        ({"figure": CORE, "minus": CORE.replace("parkf", "full"), "at_most": 0.0011}, True, 0.001),
+        ({"figure": CORE, "minus": CORE.replace("parkf", "full"), "at_most": 0.0009}, False, 0.001),
     ],
 )
 def test_the_worst_of_several_decides(run, bounds, met, worst):
@@ -155,6 +157,8 @@ def test_what_is_shown(run):
         {"figure": "validation.json: fits/velo_only/momentum[p_min>=3]/core"},
         {"figure": CORE, "over": "validation.json: fits/none/momentum[p_min>=3]/core"},
         {"figure": CORE, "over": "validation.json: fits/f*/momentum[p_min>=3]/core"},
+        {"figure": CORE, "minus": "validation.json: fits/none/momentum[p_min>=3]/core"},
+        {"figure": CORE, "minus": "validation.json: fits/full/momentum[p_min>=5]/core"},
     ],
 )
 def test_what_was_not_measured_misses_its_gate(run, threshold):

@@ -44,6 +44,8 @@ def test_schema_file_is_current():
         ),
         ([{**GOOD, "figure": "validation.json: a[b]/c"}], r"gates\.0: .*'b' is no condition"),
         ([{**GOOD, "over": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
+        ([{**GOOD, "minus": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
+        ([{**GOOD, "minus": GOOD["figure"], "errors": 3}], r"gates\.0: .*minus stands alone"),
         (
             [{**GOOD, "forms": "best"}],
             r"gates\.0\.forms: got the text 'best', expected 'improved' or",

@@ -63,6 +63,8 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
         if not threshold.errors:
             # Most ratios compare fits of the same tracks; their true error is far smaller.
             figures = [replace(found, error=None) for found in figures]
+    if threshold.minus is not None:
+        figures = _differences(figures, _find(documents, threshold.minus))
     about: dict[str, Any] = {"what": threshold.gate, "reason": threshold.reason}
     bounded = _bounded(threshold, figures)
     if not bounded:
@@ -111,6 +113,13 @@ def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
             error = math.hypot(a.error, ratio * b.error) / abs(b.value)
         ratios.append(Found(a.path, a.place, ratio, error))
     return ratios
+
+
+def _differences(figures: list[Found], others: list[Found]) -> list[Found]:
+    """Subtract figures one by one; empty if they do not pair."""
+    if [found.place for found in figures] != [found.place for found in others]:
+        return []
+    return [Found(a.path, a.place, a.value - b.value, None) for a, b in zip(figures, others, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,10 @@ class Threshold(Strict):
     over: Figure | None = Field(
         default=None, description="Figures, as many as in `figure`, that they are divided by."
     )
+    minus: Figure | None = Field(
+        default=None,
+        description="Figures of the same tracks, as many as in `figure`, that are subtracted from them.",
+    )
     count: int = Field(default=1, strict=True, ge=1, description="How many figures there must be.")
     at_least: float | None = Field(default=None, description="Lower bound, included.")
     at_most: float | None = Field(default=None, description="Upper bound, included.")
@@ -63,7 +67,11 @@ class Threshold(Strict):
                 raise ValueError(f"count {self.count} of {len(self.at_most_each)} bounds")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
-        for figure in (self.figure, self.over):
+        if self.minus is not None and (self.over is not None or self.errors):
+            raise ValueError(
+                "minus stands alone, without over and errors: tracks that are the same share them"
+            )
+        for figure in (self.figure, self.over, self.minus):
             if figure is not None:
                 list(find({}, split_figure(figure)[1]))
         return self
