@@ -20,7 +20,7 @@ Searched = Annotated[Path, Argument(help="Candidates that the search found.")]
 
 
 @app.command(
-    epilog="Example: parkf fit 2026-run3-like-2-r011 examples/candidates.parquet fitted.parquet --robust"
+    epilog="Example: parkf fit 2026-run3-like-2-r012 examples/candidates.parquet fitted.parquet --robust"
 )
 def fit(
     parameters: options.Set,
