@@ -170,6 +170,13 @@ def test_inputs_are_found_after_the_file_has_changed(project, run, compared):
         keep_documents(first, manifest, {"alignment": project / "alignment.yaml"})
     # The registry keeps these figures, too.
     publish_documents(first, manifest, project / "params")
+    published = project / f"params/inputs/{manifest.inputs['alignment']}.yaml"
+    before = published.read_bytes()
+    # A set of the same alignment with another comment leaves the published file as it is.
+    mine = first / "inputs/alignment.yaml"
+    mine.write_text("# Another comment.\n" + mine.read_text())
+    publish_documents(first, manifest, project / "params")
+    assert published.read_bytes() == before
     shutil.rmtree(first / "inputs")
     assert [d.text for d in compared(first, second).inputs[0]] == ["SciFi layer 1 +0.1 mm in x"]
     shutil.rmtree(project / "params")

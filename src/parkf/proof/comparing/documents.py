@@ -57,10 +57,15 @@ def keep_documents(run: Path, manifest: Manifest, given: Mapping[str, Path]) -> 
 
 
 def publish_documents(run: Path, manifest: Manifest, registry: Path) -> None:
-    """Copy the geometry and alignment of a run's set to a registry, for comparisons of published sets."""
+    """Copy the geometry and alignment of a run's set to a registry, for comparisons of published sets.
+
+    A file that is there already stays as it is: one with other comments has the same fingerprint.
+    """
     for kind in KEPT:
         if (source := find_document(kind, manifest, run)) is not None:
-            copy(source, _published(registry, manifest.inputs[kind]))
+            target = _published(registry, manifest.inputs[kind])
+            if not (target.is_file() and is_file_of(target, manifest.inputs[kind])):
+                copy(source, target)
 
 
 def _published(registry: Path, fingerprint: str) -> Path:
