@@ -1,5 +1,6 @@
 // Python module parkf._full_fit: the full fit of batches; parkf.fit.reference is its front.
 
+#include <builds.hpp>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
@@ -12,7 +13,6 @@
 #include <vector>
 
 #include "bindings/field.hpp"
-#include "builds.hpp"
 #include "full_fit/batch.hpp"
 #include "numbers/instruction_sets.hpp"
 #include "threads/parallel.hpp"

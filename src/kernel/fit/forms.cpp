@@ -3,8 +3,8 @@
 #include "fit/forms.hpp"
 
 #include <algorithm>
+#include <builds.hpp>
 
-#include "builds.hpp"
 #include "fit/rich.hpp"
 #include "fit/tiles.hpp"
 #include "fit/trigger.hpp"

@@ -1,5 +1,8 @@
 # The instruction sets that the kernel is compiled for, the slowest first. A wheel has all of them. A checkout is
 # compiled where it runs, and has two: the plain one, which runs everywhere, and the best one of this machine.
+#
+# builds.hpp lists them for C++, in angle brackets: fingerprints follow the headers in quotes, and which builds there are
+# changes no result of any of them.
 
 set(instruction_sets plain)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

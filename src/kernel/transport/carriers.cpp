@@ -1,6 +1,7 @@
 // The builds of the carrier, and which of them this machine can run.
 
-#include "builds.hpp"
+#include <builds.hpp>
+
 #include "numbers/instruction_sets.hpp"
 #include "transport/legs.hpp"
 
