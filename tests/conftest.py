@@ -1,6 +1,7 @@
 """Fixtures for all tests: the embedded detector and field, and programs under a sanitizer."""
 
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +16,20 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with whole runs, the longest tests, so that the last tests to begin are short."""
-    items.sort(key=lambda item: ROOT / "tests/runs" not in item.path.parents)
+    """Begin with whole runs, the longest tests, so that the last tests to begin are short.
+
+    A machine has one Slurm, so that files of tests with it wait for each other. The one with most tests begins
+    early, and the others come last.
+    """
+    on_slurm = Counter(item.path for item in items if item.get_closest_marker("slurm"))
+    early = [path for path, _ in on_slurm.most_common(1)]
+
+    def turn(item: pytest.Item) -> int:
+        if item.path in on_slurm and item.path not in early:
+            return 2
+        return 0 if ROOT / "tests/runs" in item.path.parents else 1
+
+    items.sort(key=turn)
 
 
 @pytest.fixture
