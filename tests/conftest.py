@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with whole runs, the longest tests, so that the last tests to begin are short.
 
-    A machine has one Slurm, so that files of tests with it wait for each other. The one with most tests begins
-    early, and the others come last.
+    A machine has one Slurm, so that files of tests with it wait for each other. The one with most tests
+    begins early, and the others come last.
     """
     on_slurm = Counter(item.path for item in items if item.get_closest_marker("slurm"))
     early = [path for path, _ in on_slurm.most_common(1)]
