@@ -114,6 +114,24 @@ def measured(run: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+def table(bins: dict[str, list[dict[str, Any]]]) -> str:
+    """Write the figures as a table for a page."""
+    lines = [
+        "| | bias of δp/p | of the full fit | tx pull, told | ty pull | ty pull, told |",
+        "|---|---|---|---|---|---|",
+    ]
+    for variable, of_variable in bins.items():
+        for one in of_variable:
+            bias = [f"{100 * of['bias']:+.3f} ± {100 * of['bias_error']:.3f} %" for of in (one, one["full"])]
+            widths = [
+                f"{width['width']:.2f} ± {width['width_error']:.2f}"
+                for width in (one["tx"]["told"], one["ty"]["vertex"], one["ty"]["told"])
+            ]
+            what = f"{variable} {one['low']:g} to {one['high']:g}"
+            lines.append(f"| {' | '.join([what, *bias, *widths])} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print the figures, and write them as JSON if asked."""
     parser = argparse.ArgumentParser(
