@@ -126,6 +126,7 @@ def test_every_build_gives_the_same_bits(
     field: FieldMap, geometry: Geometry, particles: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert _transport.builds()[-1] == "plain"
+    assert _transport.builds()[0] == _transport.instruction_sets()[-1]
     found = set()
     original = _transport.track_through
     for build in _transport.builds():
