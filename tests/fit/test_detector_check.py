@@ -1,7 +1,9 @@
 """Candidates of another detector than the set's are refused, and candidates of its own are not."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +14,7 @@ import parkf
 from parkf.fit import fit_file
 from parkf.fit.candidates import from_arrow
 from parkf.fit.displaced import fitted_moved
+from parkf.fit.suspicions import _medians, suspicions
 from parkf.fit.truth import Files, joined
 from parkf.io.checksums import is_sealed
 from parkf.io.errors import ParkfError
@@ -214,3 +217,21 @@ def test_mistakes_change_something(example):
     before = changed(example, lambda columns: None)
     for name, change in MISTAKES.items():
         assert not changed(example, change).equals(before), name
+
+
+@pytest.mark.parametrize("qop", [0.0, np.nan])
+def test_a_sample_without_momenta_is_named(example, qop):
+    tracks = from_arrow(example, "float32")
+    early = suspicions(load(SET), replace(tracks, qop=np.full_like(tracks.qop, qop)))
+    assert any("q/p: a median momentum of" in str(one) for one in early)
+
+
+def test_medians_are_numpys():
+    random = np.random.default_rng(2)
+    for count in (1, 2, 5, 100):
+        columns = random.normal(size=(count, 4))
+        columns[random.random(columns.shape) < 0.3] = np.nan
+        columns[0] = 1.0
+        columns[:, 3] = np.nan
+        np.testing.assert_array_equal(_medians(columns)[:3], np.nanmedian(columns[:, :3], axis=0))
+        assert np.isnan(_medians(columns)[3])

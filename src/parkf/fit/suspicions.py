@@ -69,7 +69,7 @@ def _layers(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
     )
     for detector, what, x, values, expected, bounds in cases:
         off = np.where(np.isfinite(x), values - expected, np.nan)
-        middles = _medians(off)
+        middles = np.nan_to_num(_medians(off))
         worst = int(np.argmax(np.abs(middles)))
         if abs(middles[worst]) > bounds[0]:
             unit = " mm" if what == "z" else ""
@@ -85,14 +85,14 @@ def _layers(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
 
 
 def _medians(columns: Floats) -> Floats:
-    """Return the medians of columns (n, k) without NaN, 0 where there is nothing else.
+    """Return the medians of columns (n, k) without NaN, and NaN where there is nothing else, (k,).
 
     For the few rows of a sample, this takes a tenth of the time of NumPy's function.
     """
-    ordered, count = np.sort(columns, axis=0), np.isfinite(columns).sum(axis=0)
+    ordered, count = np.sort(columns, axis=0), (~np.isnan(columns)).sum(axis=0)
     places = np.maximum(np.stack([count - 1, count]) // 2, 0)
     medians = np.take_along_axis(ordered, places, axis=0).mean(axis=0)
-    return np.where(count > 0, medians, 0.0)
+    return np.where(count > 0, medians, np.nan)
 
 
 def _errors(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
@@ -104,7 +104,7 @@ def _errors(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
 
 
 def _momenta(tracks: Candidates) -> Iterator[Mismatch]:
-    p = 1e-3 / float(_medians(np.abs(tracks.qop[:, None]))[0])
+    p = 1e-3 / _medians(np.abs(tracks.qop[:, None]))[0]
     if not _MOMENTA[0] <= p <= _MOMENTA[1]:
         yield Mismatch("wrong", f"q/p: a median momentum of {p:.3g} GeV, expected q/p in 1/MeV: another unit")
 
