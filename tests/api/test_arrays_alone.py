@@ -77,7 +77,9 @@ def test_python_names_the_extra_that_is_missing(what, package):
 def test_commands_name_it_in_one_line(words, package):
     done = _without_extras("from parkf.cli.main import main\nmain()", *words)
     assert done.returncode == 1
-    expected = "this package is not installed, expected here; install parkf with it: pip install 'parkf[train]'"
+    expected = (
+        "this package is not installed, expected here; install parkf with it: pip install 'parkf[train]'"
+    )
     assert done.stderr.splitlines()[-1] == f"error: {package}: {expected}"
     assert not (ROOT / "no.parquet").exists()
 
