@@ -53,7 +53,7 @@ function(add_fitter_build build bytes)
 endfunction()
 
 add_fitter_part(forms forms.cpp)
-add_fitter_build(plain 0)
+add_fitter_build(plain 0 ${plain_effort})
 add_fitter_build(v2 16 -march=x86-64-v2)
 add_fitter_build(v3 32 -march=x86-64-v3 -ffp-contract=fast)
 # 512-bit registers are the point of v4; compilers would stop at 256. Tuned for no processor in particular, the code

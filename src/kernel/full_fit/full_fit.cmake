@@ -21,7 +21,7 @@ function(add_full_fit_build build bytes)
   target_sources(_full_fit PRIVATE $<TARGET_OBJECTS:full_fit_${build}>)
 endfunction()
 
-add_full_fit_build(plain 0)
+add_full_fit_build(plain 0 ${plain_effort})
 add_full_fit_build(v2 16 -march=x86-64-v2)
 add_full_fit_build(v3 32 -march=x86-64-v3)
 # As of the fitter: 512-bit registers are the point of v4.

@@ -22,7 +22,7 @@ target_compile_options(_transport PRIVATE ${transport_options})
 target_link_libraries(_transport PRIVATE Threads::Threads)
 install(TARGETS _transport LIBRARY DESTINATION parkf)
 
-add_carrier(plain 4)
+add_carrier(plain 4 ${plain_effort})
 add_carrier(v2 4 -march=x86-64-v2)
 add_carrier(v3 8 -march=x86-64-v3)
 add_carrier(v4 8 -march=x86-64-v4 -mprefer-vector-width=512)

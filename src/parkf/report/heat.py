@@ -7,8 +7,8 @@ from itertools import accumulate, groupby, pairwise
 
 from parkf.report.picture import Picture, label
 
-# Shades from the page's own colour to the strongest; red marks values that are too large, blue values that are
-# too small. A dark page has shades that become lighter.
+# Shades from the page's own colour to the strongest. Red marks values that are too large, blue values that
+# are too small. The shades of a dark page become lighter.
 _RED = ("#fff", "#fde0d0", "#f7b799", "#e58a6b", "#c0433c", "#9a1228", "#5c001c")
 _BLUE = ("#fff", "#dbeaf2", "#a8d0e4", "#74b2d4", "#2a72a8", "#1b5a98", "#053061")
 _RED_IN_THE_DARK = ("#262c33", "#4d2f2b", "#733a30", "#974536", "#e07a62", "#ff9f88", "#ffd6ca")

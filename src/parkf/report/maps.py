@@ -13,7 +13,7 @@ from parkf.report.heat import HeatMap, Spot
 # Numbers by row, component, and p_min and p_max in GeV.
 Bins = Mapping[tuple[str, str, float, float], float]
 _COMPONENTS = ("x", "y", "tx", "ty")
-# Misfit over scattering of cells without colour, and of the strongest ones; between them shades are logarithmic.
+# Misfit over scattering of cells without colour, and of the strongest ones. Shades are logarithmic.
 _CLEAN, _BAD = 0.1, 3.0
 # A width that deviates from one by this factor, up or down, has the strongest colour.
 _WIDE = 1.3

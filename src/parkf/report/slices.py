@@ -116,6 +116,6 @@ def _labels(variable: str, bins: Sequence[Mapping[str, Any]]) -> list[str]:
     if variable == "phi":
         return [f"{math.degrees(low + high) / 2:.0f}°".replace("-", "−") for low, high in edges]
     return [
-        f"{low:.3g}–{high:.3g}" if low >= 0 else f"{low:.3g} to {high:.3g}".replace("-", "−")
+        f"{low:.3g}–{high:.3g}" if low >= 0 else f"{low:.3g}…{high:.3g}".replace("-", "−")
         for low, high in edges
     ]
