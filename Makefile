@@ -72,9 +72,9 @@ lint: build $(VENV)/.extra-dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-docs: build $(VENV)/.extra-docs  ## the pages that the code writes, and the site in build/site
+docs: build $(VENV)/.extra-docs  ## the pages that the code writes, and the site of this version in build/site
 	$(VENV)/bin/python docs/generate.py
-	$(VENV)/bin/python -m mkdocs build --strict --quiet --site-dir build/site
+	$(VENV)/bin/python -m tools.site --into build/site
 
 # Whole runs wait for files and for a cluster's answers: one process more than there are cores.
 test: lint  ## style, types and every test

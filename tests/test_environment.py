@@ -49,6 +49,23 @@ def test_rules_run_with_the_versions_of_the_package():
     assert asked == _versions(project["project"]["dependencies"] + extras["train"] + build)
 
 
+def test_the_conda_packages_are_those_of_pip():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    recipe = yaml.safe_load((ROOT / "conda/recipe.yaml").read_text())
+    assert recipe["context"]["version"] == project["version"]
+    alone, train = (
+        {one.partition(" ")[0]: one.partition(" ")[2] for one in output["requirements"]["run"]}
+        for output in recipe["outputs"]
+    )
+    assert alone.pop("python") == project["requires-python"]
+    assert alone == _versions(project["dependencies"])
+    asked = _versions(project["optional-dependencies"]["train"])
+    # On no channel of conda; the recipe says what to do.
+    assert asked.pop("pythia8mc") in (ROOT / "conda/recipe.yaml").read_text()
+    assert train.pop("${{") == "pin_subpackage('parkf', exact=true) }}"
+    assert train == asked
+
+
 def test_the_lock_has_what_the_package_asks_for_with_checksums_and_no_addresses():
     text = (ROOT / "requirements.lock").read_text()
     blocks = re.findall(r"^(\S+)==(\S+) \\\n((?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", text, re.M)
