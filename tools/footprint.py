@@ -2,8 +2,8 @@
 
     python -m tools.footprint WHEEL [--json benchmarks/results/footprint.json]
 
-Each installation goes to a new virtual environment. Sizes are those of its packages without pip, after the first
-fit. Times include the download of packages that pip has not kept.
+Each installation goes to a new virtual environment. Sizes are those of its packages without pip, after the
+first fit. Times include the download of packages that pip has not kept.
 """
 
 import argparse

@@ -3,7 +3,8 @@
     python -m tools.site --into build/site
     python -m tools.site [--json benchmarks/results/site.json]
 
-The first writes the site of this version into a folder, beside those of other versions. The second prints a row for each figure. Search is tried in Chromium, from ``file://``, where there is one.
+The first writes the site of this version into a folder, beside those of other versions. The second prints a
+row for each figure. Search is tried in Chromium, from ``file://``, where there is one.
 """
 
 import argparse
