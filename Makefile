@@ -27,7 +27,7 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/
 		echo 'a checkout is compiled: install a C++17 compiler (g++ or clang++), or a wheel, which needs none' >&2; exit 1
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c 'import sys; assert sys.version_info >= (3, 11), "parkf needs Python 3.11 or newer"'
-	$(PIP) scikit-build-core nanobind sympy ninja 'cmake>=3.25' 'setuptools>=70.1'
+	$(PIP) scikit-build-core nanobind sympy ninja 'cmake>=3.26' 'setuptools>=70.1'
 	@PYTHONPATH=src $(VENV)/bin/python -m parkf.model.codegen params/layouts >/dev/null
 	$(VENV)/bin/python tools/requirements.py train > $(VENV)/requirements.txt
 	$(PIP) --no-build-isolation --no-deps -e . & kernel=$$!; \

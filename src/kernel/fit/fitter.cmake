@@ -60,7 +60,7 @@ add_fitter_build(v3 32 -march=x86-64-v3 -ffp-contract=fast)
 # is 4% slower (Zen 4).
 add_fitter_build(v4 64 -march=x86-64-v4 -mtune=skylake-avx512 -mprefer-vector-width=512 -ffp-contract=fast)
 
-nanobind_add_module(_fitter NB_STATIC src/kernel/bindings/fitter.cpp)
+nanobind_add_module(_fitter STABLE_ABI NB_STATIC src/kernel/bindings/fitter.cpp)
 target_include_directories(_fitter PRIVATE src/kernel ${generated})
 add_dependencies(_fitter generate_steps)
 target_compile_options(_fitter PRIVATE -O3)

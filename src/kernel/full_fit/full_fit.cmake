@@ -4,7 +4,7 @@
 # after a square root would keep it out of vector registers; nothing reads it.
 set(full_fit_options -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-psabi)
 
-nanobind_add_module(_full_fit NB_STATIC src/kernel/bindings/full_fit.cpp)
+nanobind_add_module(_full_fit STABLE_ABI NB_STATIC src/kernel/bindings/full_fit.cpp)
 target_include_directories(_full_fit PRIVATE src/kernel)
 target_compile_options(_full_fit PRIVATE -O3)
 target_link_libraries(_full_fit PRIVATE Threads::Threads)

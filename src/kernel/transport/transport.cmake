@@ -16,7 +16,7 @@ function(add_carrier build lanes)
   target_sources(_transport PRIVATE $<TARGET_OBJECTS:carrier_${build}>)
 endfunction()
 
-nanobind_add_module(_transport NB_STATIC src/kernel/bindings/transport.cpp src/kernel/transport/carriers.cpp)
+nanobind_add_module(_transport STABLE_ABI NB_STATIC src/kernel/bindings/transport.cpp src/kernel/transport/carriers.cpp)
 target_include_directories(_transport PRIVATE src/kernel)
 target_compile_options(_transport PRIVATE ${transport_options})
 target_link_libraries(_transport PRIVATE Threads::Threads)
