@@ -10,8 +10,8 @@ from parkf.io.events import Columns, particle_key, select
 ELECTRON, MUON, PHOTON, PION, KAON, PROTON = 11, 13, 22, 211, 321, 2212
 MASSES = {ELECTRON: 0.51099895, MUON: 105.6583755, PION: 139.57039, KAON: 493.677, PROTON: 938.27209}
 P_MIN, ETA_RANGE = 1400.0, (1.9, 5.1)  # momentum (MeV) and pseudorapidity of particles to train on
-# Largest scattering in one layer of a particle to train on, in widths of its core. Harder ones are mostly elastic
-# scatterings off nuclei by 20 to 500 MeV.
+# Largest scattering in one layer of a particle to train on, in widths of its core. Harder ones are mostly
+# elastic scatterings off nuclei by 20 to 500 MeV.
 HARDEST = 30.0
 
 
