@@ -6,7 +6,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, 
 from parkf.detector.transport.particles import FEWEST_VELO_MODULES
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
-from parkf.io.tables import FATES, HITS
+from parkf.io.tables import HITS
 from parkf.simulation.generate.interactions import Z_END
 from parkf.simulation.particles import P_MIN, long_like, without_kinks
 from parkf.simulation.response import simulate as module
@@ -51,11 +51,8 @@ def test_hits_of_some_crossings_alone_change_no_state(tmp_path, geometry, field,
         simulate(collisions.paths["particles"], states, hits, hits_before=25, **common)
 
 
-def test_fates_tell_the_hardest_scattering(tmp_path, geometry, field, collisions):
-    path = tmp_path / "fates.parquet"
-    common = {"geometry": geometry, "field": field, "polarity": -1, "seed": 3}
-    simulate(collisions.paths["particles"], None, None, path, **common)
-    fates = FATES.open(path).read().to_pandas()
+def test_fates_tell_the_hardest_scattering(collisions):
+    fates = collisions.fates
     assert not fates.duplicated(["event", "particle"]).any()
     long = collisions.candidates[collisions.candidates.purity > 0.7][["event", "particle"]].drop_duplicates()
     hardest = long.merge(fates, on=["event", "particle"]).hardest
