@@ -39,6 +39,7 @@ rule validate:
         [f"{RESULTS}/fates/{s}.parquet" for s in RUN.samples("validation")],
         [f"{RESULTS}/fitted/{fit}/{s}.parquet" for fit in RUN["fits"]["of"] for s in VALIDATED],
         [f"{RESULTS}/fitted/parkf_float64/{s}.parquet" for s in RUN.samples("validation")],
+        inside=SLICES_ACCURACY,
     output: f"{RESULTS}/validation.json"
     params:
         results=fixed(RESULTS),

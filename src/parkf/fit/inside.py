@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import parkf._slices as _slices
 from parkf.io.errors import ParkfError
@@ -43,7 +43,7 @@ def carry_inside(
     float64. The result does not depend on `threads`, by default all cores. `build` is one of
     ``parkf._slices.builds()``, by default the fastest. A ParkfError reports arrays that do not fit together.
     """
-    precision: DTypeLike = states.dtype if states.dtype in (np.float32, np.float64) else np.float64
+    precision = np.float32 if states.dtype == np.float32 else np.float64
     start = np.ascontiguousarray(states, dtype=precision)
     if start.ndim != 2 or start.shape[1] != 5:
         raise ParkfError(f"states inside the magnet: shape {start.shape}, expected (n, 5)")
@@ -52,15 +52,18 @@ def carry_inside(
         covariances = np.zeros((count, ELEMENTS))
     if np.shape(covariances) != (count, ELEMENTS):
         raise ParkfError(
-            f"states inside the magnet: covariances of shape {np.shape(covariances)}, expected {(count, ELEMENTS)}"
+            f"states inside the magnet: covariances of shape {np.shape(covariances)}, "
+            f"expected {(count, ELEMENTS)}"
         )
-    columns = []
-    for name, column in (("z_from", z_from), ("z_to", z_to), ("polarity", polarity)):
-        if np.shape(column) not in ((), (count,)):
+
+    def column(name: str, values: ArrayLike) -> NDArray[Any]:
+        if np.shape(values) not in ((), (count,)):
             raise ParkfError(
-                f"states inside the magnet: {name} of shape {np.shape(column)}, expected a number or ({count},)"
+                f"states inside the magnet: {name} of shape {np.shape(values)}, "
+                f"expected a number or ({count},)"
             )
-        columns.append(np.ascontiguousarray(np.broadcast_to(np.asarray(column, precision), (count,))))
+        return np.ascontiguousarray(np.broadcast_to(np.asarray(values, precision), (count,)))
+
     described = slices.described
     layers = np.array([[one.z, one.angle, one.opening] for one in described.scatterers]).reshape(-1, 3)
     length = (described.z_last - described.z_first) / len(described.centre)
@@ -73,7 +76,9 @@ def carry_inside(
             layers,
             start,
             np.ascontiguousarray(covariances, dtype=precision),
-            *columns,
+            column("z_from", z_from),
+            column("z_to", z_to),
+            column("polarity", polarity),
             threads=threads or default_workers(),
             build=build,
         )

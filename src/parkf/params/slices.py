@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
+from parkf.io.files import replacing
+from parkf.io.npz import load_arrays
 from parkf.params.blobs import blob_of, read_blob
 from parkf.params.manifest import Scatterer, Slices
 
@@ -32,7 +34,10 @@ class MagnetSlices:
         centre: NDArray[np.floating],
         scatterers: tuple[Scatterer, ...],
     ) -> Self:
-        """Make the numbers from maps (slices, maps, nodes in x, nodes in y), and the bend in the centre of each slice."""
+        """Make the numbers from maps (slices, maps, nodes in x, nodes in y).
+
+        `centre` (slices,) is the bend in the centre of each slice, MeV/mm.
+        """
         # Imported here, because the formulas take time to import and only the training needs them.
         from parkf.model.steps import slices
 
@@ -52,6 +57,21 @@ class MagnetSlices:
             scatterers=list(scatterers),
         )
         return cls(rows, described)
+
+    def save(self, path: Path) -> None:
+        """Write as arrays in one .npz; equal numbers have equal bytes."""
+        with replacing(path) as temporary, temporary.open("wb") as stream:
+            described = np.array(self.described.model_dump_json())
+            np.savez(stream, allow_pickle=False, numbers=self.numbers, described=described)
+
+
+def load_slices(path: Path) -> MagnetSlices:
+    """Read what :meth:`MagnetSlices.save` wrote; a ParkfError reports a file that is damaged."""
+    arrays = load_arrays(path, ("numbers", "described"))
+    described = Slices.model_validate_json(str(arrays["described"]))
+    if blob_of(arrays["numbers"]) != described.blob:
+        raise ParkfError(f"{path}: the numbers are not those of the description; train the slices again")
+    return MagnetSlices(arrays["numbers"], described)
 
 
 def read_slices(folder: Path, described: Slices | None) -> MagnetSlices | None:

@@ -1,4 +1,4 @@
-"""Training of the steps inside the magnet: the maps of each slice, from tracks that Runge-Kutta carries through.
+"""Training of the steps inside the magnet: the maps of each slice, from tracks that Runge-Kutta carries.
 
 The states behind a slice are nearly linear in its maps, so three Gauss-Newton steps of least squares find
 them. Every track counts twice, once in each direction. Its residuals count in units of what the field does
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
@@ -18,11 +19,12 @@ from parkf.detector.transport import propagate
 from parkf.model.steps import slices
 from parkf.model.steps.slices import CELLS, EDGES, MAPS, NODES, SLICES, Z_FIRST, Z_LAST
 from parkf.model.steps.symbols import COMPONENTS, h, tx, ty, x, y
-from parkf.params.slices import MagnetSlices, Scatterer
+from parkf.params.manifest import Scatterer
+from parkf.params.slices import MagnetSlices
 
 F64 = NDArray[np.float64]
 
-TRACKS = 40_000
+TRACKS = 24_000
 TOLERANCE = 1e-5  # mm, of a Runge-Kutta step
 P_MIN, P_MAX = 1400.0, 100e3  # MeV
 # Half of the tracks are born before the magnet, the others up to here, mm.
@@ -46,7 +48,7 @@ _LINEAR = (*slices.FIELDS, slices.gy_x, slices.gy_y)
 
 def _compiled(forms: list[sp.Expr]) -> Callable[..., list[Any]]:
     arguments = (*_STATE, *_HOP, *slices.FIELDS, *slices.SLOPES)
-    return sp.lambdify(arguments, forms, "numpy", cse=True)  # type: ignore[no-any-return]
+    return sp.lambdify(arguments, forms, "numpy", cse=True)
 
 
 class _Formulas:
@@ -68,6 +70,14 @@ def train_slices(
     by default all cores.
     """
     planes = np.linspace(Z_FIRST, Z_LAST, 2 * SLICES + 1)
+    # Sums of the normal equations must not depend on the number of threads.
+    with threadpool_limits(1):
+        return _trained(field, geometry, planes, seed=seed, tracks=tracks, threads=threads)
+
+
+def _trained(
+    field: FieldMap, geometry: Geometry, planes: F64, *, seed: int, tracks: int, threads: int | None
+) -> MagnetSlices:
     states = _tracks(field, planes, seed=seed, count=tracks, threads=threads)
     formulas = _Formulas()
     numbers, centre = np.zeros((SLICES, len(MAPS), *NODES)), np.zeros(SLICES)
@@ -79,18 +89,31 @@ def train_slices(
 
 
 def scatterers(geometry: Geometry) -> tuple[Scatterer, ...]:
-    """Return the layers of material between the ends of the slices, with the width of their scattering."""
-    found = []
-    for slab in geometry.description.slabs:
-        if Z_FIRST < slab.z < Z_LAST:
-            path = slab.thickness / geometry.description.materials[slab.material].radiation_length
-            angle = HIGHLAND * np.sqrt(path) * (1 + HIGHLAND_LOG * np.log(path))
-            found.append(Scatterer(z=slab.z, angle=float(angle), opening=slab.opening))
-    return tuple(sorted(found, key=lambda layer: layer.z))
+    """Return the layers of material between the ends of the slices, with the widths of their scattering.
+
+    Slabs, and half of the first SciFi layer: tracks begin in the middle of its material. The logarithm in
+    Highland's formula is that of all layers together, since it corrects the whole path.
+    """
+    description = geometry.description
+    lengths = {name: material.radiation_length for name, material in description.materials.items()}
+    found = [
+        (slab.z, slab.thickness / lengths[slab.material], slab.opening)
+        for slab in description.slabs
+        if Z_FIRST < slab.z < Z_LAST
+    ]
+    scifi, first = description.scifi, description.scifi.layers[0]
+    # The layer leans, and its material counts for tracks that begin anywhere in it.
+    front = first.z - scifi.dzdy * first.half_height - 1.0
+    found.append((front, 0.5 * scifi.thickness / lengths[scifi.material], scifi.hole.half_width))
+    whole = 1 + HIGHLAND_LOG * np.log(sum(path for _, path, _ in found))
+    return tuple(
+        Scatterer(z=z, angle=float(HIGHLAND * np.sqrt(path) * whole), opening=opening)
+        for z, path, opening in sorted(found)
+    )
 
 
 def _tracks(field: FieldMap, planes: F64, *, seed: int, count: int, threads: int | None) -> F64:
-    """Return states (planes, tracks, 5) of x, y, tx, ty, q/p in MagUp; NaN where a track is not (any more)."""
+    """Return states (planes, tracks, 5) of x, y, tx, ty, q/p in MagUp; NaN where there is no track."""
     random = np.random.Generator(np.random.Philox(key=[seed, 0]))
     flat, normal = random.uniform(size=(count, 5)), random.standard_normal((count, 2))
     # Uniform in 1/p: a polynomial in 1/p needs most tracks where its range ends.
@@ -102,7 +125,9 @@ def _tracks(field: FieldMap, planes: F64, *, seed: int, count: int, threads: int
     result = np.full((len(planes), count, 5), np.nan)
     for i, end in enumerate(planes):
         rows = np.flatnonzero(alive & (born < end))
-        there = propagate(field, +1, states[rows], z[rows], (end, 0.0, 0.0), tolerance=TOLERANCE, threads=threads)
+        there = propagate(
+            field, +1, states[rows], z[rows], (end, 0.0, 0.0), tolerance=TOLERANCE, threads=threads
+        )
         limits = np.minimum(EDGE, np.array(EDGES) * end)
         with np.errstate(invalid="ignore"):
             kept = there.ok & np.all(np.abs(there.states[:, :2]) < limits, axis=1)
@@ -155,9 +180,9 @@ def _in_the_centre(bend: F64) -> float:
 def _rows(
     formulas: _Formulas, start: F64, target: F64, hop: tuple[float, ...], z: float, numbers: F64
 ) -> Iterator[tuple[NDArray[np.int64], F64, F64]]:
-    """Yield the numbers of the nodes of a cell, and of its tracks the design (4, n, nodes) and residuals (4, n).
+    """Yield, cell by cell, the numbers of the nodes, the design (4, n, nodes) and the residuals (4, n).
 
-    Both are divided by |q/p|.
+    Design and residuals of a track are divided by its |q/p|.
     """
     state = tuple(start.T)
     nothing = (0.0,) * (len(slices.FIELDS) + len(slices.SLOPES))

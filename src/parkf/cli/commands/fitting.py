@@ -125,6 +125,7 @@ def validate(
     fits: Annotated[str, Option(help="Names of the fits, separated by blanks.")],
     misaligned: Annotated[str, Option(help="Samples of a misaligned detector; may be empty.")] = "",
     signals: Annotated[str, Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
+    inside: Annotated[Path | None, Option(help="Figures of the steps inside the magnet.")] = None,
     threads: options.Threads = 1,
 ) -> None:
     """Compare fitted candidates with the truth."""
@@ -157,6 +158,8 @@ def validate(
         {signal: load(" ".join(names)) for signal, names in peaks.items()},
         threads,
     )
+    if inside is not None:
+        measured["kinds"] = {"scifi": read_json(inside)}
     # Add the set's fingerprints, because gates accept figures only for the set from which they were made.
     measured["set"] = common_set(
         results / f"fitted/{fit}/{sample}.parquet"

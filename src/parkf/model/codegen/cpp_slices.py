@@ -7,7 +7,7 @@ import sympy as sp
 from parkf.model.codegen.cpp_expressions import assignments, function
 from parkf.model.steps import slices
 from parkf.model.steps.step import turned
-from parkf.model.steps.symbols import COMPONENTS, STATE, h, k, pol, tx, ty
+from parkf.model.steps.symbols import COMPONENTS, STATE, h, k, tx, ty
 
 _HOP = (slices.length, slices.begin, slices.end, slices.centre)
 _FIELDS = (*slices.FIELDS, *slices.SLOPES)
@@ -19,7 +19,8 @@ def slice_functions() -> list[str]:
     """All C++ of the slices that derives from formulas."""
     cells, nodes = slices.CELLS, slices.NODES
     return [
-        f"constexpr int cells_x = {cells[0]}, cells_y = {cells[1]}, nodes_x = {nodes[0]}, nodes_y = {nodes[1]};",
+        f"constexpr int cells_x = {cells[0]}, cells_y = {cells[1]};",
+        f"constexpr int nodes_x = {nodes[0]}, nodes_y = {nodes[1]};",
         f"constexpr int maps = {len(slices.MAPS)}, row = {ROW};",
         "",
         "/// A part of a slice that a track crosses, and the bend in the slice's centre.",
@@ -42,7 +43,11 @@ def slice_functions() -> list[str]:
         *_state_function(
             "void cross(const Hop<T>& hop, const Fields<T>& fields, const T& pol, State<T>& s, T (*f)[5])",
             {f"s.{name}": slices.OUTPUTS[name] for name in COMPONENTS}
-            | {f"f[{i}][{j}]": slices.JACOBIAN[name][j] for i, name in enumerate(COMPONENTS) for j in range(5)},
+            | {
+                f"f[{i}][{j}]": slices.JACOBIAN[name][j]
+                for i, name in enumerate(COMPONENTS)
+                for j in range(5)
+            },
             "Carry a state through a part of a slice; `f` is its Jacobian.",
         ),
         *_state_function(

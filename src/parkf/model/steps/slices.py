@@ -1,10 +1,10 @@
 """Steps inside the magnet, between any two z: a track crosses thin slices of the field one after the other.
 
-In a magnetic field, the sines u = tx/N and v = ty/N with N = √(1 + tx² + ty²) change by integrals of the field,
-du/dz = κ·h·(ty·Bz − By) and dv/dz = κ·h·(Bx − tx·Bz). In a slice, each integral follows from numbers that
-belong to the point where the track crosses the middle of the slice: the mean of a field, and its increase
-from one end of the slice to the other. B-splines of second order interpolate these numbers between the
-nodes of a grid. The positions follow from the slopes at both ends and in the middle by Simpson's rule.
+In a magnetic field, the sines u = tx/N and v = ty/N with N = √(1 + tx² + ty²) change by integrals of the
+field, du/dz = κ·h·(ty·Bz − By) and dv/dz = κ·h·(Bx − tx·Bz). In a slice, each integral follows from numbers
+that belong to the point where the track crosses the middle of the slice: the mean of a field, and its
+increase from one end of the slice to the other. B-splines of second order interpolate these numbers between
+the nodes of a grid. The positions follow from the slopes at both ends and in the middle by Simpson's rule.
 
 The same numbers serve tracks in both directions, and tracks that cross only a part of a slice.
 """
@@ -41,7 +41,8 @@ MAPS = (
     Map("cy", "curvature along the slice of the field that bends tx"),
 )
 
-# A slice: its length (mm), where the track begins and ends in it (−½ to ½), and the bend in its centre (MeV/mm).
+# A slice: its length (mm), where the track begins and ends in it (−½ to ½), and the bend in its centre
+# (MeV/mm).
 length, begin, end, centre = sp.symbols("length begin end centre", real=True)
 # The maps where the track crosses the middle of the slice, and derivatives of the first two, 1/mm.
 by, gy, bz, bx, gx, gz, cy = FIELDS = sp.symbols("by gy bz bx gx gz cy", real=True)
@@ -96,14 +97,16 @@ OUTPUTS = _outputs()
 
 
 def derivative(form: sp.Expr, variable: sp.Symbol) -> sp.Expr:
-    """Differentiate with respect to a state variable; maps change with the point in the middle of the slice."""
+    """Differentiate with respect to a state variable; the mean field changes with the point in the middle."""
     total = sp.diff(form, variable)
     place = [sp.diff(each, variable) for each in MIDDLE]
     total += sp.diff(form, by) * (by_x * place[0] + by_y * place[1])
     if variable == k:
-        total = pol * (sp.diff(form, h) + sp.diff(form, by) * sum(
-            slope * sp.diff(each, h) for slope, each in zip((by_x, by_y), MIDDLE, strict=True)
-        ))
+        total = pol * (
+            sp.diff(form, h)
+            + sp.diff(form, by)
+            * sum(slope * sp.diff(each, h) for slope, each in zip((by_x, by_y), MIDDLE, strict=True))
+        )
     return total
 
 
