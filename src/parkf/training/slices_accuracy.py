@@ -151,7 +151,8 @@ def _pulls(
 
 
 def _widths(z: float, carried: Carried, truth: F64) -> list[dict[str, Any]]:
-    good = carried.ok
+    # In the openings around the beam pipe nothing scatters.
+    good = carried.ok & np.all(carried.covariances[:, _VARIANCES] > 0, axis=1)
     qop = carried.states[good, 4]
     pulls = (truth[good] - carried.states[good, :4]) / np.sqrt(carried.covariances[good][:, _VARIANCES])
     return [
