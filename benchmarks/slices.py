@@ -3,10 +3,10 @@
 Run: python -m benchmarks.slices [RUN] [--json FILE]
 
 The first table has quantiles of |δx| over the scattering on the way, of tracks that are carried upstream
-from the first SciFi layer. `pulls`: widths of (true − carried)/σ on particles that scatter. `domain`: quantiles
-of |δx| of all tracks, from 1.5 to 100 GeV, and all targets. Times are per track on one core, from 7826 to
-2500 mm, each with state, covariance and Jacobian; Runge-Kutta's are those of the state alone, and of state and
-Jacobian.
+from the first SciFi layer. `pulls`: widths of (true − carried)/σ on particles that scatter. `domain`:
+quantiles of |δx| of all tracks, from 1.5 to 100 GeV, and all targets. Times are per track on one core, from
+7826 to 2500 mm, each with state, covariance and Jacobian; Runge-Kutta's are those of the state alone, and of
+state and Jacobian.
 """
 
 import argparse
