@@ -89,6 +89,9 @@ def inside_plot() -> str:
     for bar in (0.1, 1.0):
         axes.axhline(bar, color="#888", linewidth=0.8)
     axes.set(xscale="log", yscale="log", xlabel="p [GeV]", ylabel="|δx| / scattering")
+    axes.minorticks_off()
+    ticks = (2, 5, 10, 20, 50, 100)
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.legend(frameon=False, fontsize=8, ncols=3)
     return _svg(figure)
 
