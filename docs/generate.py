@@ -34,6 +34,7 @@ from performance import (
     displaced_plot,
     gate_rows,
     ghost_plot,
+    inside_plot,
     newest,
     speed,
     speed_plot,
@@ -436,6 +437,7 @@ PLOTS: Mapping[str, Callable[[], str]] = {
     "explanation/ghosts_kept.svg": ghost_plot,
     "explanation/speed.svg": speed_plot,
     "explanation/displaced.svg": displaced_plot,
+    "explanation/inside_the_magnet.svg": inside_plot,
 }
 
 

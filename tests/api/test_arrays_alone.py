@@ -93,3 +93,4 @@ def test_other_commands_do_without(words):
 def test_packages_of_no_extra_are_not_explained():
     assert how_to_install(ModuleNotFoundError(name="no_such_package")) is None
     assert how_to_install(ModuleNotFoundError("without a name")) is None
+    assert how_to_install(ModuleNotFoundError(name="parkf._no_such_module")) is None

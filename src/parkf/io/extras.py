@@ -14,7 +14,7 @@ def how_to_install(error: ModuleNotFoundError) -> str | None:
     """Name the package that is missing, and the extra with it; None if it is of no extra of parkf."""
     module = (error.name or "").partition(".")[0]
     for found in map(_REQUIREMENT.match, requires("parkf") or ()):
-        if found and module and found[1].replace("-", "_").lower() == module.lower():
+        if found and module != "parkf" and found[1].replace("-", "_").lower() == module.lower():
             return (
                 f"{module}: this package is not installed, expected here; install parkf with it:"
                 f" pip install 'parkf[{found[2]}]'"
