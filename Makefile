@@ -18,21 +18,25 @@ LEAD = $(VENV)/bin/parkf run --profile $(call quoted,$(PROFILE)) --cores $(CORES
 NAME = $(call quoted,$(RUN))
 
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
-# needs and publishes as source alone.
+# needs and publishes as source alone. pip works on one core, and leaves the other ones to the compiler. Modules become
+# bytecode when they are first imported, and most never are.
+PIP = $(VENV)/bin/python -m pip install -q --no-compile
 $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/parkf/model/steps/*.py src/parkf/model/codegen/*.py) \
 		$(wildcard params/layouts/*.json)
 	@for one in "$$CXX" c++ g++ clang++; do command -v "$$one" > /dev/null && exit; done; \
 		echo 'a checkout is compiled: install a C++17 compiler (g++ or clang++), or a wheel, which needs none' >&2; exit 1
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -c 'import sys; assert sys.version_info >= (3, 11), "parkf needs Python 3.11 or newer"'
-	$(VENV)/bin/python -m pip install -q scikit-build-core nanobind sympy ninja 'cmake>=3.25' 'setuptools>=70.1'
+	$(PIP) scikit-build-core nanobind sympy ninja 'cmake>=3.26' 'setuptools>=70.1'
 	@PYTHONPATH=src $(VENV)/bin/python -m parkf.model.codegen params/layouts >/dev/null
-	$(VENV)/bin/python -m pip install -q --no-build-isolation -e '.[dev]'
+	$(VENV)/bin/python tools/requirements.py train > $(VENV)/requirements.txt
+	$(PIP) --no-build-isolation --no-deps -e . & kernel=$$!; \
+		$(PIP) -r $(VENV)/requirements.txt; packages=$$?; wait $$kernel && exit $$packages
 	touch $@
 
-# Their versions are extras of this package, which is installed by now.
+# Extras of this package, which is installed by now: executors for clusters, and the tools of developers.
 $(VENV)/.extra-%: $(VENV)/.installed
-	$(VENV)/bin/python -m pip install -q 'parkf[$*]'
+	$(PIP) 'parkf[$*]'
 	touch $@
 
 .PHONY: run family dry-run why validate verify publish test lint docs build smoke paper mutants faults clean
@@ -63,24 +67,24 @@ publish: build  ## publish the set of results/$(RUN) to params/, if it meets its
 smoke paper: build  ## the run for tests; 10,000 events a polarity
 	$(MAKE) run RUN=$@
 
-lint: build
+lint: build $(VENV)/.extra-dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-docs: build  ## the pages that the code writes, and the site in build/site
+docs: build $(VENV)/.extra-docs  ## the pages that the code writes, and the site of this version in build/site
 	$(VENV)/bin/python docs/generate.py
-	$(VENV)/bin/python -m mkdocs build --strict --quiet --site-dir build/site
+	$(VENV)/bin/python -m tools.site --into build/site
 
 # Whole runs wait for files and for a cluster's answers: one process more than there are cores.
 test: lint  ## style, types and every test
 	$(VENV)/bin/python -m pytest -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder
 
 # Both go on where they were stopped; on two cores the first takes two hours, the second half an hour.
-mutants: build  ## deliberate mistakes in the code, and whether tests notice
+mutants: build $(VENV)/.extra-dev  ## deliberate mistakes in the code, and whether tests notice
 	$(VENV)/bin/python -m tools.mutants --json benchmarks/results/mutants.json
 
-faults: build  ## kills, damaged files, full disks and files of others, and whether a run ends with the same bytes
+faults: build $(VENV)/.extra-dev  ## kills, damaged files, full disks and files of others, and whether a run ends with the same bytes
 	$(VENV)/bin/python -m tools.faults --json benchmarks/results/faults.json
 	$(VENV)/bin/python -m tools.faults.swaps --json benchmarks/results/swaps.json
 	$(VENV)/bin/python -m tools.faults.mistakes --json benchmarks/results/mistakes.json

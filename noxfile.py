@@ -11,6 +11,7 @@ import nox
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
+# The extra `train` has Pythia, which has no wheel for later versions.
 PYTHONS = ["3.11", "3.12", "3.13"]
 # Programs that the jobs of a run call beside `parkf`.
 PROGRAMS = ("bash", "basename", "cat", "cp", "dirname", "env", "ln", "mkdir", "mv", "rm", "sh", "touch")
@@ -27,8 +28,9 @@ def tests(session: nox.Session) -> None:
 def lowest(session: nox.Session) -> None:
     """Run the tests, or some of them, with the lowest versions that pyproject.toml promises."""
     project = nox.project.load_toml("pyproject.toml")["project"]
-    bounds = [one.replace(">=", "==") for one in project["dependencies"]]
-    tools = [one for one in project["optional-dependencies"]["dev"] if not one.startswith("parkf[")]
+    extras = project["optional-dependencies"]
+    bounds = [one.replace(">=", "==") for one in project["dependencies"] + extras["train"]]
+    tools = [one for one in extras["dev"] if not one.startswith("parkf[")]
     session.install(*bounds, *tools)
     # A separate folder keeps the build of the checkout's own environment.
     session.install("--no-build-isolation", "--no-deps", "-Cbuild-dir=build/lowest", "--editable", ".")
@@ -40,7 +42,15 @@ def lock(session: nox.Session) -> None:
     """Write requirements.lock: versions and checksums for runs that give the same bytes elsewhere."""
     session.install("pip-tools")
     session.run(
-        *("pip-compile", "--upgrade", "--generate-hashes", "--strip-extras", "--no-emit-options"),
+        *(
+            "pip-compile",
+            "--upgrade",
+            "--generate-hashes",
+            "--strip-extras",
+            "--no-emit-options",
+            "--extra",
+            "train",
+        ),
         *("--output-file", "requirements.lock", "pyproject.toml"),
         env={"CUSTOM_COMPILE_COMMAND": "nox -s lock"},
     )
@@ -57,14 +67,14 @@ def docs(session: nox.Session) -> None:
 def crates(session: nox.Session) -> None:
     """Let public validators check the crates and the provenance of all published sets."""
     # The newest rocrate that has the context of RO-Crate 1.1.
-    session.install(".", "roc-validator", "in-toto-attestation", "rocrate==0.14.0")
+    session.install(".[train]", "roc-validator", "in-toto-attestation", "rocrate==0.14.0")
     session.run("python", "-m", "tools.crates", "--json", "benchmarks/results/crates.json")
 
 
 @nox.session(python=PYTHONS[0], default=False)
 def sbom(session: nox.Session) -> None:
     """Write the bill of materials of a release, dist/parkf.cdx.json, and validate it."""
-    session.install(".", "cyclonedx-python-lib[json-validation]")
+    session.install(".[train]", "cyclonedx-python-lib[json-validation]")
     session.run("python", "-m", "tools.sbom", "--json", "dist/parkf.cdx.json")
 
 

@@ -1,4 +1,4 @@
-"""Writes how good the newest published sets are: headline figures, two plots, and all of their gates.
+"""Writes how good the newest published sets are: headline figures, plots, and all of their gates.
 
 Called by docs/generate.py. The numbers come from the manifests in params/ and from benchmarks/results/.
 """
@@ -120,6 +120,46 @@ def ghost_plot() -> str:
             )
     axes.set(
         xticks=range(len(_SCORES)), xticklabels=_SCORES.values(), ylabel="ghosts kept / %", ylim=(0, None)
+    )
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def speed_plot() -> str:
+    """Draw the tracks a second of one core, by the kernel's build and the precision."""
+    measured = speed()["cpu"]
+    figure, axes = plt.subplots(figsize=(7, 2.8))
+    for shift, precision, colour in (
+        (-0.2, "float32", _COLOURS["production"]),
+        (0.2, "float64", _COLOURS["improved"]),
+    ):
+        builds = measured[precision]["builds"]
+        places = [number + shift for number in range(len(builds))]
+        axes.barh(places, [rate / 1e6 for rate in builds.values()], 0.38, color=colour, label=precision)
+    axes.set(yticks=range(len(builds)), yticklabels=builds, xlabel="million tracks a second on one core")
+    axes.invert_yaxis()
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def displaced_plot() -> str:
+    """Draw the ty pull by impact parameter, of fits that are told where tracks were born and of others."""
+    bins = json.loads((ROOT / "benchmarks/results/displaced.json").read_text())["bins"][
+        "impact parameter, mm"
+    ]
+    names = {"vertex": "from the beam", "told": "told that it was born behind the foil"}
+    figure, axes = plt.subplots(figsize=(7, 3.2))
+    for (key, name), colour in zip(names.items(), _COLOURS.values(), strict=True):
+        pulls = [one["ty"][key] for one in bins]
+        widths, errors = [one["width"] for one in pulls], [one["width_error"] for one in pulls]
+        axes.errorbar(range(len(bins)), widths, yerr=errors, fmt="o", color=colour, label=name)
+    axes.axhline(1, color="k", linewidth=0.8)
+    labels = [f"{one['low']:g}–{one['high']:g}" for one in bins]
+    axes.set(
+        xticks=range(len(bins)),
+        xticklabels=labels,
+        xlabel="impact parameter / mm",
+        ylabel="width of the ty pull",
     )
     axes.legend(frameon=False)
     return _svg(figure)

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 WIDTH, HEIGHT = 900.0, 330.0
 _LEFT, _MIDDLE = 50.0, 175.0
 _LAST = 9600.0  # mm
-_PER_Z, _PER_X = (WIDTH - 70) / (_LAST + 400), 110 / 2600  # pixels a mm along the beam and across it
+_PER_Z, _PER_X = (WIDTH - 95) / (_LAST + 400), 110 / 2600  # pixels a mm along the beam and across it
 # Momentum in GeV, charge, slope at the origin, colour: readable on a light and on a dark page.
 _TRACKS = ((2.0, 1, -0.05, "#d9482b"), (5.0, -1, 0.11, "#2b7bd9"), (20.0, 1, -0.17, "#2f9e63"))
 _BANDS = (

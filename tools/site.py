@@ -1,8 +1,10 @@
 """Builds the pages of docs/, and measures what a reader of the files finds: links, search, lengths.
 
+    python -m tools.site --into build/site
     python -m tools.site [--json benchmarks/results/site.json]
 
-Prints a row for each figure. Search is tried in Chromium, from ``file://``, where there is one.
+The first writes the site of this version into a folder, beside those of other versions. The second prints a
+row for each figure. Search is tried in Chromium, from ``file://``, where there is one.
 """
 
 import argparse
@@ -12,9 +14,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -30,6 +35,25 @@ def build(folder: Path) -> None:
     """Build the site into a folder; a broken link in a page raises CalledProcessError."""
     command = ("-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder))
     subprocess.run([sys.executable, *command], cwd=ROOT, check=True, capture_output=True, text=True)
+
+
+def add_version(root: Path) -> None:
+    """Build the site of this version into a folder of sites, and list all versions that are there."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    root.mkdir(parents=True, exist_ok=True)
+    build(root / version)
+    list_versions(root)
+
+
+def list_versions(root: Path) -> None:
+    """Write the list that pages choose from, and a head page that leads to the newest version."""
+    found = sorted((page.parent.name for page in root.glob("*/index.html")), key=Version, reverse=True)
+    (root / "versions.js").write_text(f"window.parkfVersions = {json.dumps(found)};\n")
+    (root / "index.html").write_text(
+        f'<!doctype html><meta charset="utf-8"><title>parkf</title>'
+        f'<meta http-equiv="refresh" content="0; url={found[0]}/index.html">'
+        f'<a href="{found[0]}/index.html">parkf {found[0]}</a>\n'
+    )
 
 
 def broken_links(site: Path) -> list[str]:
@@ -88,7 +112,12 @@ def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--json", type=Path)
-    to = parser.parse_args().json
+    parser.add_argument("--into", type=Path)
+    given = parser.parse_args()
+    if given.into:
+        add_version(given.into)
+        return
+    to = given.json
     counted = lengths()
     longest = max(counted, key=lambda name: counted[name])
     with tempfile.TemporaryDirectory() as name:

@@ -59,7 +59,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(
             f"module 'parkf' has no attribute {name!r}; public names are {', '.join(__all__)}"
         )
-    value = getattr(import_module(_HOME[name]), name)
+    from parkf.io.extras import extras_named
+
+    with extras_named():
+        value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -90,12 +90,9 @@ def test_every_public_module_has_a_page():
         assert re.search(rf"^::: parkf\.api\.{page}$", text, re.M)
 
 
-def test_the_five_lines_from_a_wheel_to_the_first_tracks_run(tmp_path):
+def test_the_lines_from_a_wheel_to_the_first_tracks_run(tmp_path):
     page = (ROOT / "docs/how-to/install.md").read_text()
     program = page.partition("python - <<'END'\n")[2].partition("END\n")[0]
-    # The program has three lines; `pip install` and `python` make it five.
-    assert len(program.splitlines()) == 3
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "qop" in done.stdout
-    assert "[400 rows x 6 columns]" in done.stdout
+    assert done.stdout.startswith("400 tracks; momenta in MeV: [")

@@ -100,7 +100,7 @@ def test_members_stand_side_by_side(run, thresholds, tmp_path):
     assert second["moved"]["numbers"] == 1
     assert second["moved"]["most"] == pytest.approx(8 / np.sqrt(2), rel=1e-3)
     assert second["own"] == {"detector.alignment": "b<i>.yaml"}
-    assert second["gates"] == {"met": 0, "of": 1, "missed": ["ghosts"]}
+    assert second["gates"] == {"met": 0, "of": 1, "missed": ["ghosts"], "not_measured": []}
     assert [(b["p_min"], b["p_max"]) for b in second["core"]] == list(BINS[1:4])
     assert second["core"][0]["core"] == pytest.approx(0.0051)
 

@@ -1,8 +1,8 @@
-"""Fields of a map can be read, and the further from zero a number is the darker is its field."""
+"""Fields of a map can be read, and the further from zero a number is the more its field stands out."""
 
 import pytest
 
-from parkf.report.heat import PALETTE, HeatMap, Spot, shade
+from parkf.report.heat import PALETTE, PALETTE_IN_THE_DARK, HeatMap, Spot, shade
 
 
 def _luminance(colour):
@@ -14,18 +14,20 @@ def _luminance(colour):
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
+@pytest.mark.parametrize("palette", [PALETTE, PALETTE_IN_THE_DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("name", PALETTE)
-def test_numbers_stand_out_from_their_field(name):
+def test_numbers_stand_out_from_their_field(name, palette):
     """The text has at least the contrast of 4.5 that WCAG 2.2 asks for."""
-    dark, light = sorted(map(_luminance, PALETTE[name]))
+    dark, light = sorted(map(_luminance, palette[name]))
     assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_larger_numbers_have_darker_fields(sign):
+@pytest.mark.parametrize("palette", [PALETTE, PALETTE_IN_THE_DARK], ids=["light", "dark"])
+def test_larger_numbers_stand_out_more_from_the_page(sign, palette):
     values = [sign * number / 100 for number in range(1, 150)]
-    luminance = [_luminance(PALETTE[shade(value)][0]) for value in values]
-    assert luminance == sorted(luminance, reverse=True)
+    luminance = [_luminance(palette[shade(value)][0]) for value in values]
+    assert luminance == sorted(luminance, reverse=palette is PALETTE)
     assert len(set(luminance)) == 7
     # Red is too much, and blue is too little.
     assert {shade(value)[0] for value in values} == {"p" if sign > 0 else "n"}

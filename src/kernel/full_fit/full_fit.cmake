@@ -4,7 +4,7 @@
 # after a square root would keep it out of vector registers; nothing reads it.
 set(full_fit_options -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-psabi)
 
-nanobind_add_module(_full_fit NB_STATIC src/kernel/bindings/full_fit.cpp)
+nanobind_add_module(_full_fit STABLE_ABI NB_STATIC src/kernel/bindings/full_fit.cpp)
 target_include_directories(_full_fit PRIVATE src/kernel)
 target_compile_options(_full_fit PRIVATE -O3)
 target_link_libraries(_full_fit PRIVATE Threads::Threads)
@@ -21,7 +21,7 @@ function(add_full_fit_build build bytes)
   target_sources(_full_fit PRIVATE $<TARGET_OBJECTS:full_fit_${build}>)
 endfunction()
 
-add_full_fit_build(plain 0)
+add_full_fit_build(plain 0 ${plain_effort})
 add_full_fit_build(v2 16 -march=x86-64-v2)
 add_full_fit_build(v3 32 -march=x86-64-v3)
 # As of the fitter: 512-bit registers are the point of v4.

@@ -16,6 +16,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
       math(EXPR best "${instruction_level} - 1")
       list(GET instruction_sets ${best} best)
       set(instruction_sets plain ${best})
+      # The plain build is then for other machines that share the checkout. Most of a compiler's time is optimisation,
+      # which changes no number of this build, but the sign of some NaN.
+      set(plain_effort -O1)
     else()
       set(instruction_sets plain)
     endif()

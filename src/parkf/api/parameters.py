@@ -2,32 +2,34 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from parkf.api.hits import candidates_of
-from parkf.api.steps import StepFunction
+from parkf.api.hits import hits_of
 from parkf.api.tracks import Tracks
-from parkf.fit.candidates import from_arrow
+from parkf.fit.candidates import from_arrays
 from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.fitter import fit
 from parkf.fit.inside import Carried, carry_inside
 from parkf.io.errors import ParkfError
-from parkf.io.fingerprints.detector import recorded_detector
+from parkf.io.extras import extras_named
 from parkf.io.option_types import Backend, Origin, Precision
 from parkf.io.tables import FITTED
-from parkf.model.steps.frozen import forms_of
 from parkf.params.manifest import Gate, Manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet
 from parkf.params.parameter_set import load as load_set
 from parkf.params.registry import readable_registry
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from parkf.api.steps import StepFunction
 
 
 def published() -> list[str]:
@@ -52,8 +54,11 @@ def load(which: str | Path) -> "Parameters":
     raise ParkfError(f"{which}: no set of this name, no folder of a set and no run; {there}")
 
 
-def gates_table(gates: Sequence[Gate]) -> pd.DataFrame:
+@extras_named()
+def gates_table(gates: Sequence[Gate]) -> "pd.DataFrame":
     """Return gates as a table: what, value, measured, bar, met, reason."""
+    import pandas as pd
+
     columns = ["what", "value", "measured", "bar", "met", "reason"]
     return pd.DataFrame([gate.model_dump() for gate in gates], columns=columns)
 
@@ -77,8 +82,13 @@ class Parameters:
         return self._numbers.manifest
 
     @cached_property
-    def steps(self) -> Mapping[str, StepFunction]:
+    @extras_named()
+    def steps(self) -> "Mapping[str, StepFunction]":
         """The steps of the set, by name."""
+        # The formulas take time to import, and fits do not need them.
+        from parkf.api.steps import StepFunction
+        from parkf.model.steps.frozen import forms_of
+
         forms = forms_of(self.manifest.forms, self.manifest.formulas)
         return _Steps({name: StepFunction(self._numbers, step) for name, step in forms.steps.items()})
 
@@ -92,7 +102,7 @@ class Parameters:
         """The magnet table, ``(60, 50, 80)`` float32."""
         return self._numbers.table
 
-    def gates(self) -> pd.DataFrame:
+    def gates(self) -> "pd.DataFrame":
         """Return the gates that the set was published with: what, value, measured, bar, met, reason."""
         return gates_table(self.manifest.gates)
 
@@ -129,10 +139,9 @@ class Parameters:
         """
         if threads is not None and threads < 1:
             raise ParkfError(f"threads: got {threads}, expected at least 1")
-        candidates = candidates_of(hits)
-        recorded = recorded_detector(candidates.schema.metadata)
-        check = DetectorCheck(self._numbers, f"hits, set {self.name}", recorded, trust=trust)
-        tracks = from_arrow(candidates, precision)
+        candidates = hits_of(hits)
+        check = DetectorCheck(self._numbers, f"hits, set {self.name}", candidates.recorded, trust=trust)
+        tracks = replace(from_arrays(candidates.arrays, precision), nulls=candidates.nulls)
         check.add(tracks)
         for note in check.notes:
             if not note.startswith("polarity"):
@@ -149,14 +158,16 @@ class Parameters:
         )
         fitted, treated = fitted.for_output()
         # The table `fitted` in a file has float32; here numbers keep the precision of the fit.
-        names = [name for name, _ in FITTED.columns if name not in ("event", "candidate")]
-        columns = {name: candidates.column(name) for name in ("event", "candidate")}
-        computed: dict[str, Any] = {name: getattr(fitted, name) for name in names}
+        given = {name: candidates.arrays[name] for name in ("event", "candidate")}
+        computed: dict[str, Any] = {
+            name: getattr(fitted, name) for name, _ in FITTED.fields if name not in given
+        }
         computed |= {**treated, **(fitted.scores or {})}
-        for name, values in computed.items():
-            # Arrays of CuPy are copied from the GPU.
-            columns[name] = pa.array(np.asarray(values.get() if hasattr(values, "get") else values))
-        return Tracks(pa.table(columns))
+        # Arrays of CuPy are copied from the GPU.
+        computed = {
+            name: values.get() if hasattr(values, "get") else values for name, values in computed.items()
+        }
+        return Tracks({name: np.asarray(values) for name, values in (given | computed).items()})
 
     def carry(
         self,
@@ -186,6 +197,6 @@ class Parameters:
         )
 
 
-class _Steps(dict[str, StepFunction]):
-    def __missing__(self, name: str) -> StepFunction:
+class _Steps(dict[str, "StepFunction"]):
+    def __missing__(self, name: str) -> "StepFunction":
         raise ParkfError(f"no step {name!r}; steps are {', '.join(self)}")

@@ -1,16 +1,20 @@
 """Fitted tracks as a table with units, for Arrow, pandas, NumPy and all readers of their protocols."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from parkf.fit.fitted import explain_status
 from parkf.io.errors import ParkfError
+from parkf.io.extras import extras_named
 from parkf.io.tables import FITTED
 from parkf.report.column_reference import described
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 _UNITS = {column.name: column.unit for column in described(FITTED)}
 
@@ -24,12 +28,13 @@ class Tracks:
     or the dataframe protocol, such as Polars, DuckDB or pandas, accept a `Tracks`.
     """
 
-    def __init__(self, table: pa.Table) -> None:
-        fields = [field.with_metadata({"unit": _UNITS.get(field.name, "")}) for field in table.schema]
-        self._table = table.cast(pa.schema(fields, metadata=table.schema.metadata))
+    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        self._columns = dict(columns)
+        for values in self._columns.values():
+            values.flags.writeable = False
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return len(self._columns["status"])
 
     def __repr__(self) -> str:
         good = int(np.count_nonzero(self["status"] == 0))
@@ -38,7 +43,7 @@ class Tracks:
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
-        return list(self._table.schema.names)
+        return list(self._columns)
 
     @property
     def units(self) -> dict[str, str]:
@@ -52,9 +57,7 @@ class Tracks:
         """
         if name not in self.columns:
             raise ParkfError(f"tracks: no column {name!r}; columns are {', '.join(self.columns)}")
-        values: NDArray[Any] = self._table.column(name).combine_chunks().to_numpy(zero_copy_only=False)
-        values.flags.writeable = False
-        return values
+        return self._columns[name]
 
     @property
     def p(self) -> NDArray[Any]:
@@ -78,23 +81,34 @@ class Tracks:
         """Explain the status of one track; an empty list for a good fit."""
         return explain_status(int(self["status"][row]))
 
-    def to_arrow(self) -> pa.Table:
+    @extras_named()
+    def to_arrow(self) -> "pa.Table":
         """Return the Arrow table; units are in the metadata of its fields."""
-        return self._table
+        import pyarrow as pa
 
-    def to_pandas(self) -> pd.DataFrame:
+        arrays = [pa.array(values) for values in self._columns.values()]
+        fields = [
+            pa.field(name, array.type, metadata={"unit": _UNITS.get(name, "")})
+            for name, array in zip(self._columns, arrays, strict=True)
+        ]
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    @extras_named()
+    def to_pandas(self) -> "pd.DataFrame":
         """Return a pandas table; units are in ``attrs["units"]``."""
-        frame = self._table.to_pandas()
+        import pandas as pd
+
+        frame = pd.DataFrame(self._columns)
         frame.attrs["units"] = self.units
         return frame
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Export by Arrow's PyCapsule interface."""
-        return self._table.__arrow_c_stream__(requested_schema)
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
         """Export by the dataframe interchange protocol."""
-        return self._table.__dataframe__(nan_as_null, allow_copy)
+        return self.to_arrow().__dataframe__(nan_as_null, allow_copy)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the states, ``(n, 5)``."""

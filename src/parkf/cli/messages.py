@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from typer import BadParameter, Exit
 
 from parkf.io.errors import DamagedFileError, ParkfError
+from parkf.io.extras import how_to_install
 from parkf.io.files import out_of_space
 from parkf.io.terminal import aligned, is_quiet, say
 from parkf.workflow.running.damage import mark
@@ -52,6 +53,8 @@ def explained(error: Exception) -> str | None:
         mark(error)
     if isinstance(error, ParkfError):
         return str(error)
+    if isinstance(error, ModuleNotFoundError):
+        return how_to_install(error)
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return "no more memory, expected more; give the command more of it, or fewer threads (--threads 1)"
     if isinstance(error, BrokenPipeError):

@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
-from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
 from parkf.io.tables import MEASURED, VELO_SLOTS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 VELO = ("velo_x", "velo_y", "velo_z")
 UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
@@ -52,21 +53,23 @@ class Candidates:
         )
 
 
-def as_candidates(rows: pa.Table | pa.RecordBatch | Candidates, precision: DTypeLike) -> Candidates:
+def as_candidates(rows: "pa.Table | pa.RecordBatch | Candidates", precision: DTypeLike) -> Candidates:
     """Return rows of the table ``candidates`` as a batch; a batch is returned as it is."""
     return rows if isinstance(rows, Candidates) else from_arrow(rows, precision)
 
 
-def from_arrow(table: pa.Table | pa.RecordBatch, precision: DTypeLike) -> Candidates:
+def from_arrow(table: "pa.Table | pa.RecordBatch", precision: DTypeLike) -> Candidates:
     """Read candidates from rows of the table ``candidates``, for a fit in float32 or float64.
 
     In float32, hits of a record batch or of a table in one chunk are not copied. A ParkfError is raised if a
     column is missing, has another type or has nulls, or if a polarity is neither +1 nor -1. A null among the
     numbers of a hit raises no error, but sets a bit in the status of its track.
     """
-    columns = {name: _column(table, name, kind) for name, kind in MEASURED.columns}
+    from parkf.io.arrow import numbers
+
+    columns = {name: column_of(table, name, kind) for name, kind in MEASURED.columns}
     arrays = {name: numbers(column) for name, column in columns.items()}
-    return replace(from_arrays(arrays, precision), nulls=_nulls(columns.values()))
+    return replace(from_arrays(arrays, precision), nulls=nulls_in(columns.values()))
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Candidates:
@@ -114,12 +117,14 @@ def _check_numbers(values: NDArray[Any], name: str, target: np.dtype[Any]) -> No
             raise ParkfError(f"candidates: '{name}', row {row}: got {values[row]}, expected a whole number")
 
 
-def check_rows(rows: pa.RecordBatch, path: Path, first: int) -> None:
+def check_rows(rows: "pa.RecordBatch", path: Path, first: int) -> None:
     """Check rows of the table ``candidates``; `first` is the number of the first of them in the file.
 
     A null outside of hits, or a polarity that is neither +1 nor -1, raises a ParkfError.
     """
-    for name, _ in MEASURED.columns:
+    from parkf.io.arrow import numbers
+
+    for name, _ in MEASURED.fields:
         column = rows.column(name)
         if column.null_count:
             row = first + column.is_null().index(True).as_py()
@@ -136,7 +141,8 @@ def _check_polarity(polarity: NDArray[Any], where: str, first: int) -> None:
         )
 
 
-def _column(table: pa.Table | pa.RecordBatch, name: str, kind: pa.DataType) -> pa.Array:
+def column_of(table: "pa.Table | pa.RecordBatch", name: str, kind: "pa.DataType") -> "pa.Array":
+    """Return a column of this type in one piece; a ParkfError if it is missing, or has nulls."""
     index = table.schema.get_field_index(name)
     if index < 0:
         raise ParkfError(f"candidates: column '{name}' is missing")
@@ -145,11 +151,15 @@ def _column(table: pa.Table | pa.RecordBatch, name: str, kind: pa.DataType) -> p
         raise ParkfError(f"candidates: column '{name}' has type {column.type}, expected {kind}")
     if column.null_count:
         raise ParkfError(f"candidates: column '{name}' has {column.null_count} nulls, expected none")
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
 
 
-def _nulls(columns: Iterable[pa.Array]) -> NDArray[np.bool_] | None:
+def nulls_in(columns: "Iterable[pa.Array]") -> NDArray[np.bool_] | None:
     """Return which rows have a null in a list, (n,), or None if no row has one."""
+    import pyarrow as pa
+
+    from parkf.io.arrow import numbers
+
     found = [
         numbers(items.is_null()).reshape(len(column), -1).any(axis=1)
         for column in columns

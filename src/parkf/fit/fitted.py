@@ -3,18 +3,19 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
-from parkf.io.arrow import column
 from parkf.io.errors import ParkfError
 from parkf.io.tables import FITTED
 from parkf.params.ghost_score import NAMES
 from parkf.params.manifest import Blobs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NUMBERS = (
     *("z", "x", "y", "tx", "ty", "qop", "xx", "xtx", "txtx", "yy", "yty", "tyty", "qopqop"),
@@ -168,8 +169,12 @@ class Fitted:
         bit = np.int32(STATUS_BITS[name])
         return replace(self, status=self.status | np.where(rows, bit, np.int32(0)))
 
-    def to_arrow(self, event: pa.Array, candidate: pa.Array) -> pa.RecordBatch:
+    def to_arrow(self, event: "pa.Array", candidate: "pa.Array") -> "pa.RecordBatch":
         """Return rows of the table ``fitted`` for candidates with these numbers; float32 is not copied."""
+        import pyarrow as pa
+
+        from parkf.io.arrow import column
+
         columns = {"event": event, "candidate": candidate}
         kinds = dict(FITTED.columns)
         columns |= {name: column(getattr(self, name), kinds[name]) for name in (*NUMBERS, *INTEGERS)}

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
 
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from parkf.fit import cpu, gpu
@@ -18,8 +17,6 @@ from parkf.fit.plausible import check_units
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary
-from parkf.io.arrow import column
-from parkf.io.checksums import is_sealed
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import detector_keys, recorded_detector
 from parkf.io.option_types import Backend, Origin, Precision, Scheme
@@ -29,6 +26,8 @@ from parkf.params.flat_cut import NAME, flat_score, variables
 from parkf.params.parameter_set import ParameterSet, load
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import Geometry
 
@@ -54,7 +53,7 @@ class FitOptions(TypedDict, total=False):
 
 def fit(
     parameters: ParameterSet,
-    candidates: pa.Table | pa.RecordBatch | Candidates,
+    candidates: "pa.Table | pa.RecordBatch | Candidates",
     *,
     scheme: Scheme = "smoother",
     precision: Precision = "float32",
@@ -187,6 +186,8 @@ def fit_file(
     The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``,
     and ``FLAT_SCORE`` if the set has a flat cut.
     """
+    from parkf.io.checksums import is_sealed
+
     numbers = load(parameters)
     scheme, threads = options.get("scheme", "smoother"), options.get("threads")
     robust, origin = options.get("robust", False), options.get("origin", "vertex")
@@ -215,7 +216,7 @@ def fit_file(
         numbers, f"{candidates} and {parameters}", recorded, trust=trust, sealed=is_sealed(candidates)
     )
 
-    def batch(rows: pa.RecordBatch) -> Batch:
+    def batch(rows: "pa.RecordBatch") -> Batch:
         tracks = from_arrow(rows, options.get("precision", "float32"))
         check.add(tracks)
         more: dict[str, NDArray[Any]] = {}
@@ -248,14 +249,14 @@ def fit_file_full(
     # Imported here only, because a fit with a parameter set needs neither field nor layers.
     from parkf.fit.reference.full import fit_full
 
-    def batch(rows: pa.RecordBatch) -> Batch:
+    def batch(rows: "pa.RecordBatch") -> Batch:
         return fit_full(geometry, field, rows, threads=threads), {}
 
     return _fit_batches(batch, candidates, fitted, FITTED)
 
 
 def _fit_batches(
-    fit_rows: Callable[[pa.RecordBatch], Batch],
+    fit_rows: "Callable[[pa.RecordBatch], Batch]",
     candidates: Path,
     fitted: Path,
     table: Table,
@@ -263,6 +264,10 @@ def _fit_batches(
     made_with: Mapping[str, str] | None = None,
     finish: Callable[[], None] = lambda: None,
 ) -> Summary:
+    import pyarrow as pa
+
+    from parkf.io.arrow import column
+
     summary = Summary()
     with (
         MEASURED.open(candidates) as file,

@@ -1,11 +1,12 @@
 """Units of track candidates, by what LHCb's tracks and detectors have."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from parkf.io.arrow import numbers
 from parkf.io.units import Unit, require_units
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _UNITS = {
     "qop": Unit("1/MeV", 1e-6, 1.5e-4, 3e-3),
@@ -17,10 +18,12 @@ _UNITS = {
 }
 
 
-def check_units(rows: pa.RecordBatch, path: Path) -> None:
+def check_units(rows: "pa.RecordBatch", path: Path) -> None:
     """Check rows of the table ``candidates``; a ParkfError names a column that is in another unit."""
+    from parkf.io.arrow import numbers
+
     columns = {}
     for name in _UNITS:
         column = rows.column(name)
-        columns[name] = numbers(column.flatten() if pa.types.is_fixed_size_list(column.type) else column)
+        columns[name] = numbers(column).ravel()
     require_units(path, columns, _UNITS)

@@ -41,6 +41,20 @@ def column(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(pa.from_numpy_dtype(flat.dtype), len(flat), buffers).cast(kind)
 
 
+def kind_of(type_: np.dtype[Any]) -> pa.DataType:
+    """Return the Arrow type of a column of this NumPy type; a type with a shape is one of lists."""
+    if type_.shape:
+        return pa.list_(kind_of(type_.base), *type_.shape)
+    return pa.string() if type_.kind == "U" else pa.from_numpy_dtype(type_)
+
+
+def type_of(kind: pa.DataType) -> np.dtype[Any]:
+    """Return the NumPy type of a column of numbers, truth values, or lists of them."""
+    if pa.types.is_fixed_size_list(kind):
+        return np.dtype((type_of(kind.value_type), kind.list_size))
+    return np.dtype(kind.to_pandas_dtype())
+
+
 def table(columns: dict[str, NDArray[Any]], schema: pa.Schema) -> pa.Table:
     """Make a table from columns by name, in the order of the schema."""
     return pa.Table.from_arrays([column(columns[one.name], one.type) for one in schema], schema=schema)

@@ -11,37 +11,45 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from numpy.typing import DTypeLike
 
-from parkf.io.arrow import column
-from parkf.io.checksums import CheckedFile, seal
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing
 from parkf.io.planes import RICH_PLANES, SCIFI_LAYERS, UT_LAYERS, VELO_MODULES
 
+# Arrow is imported where files are read and written. Fits of arrays in memory need the names and types alone.
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
 VELO_SLOTS = VELO_MODULES // 2  # a track crosses only one half of the VELO
 
-Columns = tuple[tuple[str, pa.DataType], ...]
+Columns = tuple[tuple[str, np.dtype[Any]], ...]
+"""Names and types of columns; the type of lists has their length as its shape."""
 
 
-def _hits(slots: int) -> pa.DataType:
-    return pa.list_(pa.float32(), slots)
+def _hits(slots: int) -> np.dtype[Any]:
+    return np.dtype((np.float32, slots))
 
 
 class RowGroupWriter:
     """Writes rows in row groups of `length`, of which the last one before a :meth:`flush` may be shorter."""
 
-    def __init__(self, file: pq.ParquetWriter, length: int) -> None:
+    def __init__(self, file: "pq.ParquetWriter", length: int) -> None:
         self._file = file
         self._length = length
         self._pending: list[pa.Table] = []
         self._count = 0
 
-    def write_table(self, rows: pa.Table) -> None:
+    def write_table(self, rows: "pa.Table") -> None:
         """Add rows."""
+        import pyarrow as pa
+
+        from parkf.io.arrow import column
+
         self._pending.append(rows)
         self._count += rows.num_rows
         if self._count >= self._length:
@@ -54,17 +62,21 @@ class RowGroupWriter:
             self._pending = [rest.take(column(np.arange(rest.num_rows), pa.int64()))]
             self._count = rest.num_rows
 
-    def write_batch(self, rows: pa.RecordBatch) -> None:
+    def write_batch(self, rows: "pa.RecordBatch") -> None:
         """Add rows."""
+        import pyarrow as pa
+
         self.write_table(pa.Table.from_batches([rows]))
 
     def flush(self) -> None:
         """Write the pending rows, so that the next ones begin a row group."""
+        import pyarrow as pa
+
         if self._count:
             self._write(pa.concat_tables(self._pending))
         self._pending, self._count = [], 0
 
-    def _write(self, rows: pa.Table) -> None:
+    def _write(self, rows: "pa.Table") -> None:
         # The ends of pages must not depend on the pieces that were added, so the rows are written as one.
         self._file.write_table(rows.combine_chunks(), row_group_size=self._length)
 
@@ -75,34 +87,47 @@ class Table:
 
     name: str
     version: int
-    columns: Columns
+    fields: Columns
     rows_in_group: int = 1 << 15
 
     @property
-    def schema(self) -> pa.Schema:
+    def columns(self) -> "tuple[tuple[str, pa.DataType], ...]":
+        """Names and Arrow types of the columns."""
+        from parkf.io.arrow import kind_of
+
+        return tuple((name, kind_of(type_)) for name, type_ in self.fields)
+
+    @property
+    def schema(self) -> "pa.Schema":
         """Arrow schema with name and version in its metadata."""
+        import pyarrow as pa
+
         return pa.schema(list(self.columns), metadata={"parkf.table": f"{self.name} {self.version}"})
 
     def with_columns(self, columns: Columns) -> "Table":
         """Return the table with more columns, which readers of this one ignore."""
-        return replace(self, columns=self.columns + columns)
+        return replace(self, fields=self.fields + columns)
 
     @contextmanager
     def writer(self, path: Path, made_with: Mapping[str, str] | None = None) -> Iterator[RowGroupWriter]:
         """Open a writer of a file that appears when the block succeeds, with `made_with` in its metadata."""
+        import pyarrow.parquet as pq
+
+        from parkf.io.checksums import seal
+
         schema = self.schema.with_metadata({**self.schema.metadata, **(made_with or {})})
         # Floating-point numbers rarely repeat. Their bytes, sorted by significance, need less space and time.
-        split = {}
-        for name, kind in self.columns:
-            is_list = pa.types.is_fixed_size_list(kind)
-            if pa.types.is_floating(kind.value_type if is_list else kind):
-                split[name] = f"{name}.list.element" if is_list else name
+        split = {
+            name: f"{name}.list.element" if type_.shape else name
+            for name, type_ in self.fields
+            if type_.base.kind == "f"
+        }
         with replacing(path) as temporary:
             with pq.ParquetWriter(
                 temporary,
                 schema,
                 compression="zstd",
-                use_dictionary=[name for name, _ in self.columns if name not in split],
+                use_dictionary=[name for name, _ in self.fields if name not in split],
                 use_byte_stream_split=[*split.values()],
                 write_page_checksum=True,
             ) as file:
@@ -111,12 +136,14 @@ class Table:
                 writer.flush()
             seal(temporary)
 
-    def open(self, path: Path) -> pq.ParquetFile:
+    def open(self, path: Path) -> "pq.ParquetFile":
         """Open a file of this table for chunked reading.
 
         A ParkfError reports a file that is missing, damaged, no Parquet, of another table or version, or
         without a column.
         """
+        from parkf.io.checksums import CheckedFile
+
         file = CheckedFile(existing(path))
         schema = file.schema_arrow
         got = (schema.metadata or {}).get(b"parkf.table", b"(no name)").decode(errors="replace")
@@ -144,8 +171,8 @@ _DETECTORS = ("velo", "ut", "scifi")
 _LONG_GROUP = 1 << 17
 
 
-def _each(kind: pa.DataType, *names: str) -> Columns:
-    return tuple((name, kind) for name in names)
+def _each(type_: DTypeLike, *names: str) -> Columns:
+    return tuple((name, np.dtype(type_)) for name in names)
 
 
 # Meanings and units of the columns are in parkf.report.column_reference.
@@ -153,11 +180,11 @@ PARTICLES = Table(
     "particles",
     1,
     (
-        *_each(pa.int32(), "event", "particle"),
-        ("collision", pa.int16()),
-        *_each(pa.int32(), "pdg_id", "mother"),
-        ("charge", pa.int8()),
-        *_each(pa.float64(), "mass", "x", "y", "z", "px", "py", "pz", "z_end"),
+        *_each(np.int32, "event", "particle"),
+        *_each(np.int16, "collision"),
+        *_each(np.int32, "pdg_id", "mother"),
+        *_each(np.int8, "charge"),
+        *_each(np.float64, "mass", "x", "y", "z", "px", "py", "pz", "z_end"),
     ),
 )
 
@@ -165,26 +192,26 @@ STATES = Table(
     "states",
     1,
     (
-        *_each(pa.int32(), "event", "particle"),
-        ("plane", pa.int16()),
-        ("active", pa.bool_()),
-        *_each(pa.float64(), "z", *_STATE, "p"),
-        ("polarity", pa.int8()),
+        *_each(np.int32, "event", "particle"),
+        *_each(np.int16, "plane"),
+        *_each(np.bool_, "active"),
+        *_each(np.float64, "z", *_STATE, "p"),
+        *_each(np.int8, "polarity"),
     ),
     rows_in_group=_LONG_GROUP,
 )
 
 # Fates of the particles that reach a plane.
-FATES = Table("fates", 1, (*_each(pa.int32(), "event", "particle"), ("hardest", pa.float32())))
+FATES = Table("fates", 1, (*_each(np.int32, "event", "particle"), *_each(np.float32, "hardest")))
 
 HITS = Table(
     "hits",
     1,
     (
-        ("event", pa.int32()),
-        ("plane", pa.int16()),
-        ("particle", pa.int32()),
-        *_each(pa.float64(), "x", "y", "z", "dxdy", "dzdy", "sigma"),
+        *_each(np.int32, "event"),
+        *_each(np.int16, "plane"),
+        *_each(np.int32, "particle"),
+        *_each(np.float64, "x", "y", "z", "dxdy", "dzdy", "sigma"),
     ),
     rows_in_group=_LONG_GROUP,
 )
@@ -195,10 +222,10 @@ MEASURED = Table(
     "candidates",
     1,
     (
-        *_each(pa.int32(), "event", "candidate"),
-        ("polarity", pa.int8()),
-        ("qop", pa.float32()),
-        ("velo_n", pa.int32()),
+        *_each(np.int32, "event", "candidate"),
+        *_each(np.int8, "polarity"),
+        *_each(np.float32, "qop"),
+        *_each(np.int32, "velo_n"),
         *_each(_hits(VELO_SLOTS), "velo_x", "velo_y", "velo_z"),
         *_each(_hits(UT_LAYERS), "ut_x", "ut_z", "ut_dxdy", "ut_sigma"),
         *_each(_hits(SCIFI_LAYERS), "scifi_x", "scifi_z", "scifi_dxdy", "scifi_sigma"),
@@ -207,18 +234,18 @@ MEASURED = Table(
 )
 
 # The same with the truth. Real data have no truth, and therefore a fit reads MEASURED.
-CANDIDATES = MEASURED.with_columns((("particle", pa.int32()), ("purity", pa.float32())))
+CANDIDATES = MEASURED.with_columns((*_each(np.int32, "particle"), *_each(np.float32, "purity")))
 
 # Tracks for the closure of parameters (parkf.training.closure): candidates by truth, and their full fit.
 CLOSURE_TRACKS = Table(
     "closure-tracks",
     1,
     (
-        *CANDIDATES.columns,
-        *_each(pa.float64(), *(f"{name}_in" for name in _STATE), "true_tx", "true_ty", "true_qop"),
+        *CANDIDATES.fields,
+        *_each(np.float64, *(f"{name}_in" for name in _STATE), "true_tx", "true_ty", "true_qop"),
         ("loss", _hits(SCIFI_LAYERS)),
-        ("full_qop", pa.float64()),
-        ("full_status", pa.int32()),
+        *_each(np.float64, "full_qop"),
+        *_each(np.int32, "full_status"),
     ),
     rows_in_group=CANDIDATES.rows_in_group,
 )
@@ -227,12 +254,12 @@ STEP_DATA = Table(
     "step-data",
     1,
     (
-        *_each(pa.int32(), "event", "particle", "pdg_id"),
-        *_each(pa.int8(), "charge", "polarity"),
-        ("set", pa.int16()),
-        *_each(pa.float64(), "qop", "z0", *(f"{name}0" for name in _STATE)),
-        *_each(pa.float64(), "z1", *(f"{name}1" for name in _STATE), *(f"{name}e" for name in _STATE)),
-        ("p_true", pa.float64()),
+        *_each(np.int32, "event", "particle", "pdg_id"),
+        *_each(np.int8, "charge", "polarity"),
+        *_each(np.int16, "set"),
+        *_each(np.float64, "qop", "z0", *(f"{name}0" for name in _STATE)),
+        *_each(np.float64, "z1", *(f"{name}1" for name in _STATE), *(f"{name}e" for name in _STATE)),
+        *_each(np.float64, "p_true"),
     ),
 )
 
@@ -240,30 +267,30 @@ FITTED = Table(
     "fitted",
     1,
     (
-        *_each(pa.int32(), "event", "candidate"),
-        *_each(pa.float32(), "z", *_STATE, "qop", "xx", "xtx", "txtx", "yy", "yty", "tyty", "qopqop"),
-        *_each(pa.float32(), *(f"chi2_{name}" for name in _DETECTORS)),
-        *_each(pa.int32(), *(f"ndof_{name}" for name in _DETECTORS)),
+        *_each(np.int32, "event", "candidate"),
+        *_each(np.float32, "z", *_STATE, "qop", "xx", "xtx", "txtx", "yy", "yty", "tyty", "qopqop"),
+        *_each(np.float32, *(f"chi2_{name}" for name in _DETECTORS)),
+        *_each(np.int32, *(f"ndof_{name}" for name in _DETECTORS)),
         # 0: good, else a sum of bits, which parkf.fit.explain_status describes:
         # 1 non_finite, 2 negative_variance, 4 outside_table, 8 low_momentum, 16 few_velo_hits,
         # 32 no_scifi_hit; of the input: 64 wrong_sigma, 128 wrong_plane, 256 velo_unsorted,
         # 512 velo_count, 1024 wrong_qop, 2048 null_number.
-        ("status", pa.int32()),
+        *_each(np.int32, "status"),
     ),
 )
 
 # Options of the fit add the columns below to `fitted`. A bit for each hit that was removed as an outlier:
-REMOVED_HITS: Columns = (("removed", pa.int64()),)
+REMOVED_HITS = _each(np.int64, "removed")
 # χ² after the treatment by a robust fit, on which nobody should cut, and what the fit did. The columns
 # `chi2_*` and `ndof_*` keep those of the plain fit. The treatment keeps the ndof of the VELO and the SciFi:
 ROBUST: Columns = (
-    *_each(pa.float32(), *(f"chi2_{name}_treated" for name in _DETECTORS)),
-    *_each(pa.int32(), "ndof_ut_treated", "treated", "scattered"),
+    *_each(np.float32, *(f"chi2_{name}_treated" for name in _DETECTORS)),
+    *_each(np.int32, "ndof_ut_treated", "treated", "scattered"),
 )
 # Log odds that a track is genuine: from the quality of the fit, and also from momentum and direction:
-SCORES = _each(pa.float32(), "score", "score_kinematic")
+SCORES = _each(np.float32, "score", "score_kinematic")
 # The last one minus a cut that keeps the same fraction of genuine tracks at each pT, η and displacement:
-FLAT_SCORE = _each(pa.float32(), "score_flat")
+FLAT_SCORE = _each(np.float32, "score_flat")
 # States (x, y, tx, ty), and the lower triangle of their covariance, row by row:
 RICH_STATES: Columns = tuple(
     (f"{name}_{z}", _hits(count)) for z in RICH_PLANES for name, count in (("state", 4), ("covariance", 10))
@@ -278,6 +305,8 @@ def gather(parts: Sequence[Path], path: Path) -> None:
     The parts are files of one table, with the same columns and the same metadata. A ParkfError reports a part
     that is missing, no such table, or different from the first.
     """
+    from parkf.io.arrow import type_of
+
     schema = _schema(parts[0])
     made_with = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
     name = made_with.pop("parkf.table", "(no name)")
@@ -285,7 +314,7 @@ def gather(parts: Sequence[Path], path: Path) -> None:
     if table is None:
         raise ParkfError(f"{parts[0]}: table '{name}', expected one of {', '.join(_GATHERED)}")
     table = table.with_columns(
-        tuple((one.name, one.type) for one in schema if one.name not in table.schema.names)
+        tuple((one.name, type_of(one.type)) for one in schema if one.name not in table.schema.names)
     )
     with table.writer(path, made_with) as writer:
         for part in parts:
@@ -299,6 +328,8 @@ def gather(parts: Sequence[Path], path: Path) -> None:
                     writer.write_table(file.read_row_group(number))
 
 
-def _schema(path: Path) -> pa.Schema:
+def _schema(path: Path) -> "pa.Schema":
+    from parkf.io.checksums import CheckedFile
+
     with CheckedFile(existing(path)) as file:
         return file.schema_arrow

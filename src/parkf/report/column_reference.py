@@ -6,8 +6,9 @@ meaning of every column.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import pyarrow as pa
+import numpy as np
 
 from parkf.io import tables
 from parkf.io.errors import ParkfError
@@ -19,7 +20,7 @@ TABLES = (
     *(tables.CLOSURE_TRACKS, tables.STEP_DATA, tables.FITTED, NUMBERS),
 )
 # Columns that `parkf fit` adds to the table `fitted`, by option.
-OPTIONAL: Mapping[str, tuple[tuple[str, pa.DataType], ...]] = {
+OPTIONAL: Mapping[str, tables.Columns] = {
     "--outliers": tables.REMOVED_HITS,
     "--robust": tables.ROBUST,
     "--score": tables.SCORES + tables.FLAT_SCORE,
@@ -50,16 +51,16 @@ def described(table: tables.Table) -> list[Described]:
     """Describe the columns of a table in their order; columns that options add come last."""
     words = texts("columns")
     own = words["every table"] | words.get(table.name, {})
-    options = {"": table.columns, **(OPTIONAL if table is tables.FITTED else {})}
+    options = {"": table.fields, **(OPTIONAL if table is tables.FITTED else {})}
     return [
-        Described(name, _type(kind), unit=own[name][0], meaning=own[name][1], option=option)
+        Described(name, _type(type_), unit=own[name][0], meaning=own[name][1], option=option)
         for option, columns in options.items()
-        for name, kind in columns
+        for name, type_ in columns
     ]
 
 
-def _type(kind: pa.DataType) -> str:
+def _type(type_: np.dtype[Any]) -> str:
     """Name a type as NumPy does: float32, or float32[26] for lists of 26 numbers."""
-    if pa.types.is_fixed_size_list(kind):
-        return f"{_type(kind.value_type)}[{kind.list_size}]"
-    return {"float": "float32", "double": "float64"}.get(str(kind), str(kind))
+    if type_.shape:
+        return f"{_type(type_.base)}[{type_.shape[0]}]"
+    return "string" if type_.kind == "U" else str(type_)

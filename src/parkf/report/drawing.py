@@ -6,6 +6,7 @@ well as its colour, for print and for readers who cannot distinguish the colours
 """
 
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -22,6 +23,10 @@ Limits = tuple[Number, Number]
 _WIDTH, _HEIGHT = 320.0, 230.0
 # Pixels at which the axes end; the rest of a panel is for labels.
 _LEFT, _RIGHT, _TOP, _FOOT = 46.0, 310.0, 24.0, 192.0
+# Letters in a line above a panel; a longer title has two lines.
+_TITLE = 48
+# Room that an inclined name needs along an axis.
+_INCLINED = 26.0
 # Room that a marker needs beyond the axes.
 _EDGE = 4.0
 _TICKS = 5
@@ -260,7 +265,8 @@ def _axes(panel: Panel) -> tuple[_Axis, _Axis]:
 
 def _content(panel: Panel) -> str:
     x, y = _axes(panel)
-    parts = [label("yl", 4, 12, panel.y_label)]
+    titles = textwrap.wrap(panel.y_label, _TITLE)
+    parts = [label("yl", 4, 12 if len(titles) == 1 else 9 + 11 * n, line) for n, line in enumerate(titles)]
     if panel.band:
         top, low = y.at(min(panel.band[1], y.high)), y.at(max(panel.band[0], y.low))
         parts.append(
@@ -302,7 +308,9 @@ def _x_ticks(panel: Panel, x: _Axis) -> Iterator[str]:
     else:
         ticks = [(tick, _typeset(tick)) for tick in x.ticks()]
     crowded = panel.names is not None and sum(len(name) + 2 for name in panel.names) > 44
-    for value, name in ticks:
+    # Where inclined names would lie on each other, some are left out, but not the last one.
+    every = math.ceil(len(ticks) * _INCLINED / (_RIGHT - _LEFT)) if crowded else 1
+    for value, name in ticks[::-every][::-1]:
         place = x.at(value)
         more = ' text-anchor="middle"'
         if crowded:

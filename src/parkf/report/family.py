@@ -13,6 +13,7 @@ from parkf.params import ParameterSet, load
 from parkf.params.comparison import compare
 from parkf.params.validity import Interval
 from parkf.proof.gates import Thresholds, hold
+from parkf.proof.gates.room import unmeasured
 from parkf.report import figures
 from parkf.report.site import write_page
 from parkf.report.tables import Cells
@@ -44,7 +45,11 @@ def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> N
         "family.html",
         family=family,
         members=_table(rows, reports),
-        missed=[(row["member"], row["gates"]["missed"]) for row in rows if row["gates"]["missed"]],
+        open_gates=[
+            (row["member"], row["gates"]["missed"], row["gates"]["not_measured"])
+            for row in rows
+            if row["gates"]["met"] < row["gates"]["of"]
+        ],
         drawn=figures.momentum(dict(zip(names, fits, strict=True)), {name: name for name in names}),
     )
 
@@ -67,7 +72,8 @@ def _figures(
         "gates": {
             "met": sum(gate.met for gate in gates),
             "of": len(gates),
-            "missed": [gate.what for gate in gates if not gate.met],
+            "missed": [gate.what for gate in gates if not gate.met and not unmeasured(gate)],
+            "not_measured": [gate.what for gate in gates if unmeasured(gate)],
         },
         "core": [{key: b[key] for key in ("p_min", "p_max", "core", "core_error")} for b in bins],
         "pull_widths": {component: pull["width"] for component, pull in fit["pulls"].items()},
@@ -78,19 +84,23 @@ def _figures(
 
 def _table(rows: Sequence[Mapping[str, Any]], reports: Sequence[str]) -> Cells:
     keys = list(rows[0]["own"])
-    head = ["member", *keys, "holds for", "gates met", f"core of δp/p, {LOWEST:g}–{HIGHEST:g} GeV [%]"]
-    head += ["pull widths of x, y, tx, ty", "of q/p", "ghosts kept [%]", "numbers moved", "by at most"]
+    # Settings come last: there may be many, and the figures are what one looks for.
+    head = [
+        "member",
+        "gates met",
+        f"core of δp/p, {LOWEST:g}–{HIGHEST:g} GeV [%]",
+        "pull widths of x, y, tx, ty",
+    ]
+    head += ["of q/p", "ghosts kept [%]", "numbers moved", "by at most", "holds for", *keys]
     cells = []
     for row, report in zip(rows, reports, strict=True):
         widths, gates = row["pull_widths"], row["gates"]
         near = [widths[component] for component in ("x", "y", "tx", "ty")]
         core = [100 * b["core"] for b in row["core"]]
-        light = "good" if gates["met"] == gates["of"] else "bad"
+        light = "bad" if gates["missed"] else "unknown" if gates["not_measured"] else "good"
         cells.append(
             [
                 Markup('<a href="{}">{}</a>').format(report, row["member"]),
-                *(str(row["own"][key]) for key in keys),
-                row["validity"],
                 Markup('<span class="{}">{} of {}</span>').format(light, gates["met"], gates["of"]),
                 f"{min(core):.2f}–{max(core):.2f}",
                 f"{min(near):.2f}–{max(near):.2f}",
@@ -98,6 +108,8 @@ def _table(rows: Sequence[Mapping[str, Any]], reports: Sequence[str]) -> Cells:
                 f"{100 * row['ghost']:.1f}",
                 str(row["moved"]["numbers"]),
                 f"{row['moved']['most']:.1f} σ",
+                row["validity"],
+                *(str(row["own"][key]) for key in keys),
             ]
         )
-    return Cells(head, cells, text=(*keys, "holds for"))
+    return Cells(head, cells, text=("holds for", *keys))

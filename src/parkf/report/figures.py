@@ -221,7 +221,7 @@ def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
             series.append(Series(label, edges, mean, shape="steps", colour=number))
             series.append(Series(f"{label}, RMS", edges, rms, shape="steps", colour=number, dashed=True))
         p = profile.variable == "p"
-        panels.append(Panel(units[profile.variable], "δ/σ" if p else "", series, x_log=p, levels=(0.0,)))
+        panels.append(Panel(units[profile.variable], "δ_par/σ_MS", series, x_log=p, levels=(0.0,)))
     return Drawn(name, panels=panels, small=True, **words("profiles"))
 
 

@@ -145,7 +145,7 @@ def _side(axes: Axes, geometry: Geometry) -> None:
     end = geometry.scifi.layers[-1].z + 200
     for slope in (0.25, -0.25):
         axes.plot([0, end], [0, slope * end], color="black", lw=0.5, alpha=0.5)
-    axes.set(xlim=(-500, end), ylim=(-1.95 * top, 1.15 * top), ylabel="y [mm]")
+    axes.set(xlim=(-500, end), ylim=(-1.95 * top, 1.3 * top), ylabel="y [mm]")
     axes.set_title("side view; thin lines: slopes of ±250 mrad; dotted: passive material", fontsize=10)
 
 

@@ -7,18 +7,30 @@ from itertools import accumulate, groupby, pairwise
 
 from parkf.report.picture import Picture, label
 
-# Shades from white to the darkest; red marks values that are too large, blue values that are too small.
+# Shades from the page's own colour to the strongest. Red marks values that are too large, blue values that
+# are too small. The shades of a dark page become lighter.
 _RED = ("#fff", "#fde0d0", "#f7b799", "#e58a6b", "#c0433c", "#9a1228", "#5c001c")
 _BLUE = ("#fff", "#dbeaf2", "#a8d0e4", "#74b2d4", "#2a72a8", "#1b5a98", "#053061")
-# The first shade that is too dark for black text.
-_DARK = 4
-_BLACK = "#1b1f24"
+_RED_IN_THE_DARK = ("#262c33", "#4d2f2b", "#733a30", "#974536", "#e07a62", "#ff9f88", "#ffd6ca")
+_BLUE_IN_THE_DARK = ("#262c33", "#223a4d", "#234f6c", "#27648c", "#559fca", "#8ac4e9", "#c8e5fb")
+# The first shade whose text has the other colour.
+_STRONG = 4
+_BLACK, _WHITE = "#1b1f24", "#fff"
+
+
+def _palette(
+    red: Sequence[str], blue: Sequence[str], faint_ink: str, strong_ink: str
+) -> dict[str, tuple[str, str]]:
+    return {
+        f"{kind}{level}": (colour, strong_ink if level >= _STRONG else faint_ink)
+        for kind, colours in (("p", red), ("n", blue))
+        for level, colour in enumerate(colours)
+    }
+
+
 # Colours of a cell and of its text, for each class of the style sheet.
-PALETTE = {
-    f"{kind}{level}": (colour, "#fff" if level >= _DARK else _BLACK)
-    for kind, colours in (("p", _RED), ("n", _BLUE))
-    for level, colour in enumerate(colours)
-}
+PALETTE = _palette(_RED, _BLUE, _BLACK, _WHITE)
+PALETTE_IN_THE_DARK = _palette(_RED_IN_THE_DARK, _BLUE_IN_THE_DARK, _WHITE, _BLACK)
 # Pixels of a cell, of the names of rows, of a line of text, and of a field of the colour bar, in a picture.
 _CELL, _NAME, _LINE, _BAR = 44.0, 84.0, 15.0, 1.4 * 44.0
 # Pixels of a letter, of a cell's height and smallest width on a page, and of a shade of the colour bar.
@@ -26,7 +38,7 @@ _LETTER, _HIGH, _WIDE, _SHADE = 6.2, 19.0, 27.0, 26.0
 
 
 def shade(value: float) -> str:
-    """Return the class of a value: −1 is the darkest blue, 0 is white, and 1 is the darkest red."""
+    """Return the class of a value: −1 is the strongest blue, 0 has no colour, and 1 is the strongest red."""
     level = round((len(_RED) - 1) * min(abs(value), 1.0))
     return f"{'p' if value >= 0 else 'n'}{level}"
 
@@ -36,7 +48,7 @@ class Spot:
     """A number of a map."""
 
     text: str
-    value: float  # from −1 to 1; the further from 0 the darker, and the worse
+    value: float  # from −1 to 1; the further from 0 the stronger its colour, and the worse
     sure: bool = False  # whether it is emphasised
 
     @property
@@ -59,7 +71,7 @@ class HeatMap:
     def svg(self) -> str:
         """The first group of columns as a drawing for a page; each cell has its number as its title."""
         names = [name for _, name in self.columns]
-        wide = max(_WIDE, *(_LETTER * len(name) + 6 for name in names))
+        wide = max(_WIDE, *(_LETTER * len(name) + 11 for name in names))
         left = _LETTER * max(len(name) for name in (self.corner, *self.rows)) + 8
         body = [_text("row", left - 5, _LINE - 3, self.corner)]
         body += [_text("mid", left + wide * (n + 0.5), _LINE - 3, name) for n, name in enumerate(names)]
@@ -73,8 +85,8 @@ class HeatMap:
                     path = f"M{x:g} {y:g}h{wide - 1:g}v{_HIGH - 1:g}h{1 - wide:g}z"
                     body.append(f'<path class="cell {spot.style}" d="{path}"><title>{title}</title></path>')
                     if spot.sure:
-                        ink = PALETTE[spot.style][1]
-                        body.append(f'<circle cx="{x + wide / 2:g}" cy="{y + 9:g}" r="2.5" fill="{ink}"/>')
+                        place = f'cx="{x + wide / 2:g}" cy="{y + 9:g}"'
+                        body.append(f'<circle class="sure {spot.style}" {place} r="2.5"/>')
         return _svg(left + wide * len(names), _LINE + _HIGH * len(self.rows), "".join(body))
 
     @property

@@ -13,13 +13,13 @@ from parkf.report.heat import HeatMap, Spot
 # Numbers by row, component, and p_min and p_max in GeV.
 Bins = Mapping[tuple[str, str, float, float], float]
 _COMPONENTS = ("x", "y", "tx", "ty")
-# Misfit over scattering of the white cells, and of the darkest ones; between them shades are logarithmic.
+# Misfit over scattering of cells without colour, and of the strongest ones. Shades are logarithmic.
 _CLEAN, _BAD = 0.1, 3.0
-# A width that deviates from one by this factor, up or down, has the darkest colour.
+# A width that deviates from one by this factor, up or down, has the strongest colour.
 _WIDE = 1.3
 # Unit of the table's misfits on the page, and its ratio to mm or rad.
 _UNITS = {"x": ("µm", 1e3), "y": ("µm", 1e3), "tx": ("µrad", 1e6), "ty": ("µrad", 1e6)}
-# A cell has the darkest colour if it exceeds its map's median by this factor.
+# A cell has the strongest colour if it exceeds its map's median by this factor.
 _DARKEST = 8.0
 
 
@@ -98,7 +98,7 @@ def _spots(one: Mapping[str, Any]) -> list[list[Spot | None]]:
 
 
 def _excess(ratio: float) -> float:
-    """Return 0 up to the median, and 1 for the darkest colour."""
+    """Return 0 up to the median, and 1 for the strongest colour."""
     return min(max(math.log(max(ratio, 1e-9)) / math.log(_DARKEST), 0.0), 1.0)
 
 
@@ -107,7 +107,7 @@ def bias_map(
 ) -> HeatMap:
     """Draw a bias by η and, for each momentum, φ or plane.
 
-    Colours are darkest for biases of `span` (%) or more. A bias that exceeds `errors` standard errors is
+    Colours are strongest for biases of `span` (%) or more. A bias that exceeds `errors` standard errors is
     emphasised.
     """
     columns = sorted({(cell["p_min"], cell["p_max"], *_direction(cell)) for cell in cells})

@@ -11,13 +11,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from parkf.io.files import copy, replacing
 from parkf.report.drawing import Drawn
-from parkf.report.heat import PALETTE
+from parkf.report.heat import PALETTE, PALETTE_IN_THE_DARK
 from parkf.report.picture import Picture
 
 _TEMPLATES = Environment(
     loader=PackageLoader("parkf.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
 )
-_TEMPLATES.globals["palette"] = PALETTE
+_TEMPLATES.globals |= {"palette": PALETTE, "dark_palette": PALETTE_IN_THE_DARK}
 # JSON within HTML, without blanks.
 _TEMPLATES.filters["compact"] = lambda value: json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 # The library that draws enlarged figures on request. It is a separate file, because it is half as large as

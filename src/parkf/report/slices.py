@@ -1,5 +1,6 @@
 """The page of a fit in slices: the figures by momentum, direction, charge and hits."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from parkf.report.tables import Cells, Columns, table_of, with_error
 TITLES = {
     "p": "Fitted momentum [GeV]",
     "eta": "Pseudorapidity",
-    "phi": "Azimuth [rad]",
+    "phi": "Azimuth, slices by their middle",
     "charge": "Charge",
     "polarity": "Polarity",
     "side": "Side (sign of tx)",
@@ -112,4 +113,9 @@ def _labels(variable: str, bins: Sequence[Mapping[str, Any]]) -> list[str]:
         # A slice ends before its upper edge.
         counts = [(int(low), int(high) - 1) for low, high in edges]
         return [f"{low}" if low == high else f"{low}–{high}" for low, high in counts]
-    return [f"{low:.3g}–{high:.3g}" for low, high in edges]
+    if variable == "phi":
+        return [f"{math.degrees(low + high) / 2:.0f}°".replace("-", "−") for low, high in edges]
+    return [
+        f"{low:.3g}–{high:.3g}" if low >= 0 else f"{low:.3g}…{high:.3g}".replace("-", "−")
+        for low, high in edges
+    ]

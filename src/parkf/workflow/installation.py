@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
 
 import psutil
 from packaging.requirements import Requirement
@@ -24,7 +25,8 @@ from parkf.io.workers import default_workers
 
 # Tasks by the extra of parkf with the packages that they need; "" is parkf without extras.
 TASKS: Mapping[str, str] = {
-    "": "train, validate, publish and fit",
+    "": "fit arrays in memory, look at parameter sets",
+    "train": "train, validate and publish; read and write files",
     "gpu": "fit on a GPU",
     "slurm": "run on a Slurm cluster",
     "htcondor": "run on an HTCondor pool",
@@ -98,8 +100,11 @@ def examine() -> Installation:
 def kernel_is_current() -> bool:
     """Whether the installed kernel was compiled from today's formulas and those of published layouts.
 
-    Changed formulas of a published layout raise a ParkfError, because no kernel can hold both versions.
+    Changed formulas of a published layout raise a ParkfError, because no kernel can hold both versions. An
+    installation without SymPy cannot read formulas, and therefore not change them.
     """
+    if find_spec("sympy") is None:
+        return True
     from parkf.model.steps.frozen import kernel_forms
     from parkf.params.registry import SHIPPED, Registry
 

@@ -1,5 +1,7 @@
 """The site of `make docs`, opened as files: links, search and lengths of pages."""
 
+import shutil
+
 import pytest
 from tools import site as tool
 
@@ -30,6 +32,28 @@ def test_search_works_without_a_server(site):
     if titles is None:
         pytest.skip("needs Chromium")
     assert tool.ANSWER in titles
+
+
+def test_a_reader_chooses_among_versions_without_a_server(site, tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs pip install 'parkf[dev]'")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("needs Chromium")
+    for version in ("0.9.0", "0.10.0"):
+        shutil.copytree(site, tmp_path / version)
+    tool.list_versions(tmp_path)
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        tab = browser.new_page(viewport={"width": 1280, "height": 800})
+        tab.goto((tmp_path / "index.html").as_uri())
+        tab.wait_for_url("**/0.10.0/index.html")
+        tab.goto((tmp_path / "0.10.0/how-to/run.html").as_uri())
+        chooser = tab.get_by_label("Version of parkf")
+        assert chooser.locator("option").all_inner_texts() == ["0.10.0", "0.9.0"]
+        assert chooser.input_value() == "0.10.0"
+        chooser.select_option("0.9.0")
+        tab.wait_for_url("**/0.9.0/how-to/run.html")
+        browser.close()
 
 
 def test_pages_are_short():

@@ -59,7 +59,9 @@ def _text(found: "Installation") -> str:
         ("compiler", found.compiler or "none: changed formulas cannot be compiled"),
         ("nvcc", found.nvcc or "none; CuPy brings its own compiler"),
     ]
-    packages = [(one.name, one.found or "MISSING", one.asked) for one in found.tasks[0].packages]
+    packages = [
+        (one.name, one.found or "MISSING", one.asked) for task in found.tasks[:2] for one in task.packages
+    ]
     parts = [
         "\n".join(f"{what:<10}{value}" for what, value in facts),
         aligned(("package", "installed", "asked for"), packages),

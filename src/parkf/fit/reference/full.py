@@ -7,10 +7,9 @@ tracks at a time.
 """
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 import parkf._full_fit as _full_fit
@@ -20,11 +19,14 @@ from parkf.detector.transport.surfaces import compiled_detector
 from parkf.fit.candidates import Candidates, as_candidates
 from parkf.fit.fitted import Fitted
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 def fit_full(
     geometry: Geometry,
     field: FieldMap,
-    candidates: pa.Table | pa.RecordBatch | Candidates,
+    candidates: "pa.Table | pa.RecordBatch | Candidates",
     *,
     threads: int | None = None,
     build: str = "",

@@ -4,10 +4,9 @@ A trigger's beamline fit works like this. The pattern recognition's momentum det
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates, as_candidates
@@ -16,6 +15,9 @@ from parkf.io.tables import VELO_SLOTS
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps.frozen import forms_of
 from parkf.params.parameter_set import ParameterSet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 F64 = NDArray[np.float64]
 
@@ -57,7 +59,7 @@ class _Line:
         self.xx = self.xx * (1.0 - self.xx * inverse)
 
 
-def fit_velo_only(parameters: ParameterSet, candidates: pa.Table | pa.RecordBatch | Candidates) -> Fitted:
+def fit_velo_only(parameters: ParameterSet, candidates: "pa.Table | pa.RecordBatch | Candidates") -> Fitted:
     """Fit the VELO hits of candidates, from the last to the first and on to the beam line, in float64.
 
     The set provides the block ``BEAM``, the VELO's resolution and the position of the beam. χ² and ndof of UT

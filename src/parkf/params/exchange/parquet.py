@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from parkf.io.tables import Table
 from parkf.params.description import table_numbers
@@ -13,21 +12,23 @@ NUMBERS = Table(
     "parameters",
     1,
     (
-        ("block", pa.string()),
-        ("set", pa.string()),  # for the magnet table, its bin
-        ("index", pa.int32()),  # within the set
-        ("name", pa.string()),
-        ("unit", pa.string()),  # of value times scale
-        ("scale", pa.float64()),
-        ("value", pa.float32()),  # the blob's number
-        ("error", pa.float64()),  # null where no fit determined it, and for the magnet table
-        ("parity", pa.int8()),  # its sign under h → −h
+        ("block", np.dtype(np.str_)),
+        ("set", np.dtype(np.str_)),  # for the magnet table, its bin
+        ("index", np.dtype(np.int32)),  # within the set
+        ("name", np.dtype(np.str_)),
+        ("unit", np.dtype(np.str_)),  # of value times scale
+        ("scale", np.dtype(np.float64)),
+        ("value", np.dtype(np.float32)),  # the blob's number
+        ("error", np.dtype(np.float64)),  # null where no fit determined it, and for the magnet table
+        ("parity", np.dtype(np.int8)),  # its sign under h → −h
     ),
 )
 
 
 def export_parquet(parameters: ParameterSet, path: Path) -> None:
     """Write all numbers of a set in the order of the blobs; its version and fingerprints are metadata."""
+    import pyarrow as pa
+
     manifest = parameters.manifest
     constants = [
         (block.name, one.label, index, n.name, n.unit, n.scale, n.error, n.parity)

@@ -76,12 +76,16 @@
     tools.append(csv);
     const scroll = table.closest(".scroll");
     scroll.before(tools);
-    const hint = make("span", "more columns to the right: scroll", { class: "hint" });
-    tools.append(hint);
+    tools.append(make("span", "more columns to the right: scroll", { class: "hint" }));
+  }
+
+  // What is wider than the window scrolls; a line at its right end, and a hint if it has one, say that there is more.
+  for (const scroll of document.querySelectorAll(".scroll")) {
+    const hint = scroll.previousElementSibling?.querySelector(".hint");
     const look = () => {
       const more = scroll.scrollWidth - scroll.clientWidth - scroll.scrollLeft > 4;
       scroll.classList.toggle("more", more);
-      hint.hidden = !more;
+      if (hint) hint.hidden = !more;
     };
     scroll.addEventListener("scroll", look);
     new ResizeObserver(look).observe(scroll);
