@@ -14,8 +14,9 @@ must pass with it.
 The file keeps each mutant, so that a benchmark that was stopped continues. Mutants that are no longer drawn,
 because code has changed, are dropped. `--again` judges survivors again: all of them, or those in the named
 files. With `--slow`, slow tests run, too. With `--own`, only tests of the named rooms run, which is quick;
-mutants that they do not notice are left to a run with all tests. `survivors[]` have a `reason`, which is
-written by hand and kept. A reason that begins with "equivalent" means that the changed code is equivalent.
+mutants that they do not notice survive until `--again` judges them with more tests. `survivors[]` have a
+`reason`, which is written by hand and kept. A reason that begins with "equivalent" means that the changed
+code is equivalent.
 """
 
 import argparse
@@ -205,9 +206,6 @@ def main() -> None:
         outcome.keep(room, there)
 
     def verdict(mutant: Mutant, by: str) -> None:
-        if options.own and not by:
-            print(f"{time.strftime('%H:%M:%S')} open     {mutant.key}", flush=True)
-            return
         outcome.tried[mutant.key] = {
             "key": mutant.key,
             "area": mutant.room,
