@@ -29,7 +29,8 @@ _CHI2 = {"velo": (0.5, 2.5), "ut": (0.5, 2.2), "scifi": (0.42, 3.0)}
 _ENOUGH_HARD, _HARD = 20, 10_000.0  # tracks, MeV
 _SOFT = 5.0  # how much larger χ² may be without enough of them: electrons of conversions have such χ²
 _NEAR = 2.0  # mm
-_CERTAIN = 3.0  # errors of a median χ² beyond its bounds, which are far from all samples
+# Errors of a median χ² beyond its bounds, which are far from all samples. For a hint, it may lie within them.
+_CERTAIN, _HINTED = 3.0, -1.0
 _ERRORS = (0.6, 1.5)  # of the median SciFi error over the set's smallest and largest
 _FAR = 3.0  # χ² that is wrong, over the bound of a doubtful one
 _INPUT = ("few_velo_hits", "wrong_sigma", "wrong_plane", "velo_unsorted", "velo_count", "wrong_qop")
@@ -53,7 +54,9 @@ def suspicions(
         if good.sum() < FEWEST:
             return early
         bend = list(_bend(tracks, fitted, good, significance))
-        chi2 = list(_chi2(parameters, tracks, fitted, good, _CERTAIN if significance >= SIGNIFICANT else 0.0))
+        chi2 = list(
+            _chi2(parameters, tracks, fitted, good, _CERTAIN if significance >= SIGNIFICANT else _HINTED)
+        )
         # With such hits, distances are without meaning.
         placed = [] if any(one.verdict == "wrong" for one in chi2) else list(_placed(distances, significance))
         return [*early, *bend, *chi2, *placed]
