@@ -12,17 +12,18 @@ replaces the installed one in a forked process. In each room the unchanged code 
 must pass with it.
 
 The file keeps each mutant, so that a benchmark that was stopped continues. Mutants that are no longer drawn,
-because code has changed, are dropped. `--again` judges survivors again: all of them, or those in the named
-files. With `--slow`, slow tests run, too. With `--own`, only tests of the named rooms run, which is quick;
-mutants that they do not notice survive until `--again` judges them with more tests. `survivors[]` have a
-`reason`, which is written by hand and kept. A reason that begins with "equivalent" means that the changed
-code is equivalent.
+because code has changed, are dropped. `--again` judges survivors again, with more of the tests: all of them,
+or those in the named files. With `--slow`, slow tests run, too. With `--own`, only tests of the named rooms
+run, which is quick; mutants that they do not notice survive until `--again` judges them with more tests.
+`survivors[]` have a `reason`, which is written by hand and kept. A reason that begins with "equivalent" means
+that the changed code is equivalent.
 """
 
 import argparse
 import hashlib
 import importlib
 import json
+import math
 import os
 import signal
 import sys
@@ -39,7 +40,7 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND"
 
 from tools.mutants.changes import KINDS
 from tools.mutants.headers import NoMutantError, header_mutants
-from tools.mutants.judges import KernelJudge, ModuleJudge
+from tools.mutants.judges import LONGER_S, TESTS_S, KernelJudge, ModuleJudge
 from tools.mutants.modules import SOURCE, mutants_of
 from tools.mutants.mutant import ROOT, Mutant
 
@@ -217,7 +218,8 @@ def main() -> None:
         print(f"{time.strftime('%H:%M:%S')} {'killed  ' if by else 'SURVIVED'} {change} {by}", flush=True)
 
     rooms = options.rooms if options.own else ()
-    modules = ModuleJudge(options.folder, patient=options.slow, rooms=rooms)
+    seconds = math.inf if options.slow else TESTS_S if options.again is None else LONGER_S
+    modules = ModuleJudge(options.folder, slow=options.slow, seconds=seconds, rooms=rooms)
     late = options.folder / "late.json"
     todo = [mutant for room in options.rooms if room != "kernel" for mutant in chosen(room)]
     in_session(lambda: modules.judge(todo, verdict, late))
