@@ -7,10 +7,11 @@ Its leader alone is killed at a random moment, and two seconds later no process 
 SIGTERM must end such a run within ten seconds. Ctrl-C must end a fit of many tracks within 0.2 s. This time
 is the processor time of the fit from the signal to the exception. A fit by one thread never waits, except for
 a processor that another program has, so that on an idle machine this is the time that passes. The file has
-each time in s.
+each time in s; a benchmark that was stopped continues.
 """
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -212,26 +213,32 @@ def main() -> None:
     parser.add_argument("--tracks", type=int, default=_TRACKS)
     options = parser.parse_args()
     folder = options.folder.resolve()
-    draw = random.Random(2026)
-    rows: dict[str, dict[str, Any]] = {}
+    before = json.loads(options.json.read_text())["rows"] if options.json.exists() else []
+    rows: dict[str, dict[str, Any]] = {one["name"]: one for one in before}
+
+    def tried(name: str) -> list[float | None]:
+        return list(rows[name]["times_s"]) if name in rows else []
+
+    def wait_s(name: str, number: int, longest: float) -> float:
+        return random.Random(f"{name} {number}").uniform(0.0, longest)
 
     def add(name: str, times: list[float | None], bar_s: float) -> None:
-        # The file is written after each trial, so that a benchmark that is stopped leaves what it has.
+        # The file is written after each trial, so that a benchmark that is stopped continues.
         rows[name] = row(name, times, bar_s)
         print(name, times[-1], flush=True)
         write_json(options.json, {"tracks": options.tracks, "rows": list(rows.values())})
 
     for kind in ("plain", "robust", "outliers"):
-        if waits_s := [draw.uniform(0.05, 1.0) for _ in range(options.interrupts)]:
-            times = interrupt(kind, options.tracks, waits_s)
-            add(f"a {kind} fit, Ctrl-C", times, _AFTER_INTERRUPT_S)
+        name, times = f"a {kind} fit, Ctrl-C", tried(f"a {kind} fit, Ctrl-C")
+        if waits_s := [wait_s(name, number, 1.0) for number in range(len(times), options.interrupts)]:
+            add(name, times + interrupt(kind, options.tracks, waits_s), _AFTER_INTERRUPT_S)
     for name, end, bar_s, count in (
         ("a run, SIGTERM", terminate, _AFTER_TERM_S, options.terms),
         ("the leader of a run, SIGKILL", kill, _AFTER_KILL_S, options.kills),
     ):
-        times = []
-        for _ in range(count):
-            times.append(end(folder, draw.uniform(0.0, 0.5)))
+        times = tried(name)
+        for number in range(len(times), count):
+            times.append(end(folder, wait_s(name, number, 0.5)))
             add(name, times, bar_s)
     print(table(list(rows.values())))
 
