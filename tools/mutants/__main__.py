@@ -14,7 +14,8 @@ must pass with it.
 The file keeps each mutant, so that a benchmark that was stopped continues. Mutants that are no longer drawn,
 because code has changed, are dropped. `--again` judges survivors again, with more of the tests: all of them,
 or those in the named files. With `--slow`, slow tests run, too. With `--own`, only tests of the named rooms
-run, which is quick; mutants that they do not notice survive until `--again` judges them with more tests.
+run, which is quick; mutants that they do not notice survive until `--again` judges them with more tests. With
+`--tests`, only the named ones run, and nothing is traced: for survivors that new tests were written for.
 `survivors[]` have a `reason`, which is written by hand and kept. A reason that begins with "equivalent" means
 that the changed code is equivalent.
 """
@@ -178,6 +179,7 @@ def main() -> None:
     )
     parser.add_argument("--slow", action="store_true", help="with slow tests, and as many as there are")
     parser.add_argument("--own", action="store_true", help="with the tests of the named rooms alone")
+    parser.add_argument("--tests", nargs="+", default=[], help="tests, or files of tests, to judge by alone")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="keeps what tests reach")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -219,7 +221,9 @@ def main() -> None:
 
     rooms = options.rooms if options.own else ()
     seconds = math.inf if options.slow else TESTS_S if options.again is None else LONGER_S
-    modules = ModuleJudge(options.folder, slow=options.slow, seconds=seconds, rooms=rooms)
+    modules = ModuleJudge(
+        options.folder, slow=options.slow, seconds=seconds, rooms=rooms, names=options.tests
+    )
     late = options.folder / "late.json"
     todo = [mutant for room in options.rooms if room != "kernel" for mutant in chosen(room)]
     in_session(lambda: modules.judge(todo, verdict, late))

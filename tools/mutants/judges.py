@@ -94,11 +94,21 @@ class ModuleJudge:
         Processor time for the tests of a mutant's room, and again for others, s.
     rooms : sequence of str
         Rooms whose tests run; by default all.
+    names : sequence of str
+        Tests, or files of tests, that run for every mutant, whether they reach it or not.
     """
 
-    def __init__(self, folder: Path, *, slow: bool, seconds: float, rooms: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        slow: bool,
+        seconds: float,
+        rooms: Sequence[str] = (),
+        names: Sequence[str] = (),
+    ) -> None:
         self._folder = folder
-        self._rooms = rooms
+        self._rooms, self._names = rooms, names
         self._slow, self._seconds = slow, seconds
         self._checked: set[str] = set()
 
@@ -116,14 +126,14 @@ class ModuleJudge:
         tracer = Tracer()
 
         def work(items: list[Any]) -> None:
-            reach = Reach(self._folder, items, tracer.end())
+            reach = Reach(self._folder, [] if self._names else items, tracer.end())
             cases: dict[str, list[Any]] = {}
             for item in items:
                 cases.setdefault(item.nodeid.split("[")[0], []).append(item)
             left = {}
             for place, mutant in enumerate(mutants):
-                tests = self._chosen(mutant, reach)
-                at_import = reach.place(mutant) in reach.imported
+                tests = list(cases) if self._names else self._chosen(mutant, reach)
+                at_import = reach.is_imported(mutant)
                 if at_import or mutant.file.startswith(_COMPILED_IN):
                     left[place] = tests
                     continue
@@ -135,7 +145,7 @@ class ModuleJudge:
             late.write_text(json.dumps({"tests": left, "users": _users(reach)}))
 
         tracer.begin()
-        with_tests(work, self._folder, slow=self._slow, rooms=self._rooms)
+        with_tests(work, self._folder, slow=self._slow, rooms=self._rooms, names=self._names)
 
     def _chosen(self, mutant: Mutant, reach: Reach) -> list[str]:
         """Return the tests to run: first those of the mutant's room, the quickest first."""
