@@ -162,3 +162,9 @@ def test_no_misalignment_is_as_large_as_another_geometry(name, most, size):
 def test_numbers_that_round_to_zero_are_left_out():
     small = Displacement(x=0.1234567, y=1e-9, rz=1e-9, ry=-0.00123456)
     assert small.rounded(4, 6) == {"x": 0.1235, "ry": -0.001235}
+
+
+def test_the_angles_of_a_rotation_come_back() -> None:
+    turned = Displacement(x=0.1, y=-0.2, z=0.3, rx=0.04, ry=-0.05, rz=0.06)
+    back = Displacement.of(turned.rotation, turned.shift)
+    assert back.model_dump() == pytest.approx(turned.model_dump(), rel=1e-12)

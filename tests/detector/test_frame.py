@@ -60,3 +60,8 @@ def test_corners_have_the_half_sizes_as_their_own_coordinates(pieces):
 
 def test_a_layer_without_known_parts_has_no_pieces(displaced):
     assert UT_PLANES[0] not in displaced.pieces
+
+
+def test_a_point_belongs_to_the_piece_around_it(pieces):
+    x, y, _ = pieces.origin.T
+    np.testing.assert_array_equal(pieces.at(x, y), np.arange(len(pieces.numbers)))

@@ -19,6 +19,14 @@ def _write(path, events, rows_per_group):
         writer.write_table(pa.table(columns, schema=HITS.schema))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def a_few_rows_at_once():
+    """Files are read in many batches, as long ones are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("parkf.io.events._ROWS_AT_ONCE", 3)
+        yield
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     events=st.lists(st.integers(0, 40), min_size=1, max_size=200).map(sorted),
