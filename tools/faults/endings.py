@@ -228,8 +228,12 @@ def main() -> None:
         print(name, times[-1], flush=True)
         write_json(options.json, {"tracks": options.tracks, "rows": list(rows.values())})
 
-    for kind in ("plain", "robust", "outliers"):
-        name, times = f"a {kind} fit, Ctrl-C", tried(f"a {kind} fit, Ctrl-C")
+    for kind, what in (
+        ("plain", "a plain fit"),
+        ("robust", "a robust fit"),
+        ("outliers", "a fit without outliers"),
+    ):
+        name, times = f"{what}, Ctrl-C", tried(f"{what}, Ctrl-C")
         if waits_s := [wait_s(name, number, 1.0) for number in range(len(times), options.interrupts)]:
             add(name, times + interrupt(kind, options.tracks, waits_s), _AFTER_INTERRUPT_S)
     for name, end, bar_s, count in (
