@@ -1,5 +1,7 @@
 """Use of parkf from Python: sets, steps, fits of every kind of container, and refusals."""
 
+from types import SimpleNamespace
+
 import awkward as ak
 import numpy as np
 import pandas as pd
@@ -240,3 +242,19 @@ WRONG = {
 def test_what_is_wrong_is_named(message, parameters, frame):
     with pytest.raises(parkf.ParkfError, match=message):
         WRONG[message](parameters, frame)
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        SimpleNamespace(fields=["qop"]),
+        SimpleNamespace(layout=None),
+        SimpleNamespace(columns=["qop"]),
+        SimpleNamespace(dtypes={"qop": float}),
+        np.zeros(3),
+    ],
+    ids=["fields", "layout", "columns", "dtypes", "no names"],
+)
+def test_a_container_that_only_resembles_a_table_is_refused(parameters, container):
+    with pytest.raises(parkf.ParkfError, match=f"hits: got {type(container).__name__}, expected a path"):
+        parameters.fit(container)

@@ -1,14 +1,17 @@
 """What commands print and write, in this process."""
 
+import errno
+import os
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from parkf.cli.main import app
+from parkf.cli.main import _drop_output, app
 from parkf.cli.messages import written
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap
@@ -84,3 +87,32 @@ def test_numbers_out_of_range_are_refused_with_the_bound(option, wrong, bound):
     done = CliRunner().invoke(app, words, env={"COLUMNS": "200", "TERM": "dumb"})
     assert done.exit_code == 2
     assert f"Input should be {bound}" in done.output
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(999, "1.0 kB"), (999_940, "999.9 kB"), (2_000_000, "2.0 MB"), (12_345_678, "12.3 MB")],
+)
+def test_sizes_are_told_in_units_of_their_own(tmp_path, capsys, size, text):
+    (tmp_path / "a.bin").write_bytes(bytes(size))
+    written(tmp_path / "a.bin")
+    assert capsys.readouterr().err == f"{tmp_path}/a.bin: {text} written\n"
+
+
+def test_published_sets_are_listed_under_their_columns(tmp_path):
+    first, *rows = parkf("params", "list", "--registry", ROOT / "params").splitlines()
+    assert first.split()[:2] == ["version", "state"]
+    assert any(row.startswith("2026-run3-like-2-r011 ") for row in rows)
+    assert parkf("params", "list", "--registry", tmp_path) == f"{tmp_path}: no published sets\n"
+
+
+def test_output_that_cannot_be_written_is_not_tried_again(tmp_path, monkeypatch):
+    def full():
+        raise OSError(errno.ENOSPC, "no space")
+
+    with (tmp_path / "out").open("wb") as file:
+        broken = SimpleNamespace(flush=full, fileno=file.fileno)
+        monkeypatch.setattr(sys, "stdout", broken)
+        _drop_output()
+        os.write(file.fileno(), b"again")
+    assert (tmp_path / "out").read_bytes() == b""

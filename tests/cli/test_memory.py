@@ -1,5 +1,6 @@
 """A command that runs out of memory ends with one line, like all errors that users can solve."""
 
+import errno
 import multiprocessing
 import os
 import resource
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from parkf.cli.messages import explained
 
 from ..bad_input.case import ROOT, ran
 
@@ -41,3 +44,7 @@ def test_a_limit_of_the_system_is_told(tmp_path: Path) -> None:
     assert (code, said.splitlines()[-1]) == (1, SAID)
     assert "Traceback" not in said
     assert not list(tmp_path.iterdir())
+
+
+def test_the_system_s_own_error_is_told_alike() -> None:
+    assert explained(OSError(errno.ENOMEM, "Cannot allocate memory")) == SAID.removeprefix("error: ")

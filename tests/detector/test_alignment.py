@@ -149,3 +149,22 @@ def test_what_is_usual_needs_no_confirmation(tmp_path: Path) -> None:
     path = tmp_path / "alignment.yaml"
     path.write_text("velo_halves: {left: {x: 1.0, rz: -1.0e-3}}\n" + OTHERS)
     assert not load_alignment(path).beyond_1_mm
+
+
+@pytest.mark.parametrize("size", [-1, 1])
+@pytest.mark.parametrize(("name", "most"), [("x", 30.0), ("z", 30.0), ("rx", 0.1), ("rz", 0.1)])
+def test_no_misalignment_is_as_large_as_another_geometry(name, most, size):
+    Displacement(**{name: size * most})
+    with pytest.raises(ValueError, match="than or equal to"):
+        Displacement(**{name: 1.01 * size * most})
+
+
+def test_numbers_that_round_to_zero_are_left_out():
+    small = Displacement(x=0.1234567, y=1e-9, rz=1e-9, ry=-0.00123456)
+    assert small.rounded(4, 6) == {"x": 0.1235, "ry": -0.001235}
+
+
+def test_the_angles_of_a_rotation_come_back() -> None:
+    turned = Displacement(x=0.1, y=-0.2, z=0.3, rx=0.04, ry=-0.05, rz=0.06)
+    back = Displacement.of(turned.rotation, turned.shift)
+    assert back.model_dump() == pytest.approx(turned.model_dump(), rel=1e-12)

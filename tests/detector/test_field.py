@@ -231,3 +231,30 @@ def test_a_map_in_other_units_is_no_magnet(field: FieldMap, changes: dict, remed
     wrong = replace(field, **{name: np.float32(by) * getattr(field, name) for name, by in changes.items()})
     with pytest.raises(ParkfError, match=f"mine\\.npz: .*{remedy}"):
         check_magnet(wrong, Path("mine.npz"))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_map_beside_the_beam_is_no_magnet(field: FieldMap, axis: int, side: int) -> None:
+    middle = 0.5 * (field.origin + field.upper)
+    origin = field.origin.copy()
+    origin[axis] += side * 1.01 * (field.upper - middle)[axis] - middle[axis]
+    with pytest.raises(ParkfError, match="expected the magnet: around the beam"):
+        check_magnet(replace(field, origin=origin), Path("mine.npz"))
+
+
+def test_the_integral_is_along_the_beam() -> None:
+    """By of -0.05 T over 12 m has the integral 0.6 T m."""
+    values = np.zeros((3, 5, 13, 3), np.float32)
+    values[..., 1] = -0.05
+    uniform = FieldMap(np.array([-400.0, -600.0, -1000.0]), np.array([400.0, 300.0, 1000.0]), values)
+    with pytest.raises(ParkfError, match=r"has the integral 0\.6 T m"):
+        check_magnet(uniform, Path("mine.npz"))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_field_in_gauss_is_refused_whatever_its_sign(sign: int) -> None:
+    values = np.zeros((2, 2, 2, 3), np.float32)
+    values[1, 0, 1, 1] = sign * 10400.0
+    with pytest.raises(ParkfError, match=r"values\[1, 0, 1, 1\] is .*divide a map in G by 10000"):
+        FieldMap(np.zeros(3), np.ones(3), values)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import yaml
 
+from parkf.detector.alignment import Alignment
 from parkf.detector.budget import budget
 from parkf.detector.description import Description
-from parkf.detector.geometry import Geometry, geometry_of, load_geometry
+from parkf.detector.geometry import UT_PLANES, VELO_PLANES, Geometry, geometry_of, load_geometry
 from parkf.detector.soundness import describe, doubts
 from parkf.detector.transport import track_through
 from parkf.io.errors import ParkfError
@@ -97,3 +98,60 @@ def test_drawings(tmp_path, geometry):
     assert text.count('id="axes_') == 22
     with pytest.raises(ParkfError, match=r"expected a name that ends with \.svg or \.png"):
         draw(geometry, tmp_path / "a.pdf")
+
+
+@pytest.mark.parametrize(("tilt", "named"), [(0.01, False), (0.03, True), (-0.05, True)])
+@pytest.mark.parametrize("axis", ["rx", "ry"])
+def test_a_plane_that_is_tilted_by_more_than_20_mrad_is_named(geometry, tilt, named, axis):
+    layers: dict = {"velo_halves": {}, "velo_modules": {}, "scifi_layers": {}, "ut_layers": {2: {axis: tilt}}}
+    found = doubts(geometry.align(Alignment.model_validate({"tag": "test", **layers})))
+    # tan of 30 and 50 mrad
+    size = {0.03: "30.0", -0.05: "50.0"}.get(tilt)
+    assert found == ([f"plane {UT_PLANES[2]}: tilted by {size} mrad"] if named else [])
+
+
+def test_doubtful_material_is_named_as_in_the_description():
+    content = yaml.safe_load(FILES[0].read_text())
+    content["scifi"].update(thickness=490.0)
+    geometry = geometry_of(Description.model_validate(content))
+    (named,) = (re.findall(r"material: (\d+ to \d+) % of X0", one) for one in doubts(geometry))
+    assert named == re.findall(r"(\d+ to \d+) % of X0", describe(geometry))
+
+
+def _aimed(x: float, y: float, z: float) -> dict:
+    """η and φ of a line from the origin to a point, mm."""
+    aside = np.hypot(x, y)
+    return {"eta": np.array([np.arcsinh(z / aside)]), "phi": np.array([np.arctan2(y, x)])}
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "inside"), [(0.5, 0.2, True), (0.2, 0.5, True), (1.5, 0.5, False), (0.5, -1.5, False)]
+)
+def test_a_slab_has_a_square_opening_around_the_beam(geometry, x, y, inside):
+    slabs = [slab for slab in geometry.description.slabs if slab.opening]
+    assert slabs
+    for slab in slabs:
+        layers = budget(geometry, **_aimed(x * slab.opening, y * slab.opening, slab.z))
+        (layer,) = (one for one in layers if one.part == slab.name)
+        assert (layer.x0[0] == 0) == inside, slab.name
+
+
+def test_a_particle_leaves_a_state_where_it_crosses_a_sensor(geometry, field):
+    """Stiff muons are aimed at the sensors' centres, and at as far on the other side of the beam."""
+    plane = VELO_PLANES[20]
+    z, side = geometry.velo.modules[20]
+    sensors = getattr(geometry.velo, side).sensors
+    points = np.array([[sign * s.x, sign * s.y, z] for sign in (1, -1) for s in sensors])
+    count, p = len(points), 1e6
+    momenta = p * points / np.linalg.norm(points, axis=1)[:, None]
+    muons = {
+        "event": np.zeros(count, np.int32),
+        "particle": np.arange(count, dtype=np.int32),
+        "charge": np.ones(count),
+        "mass": np.full(count, 105.66),
+        **{name: np.zeros(count) for name in "xyz"},
+        **{f"p{name}": momenta[:, i] for i, name in enumerate("xyz")},
+        "z_end": np.full(count, np.inf),
+    }
+    states = track_through(field, -1, geometry, muons, seed=5, threads=1)
+    assert sorted(states["particle"][states["plane"] == plane]) == list(range(len(sensors)))

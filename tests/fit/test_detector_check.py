@@ -14,7 +14,7 @@ import parkf
 from parkf.fit import fit_file
 from parkf.fit.candidates import from_arrow
 from parkf.fit.displaced import fitted_moved
-from parkf.fit.suspicions import _medians, suspicions
+from parkf.fit.suspicions import suspicions
 from parkf.fit.truth import Files, joined
 from parkf.io.checksums import is_sealed
 from parkf.io.errors import ParkfError
@@ -224,14 +224,3 @@ def test_a_sample_without_momenta_is_named(example, qop):
     tracks = from_arrow(example, "float32")
     early = suspicions(load(SET), replace(tracks, qop=np.full_like(tracks.qop, qop)))
     assert any("q/p: a median momentum of" in str(one) for one in early)
-
-
-def test_medians_are_numpys():
-    random = np.random.default_rng(2)
-    for count in (1, 2, 5, 100):
-        columns = random.normal(size=(count, 4))
-        columns[random.random(columns.shape) < 0.3] = np.nan
-        columns[0] = 1.0
-        columns[:, 3] = np.nan
-        np.testing.assert_array_equal(_medians(columns)[:3], np.nanmedian(columns[:, :3], axis=0))
-        assert np.isnan(_medians(columns)[3])

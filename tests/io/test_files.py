@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from parkf.cli.messages import explained
 from parkf.io.errors import ParkfError
-from parkf.io.files import copy, read_json, replacing, sha256, write_json
+from parkf.io.files import copy, matching, read_json, replacing, sha256, write_json
 
 
 def test_a_copy_that_has_no_room_says_how_much_is_missing(tmp_path, monkeypatch):
@@ -77,3 +77,19 @@ def test_a_full_disk_is_named_with_the_file(tmp_path, full):
         explained(caught.value),
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_copy_is_made_where_it_just_fits(tmp_path, monkeypatch):
+    (tmp_path / "a").write_bytes(bytes(1000))
+    monkeypatch.setattr("parkf.io.files.shutil.disk_usage", lambda folder: SimpleNamespace(free=1000))
+    copy(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "b").read_bytes() == bytes(1000)
+
+
+def test_two_stars_match_folders_at_any_depth(tmp_path):
+    paths = [tmp_path / name for name in ("a.txt", "b/a.txt", "b/c/a.txt")]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    assert matching("**/a.txt", tmp_path) == paths
+    assert matching("*/a.txt", tmp_path) == paths[1:2]

@@ -16,9 +16,10 @@ VALUES = np.random.default_rng(1).uniform(1e3, 1e4, 100)
 @pytest.mark.parametrize(
     ("factor", "remedy"), [(1e-3, "multiply by 1000"), (1e3, "divide by 1000"), (1e-6, "multiply by 1e")]
 )
-def test_another_unit_is_refused(factor: float, remedy: str) -> None:
+@pytest.mark.parametrize("sign", [1, -1])
+def test_another_unit_is_refused(factor: float, remedy: str, sign: int) -> None:
     with pytest.raises(ParkfError, match=rf"mine\.parquet: column 'p' .*expected MeV.*{remedy}"):
-        require_units(PATH, {"p": factor * VALUES}, UNITS)
+        require_units(PATH, {"p": sign * factor * VALUES}, UNITS)
 
 
 def test_the_right_unit_passes_with_values_that_are_missing() -> None:

@@ -1,7 +1,10 @@
 """Reported time and memory of commands with threads or children, and of several commands in one log."""
 
+import os
+import resource
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -86,3 +89,23 @@ def test_commands_of_one_job_are_added_up():
 @pytest.mark.parametrize("text", ["parkf usage: lost", "# parkf usage: {}"])
 def test_what_only_looks_like_it_is_passed_over(text):
     assert read_usage(text) is None
+
+
+def test_memory_is_that_of_the_process_and_of_its_largest_child():
+    meter = Meter()
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    who = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+    expected = sum(resource.getrusage(one).ru_maxrss for one in who) / 1024
+    # What this process inherited from the one that started it may be in the kernel's number.
+    assert 0.5 * expected < meter.usage().peak_mb < 1.05 * expected
+
+
+def test_time_is_counted_from_when_the_meter_is_made():
+    before, began = time.perf_counter(), time.time()
+    meter = Meter()
+    used = meter.usage()
+    assert 0 <= used.wall_s <= time.perf_counter() - before + 0.001
+    assert began - 0.001 <= used.began <= used.ended <= time.time() + 0.001

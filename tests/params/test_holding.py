@@ -10,7 +10,7 @@ from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.params.manifest import Gate
 from parkf.params.parameter_set import ParameterSet
-from parkf.params.registry import Registry
+from parkf.params.publisher import Publisher
 from parkf.params.validity import validity_of
 
 GATES = [Gate(what="ghosts", measured="25 %", bar="40 %", met=True)]
@@ -19,7 +19,7 @@ R1, R2, R3 = (f"2026-run3-r00{i}" for i in (1, 2, 3))
 
 @pytest.fixture
 def sets(tmp_path):
-    return Registry(tmp_path / "params")
+    return Publisher(tmp_path / "params")
 
 
 @pytest.fixture

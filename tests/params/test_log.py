@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.params import load
-from parkf.params import registry as publishing
+from parkf.params import publisher as publishing
 from parkf.params.manifest import Gate
 from parkf.params.parameter_set import ParameterSet
-from parkf.params.registry import Registry
+from parkf.params.publisher import Publisher
 from parkf.params.validity import Moment
 
 from ..keys import new_key
@@ -47,7 +47,7 @@ def made(parameters, tmp_path):
 @pytest.fixture
 def sets(made, key, tmp_path):
     """A signed registry with two sets, the first of them withdrawn."""
-    registry = Registry(tmp_path / "params")
+    registry = Publisher(tmp_path / "params")
     for number in (1, 2):
         registry.publish(made(number), year=2026, gates=GATES, key=key)
     registry.withdraw(FIRST, "wrong field", key)
@@ -101,7 +101,7 @@ def test_a_strangers_key_changes_nothing(sets, made, tmp_path):
 
 
 def test_a_registry_without_a_log_gets_one(made, key, tmp_path):
-    registry = Registry(tmp_path / "params")
+    registry = Publisher(tmp_path / "params")
     for number in (1, 2):
         registry.publish(made(number), year=2026, gates=GATES)
     registry.withdraw(FIRST, "wrong field")
@@ -112,6 +112,21 @@ def test_a_registry_without_a_log_gets_one(made, key, tmp_path):
     assert registry.withdrawal(FIRST).reason == "wrong field"
     assert [load(registry.path(one)).manifest.version for one in (FIRST, SECOND)] == [FIRST, SECOND]
     assert registry.publish(made(3), year=2026, gates=GATES, key=key) == THIRD
+
+
+def test_a_withdrawal_is_left_in_the_log_alone_also_where_signing_was_killed(made, key, tmp_path):
+    registry = Publisher(tmp_path / "params")
+    registry.publish(made(1), year=2026, gates=GATES)
+    registry.withdraw(FIRST, "wrong field")
+    file = registry.path(FIRST) / "withdrawn.json"
+    kept = file.read_bytes()
+    registry.sign(key)
+    assert not file.exists()
+    # As if the signer had been killed after it had moved the log.
+    file.write_bytes(kept)
+    assert registry.repair() == []
+    assert not file.exists()
+    assert registry.withdrawal(FIRST).reason == "wrong field"
 
 
 def test_a_new_key_signs_when_it_is_named(sets, tmp_path):
@@ -200,7 +215,7 @@ def test_killed_publishers_leave_it_whole_or_named(sets, made, key):
         child = os.fork()
         if child == 0:
             try:
-                Registry(sets.folder).publish(folder, year=2026, gates=GATES, key=key)
+                Publisher(sets.folder).publish(folder, year=2026, gates=GATES, key=key)
             finally:
                 os._exit(0)
         time.sleep(draw.uniform(0, longest))
@@ -247,7 +262,7 @@ def test_verify_finishes_what_was_interrupted_and_names_it(sets, made, key):
 
 
 def test_the_first_publication_of_a_registry_is_finished(made, key, tmp_path):
-    first = Registry(tmp_path / "params")
+    first = Publisher(tmp_path / "params")
     killed_between(first, made(1), key)
     assert first.repair() == [FIRST]
     assert events(first) == [("published", FIRST)]
@@ -266,9 +281,9 @@ def test_what_the_key_did_not_sign_is_not_finished(sets, made, key, tmp_path):
     changed = kept / THIRD / "Snakefile"
     changed.chmod(0o644)
     changed.write_text("rule all:\n")
-    assert Registry(kept).repair() == []
+    assert Publisher(kept).repair() == []
     with pytest.raises(ParkfError, match=f"{THIRD}: not in the log"):
-        Registry(kept).log()
+        Publisher(kept).log()
 
 
 def test_after_a_handover_only_the_new_key_signs(sets, copy, made, key, tmp_path):

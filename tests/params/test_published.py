@@ -10,6 +10,7 @@ from parkf.cli.main import app
 from parkf.fit.fitted import fitted_with
 from parkf.params import registry as module
 from parkf.params.manifest import Gate
+from parkf.params.publisher import Publisher
 from parkf.params.registry import SHIPPED, Registry, readable_registry
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +46,7 @@ def test_the_project_s_registry_comes_before_the_installation_s(tmp_path, monkey
 @pytest.fixture
 def installation(dipole, tmp_path, monkeypatch):
     """An installation with one set, seen from a folder without a project."""
-    sets = Registry(tmp_path / "installed/params")
+    sets = Publisher(tmp_path / "installed/params")
     dipole.save(tmp_path / "set")
     gate = Gate(what="ghosts", measured="25 %", bar="≤ 40 %", met=True)
     monkeypatch.setattr(module, "SHIPPED", sets.folder)

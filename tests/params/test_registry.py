@@ -11,10 +11,10 @@ import pytest
 
 from parkf.io.errors import ParkfError
 from parkf.model.layout.built import layout_files
-from parkf.params import registry as module
+from parkf.params import publisher as module
 from parkf.params.manifest import Gate, Validity
 from parkf.params.parameter_set import ParameterSet, load
-from parkf.params.registry import Registry
+from parkf.params.publisher import Publisher
 
 GATES = [Gate(what="ghosts", measured="25 %", bar="40 %", met=True)]
 fork = multiprocessing.get_context("fork")
@@ -36,7 +36,7 @@ def made(parameters, tmp_path):
 
 @pytest.fixture
 def sets(tmp_path):
-    return Registry(tmp_path / "params")
+    return Publisher(tmp_path / "params")
 
 
 def test_names_sort_and_sets_follow_each_other(made, sets):

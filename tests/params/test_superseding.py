@@ -5,7 +5,7 @@ import pytest
 from parkf.io.errors import ParkfError
 from parkf.params.manifest import Gate
 from parkf.params.parameter_set import ParameterSet
-from parkf.params.registry import Registry
+from parkf.params.publisher import Publisher
 from parkf.params.superseding import differences
 from parkf.params.validity import Moment, validity_of
 
@@ -17,7 +17,7 @@ FIRST, SECOND, THIRD = (f"2026-run3-r{number:03}" for number in (1, 2, 3))
 
 @pytest.fixture
 def sets(tmp_path):
-    return Registry(tmp_path / "params")
+    return Publisher(tmp_path / "params")
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from parkf.io.files import sha256, write_json
 from parkf.io.ssh_signatures import public_line, sign
 from parkf.params.log import PURPOSE, Entry
 from parkf.params.parameter_set import load
-from parkf.params.registry import Registry
+from parkf.params.publisher import Publisher
 from parkf.params.signing import handed_over, withdrawn
 
 Act = Callable[[Path, World], object]
@@ -208,7 +208,7 @@ def _of_other(name: str) -> Act:
 
 
 def _hand_over(folder: Path, world: World) -> None:
-    Registry(folder).hand_over([world.stranger], world.key)
+    Publisher(folder).hand_over([world.stranger], world.key)
 
 
 def _next(folder: Path, key: Path, event: dict[str, Any]) -> None:
@@ -259,7 +259,7 @@ def _change_left(folder: Path, _: World) -> None:
 
 
 def _repair(folder: Path, _: World) -> None:
-    Registry(folder).repair()
+    Publisher(folder).repair()
 
 
 ONE = (NEWEST,)
@@ -500,7 +500,7 @@ def _second_signer(folder: Path, world: World) -> None:
 
 def _more(folder: Path, world: World) -> None:
     gates = load(copied(folder / NEWEST)).manifest.gates
-    Registry(folder).publish(world.unpublished, year=2026, gates=gates, key=world.key)
+    Publisher(folder).publish(world.unpublished, year=2026, gates=gates, key=world.key)
 
 
 # What honest people do. `trust`: with the registry as it was as the copy to go by.

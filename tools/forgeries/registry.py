@@ -13,7 +13,7 @@ import numpy as np
 
 from parkf.params.log import Log
 from parkf.params.parameter_set import ParameterSet, load, with_blobs
-from parkf.params.registry import Registry
+from parkf.params.publisher import Publisher
 from parkf.params.signing import install, published, stage, withdrawn
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,7 @@ def build(folder: Path) -> World:
     """Make the registry, its keys and its older copy in an empty folder."""
     keys = [new_key(folder / name, name) for name in ("maintainer", "stranger")]
     genuine, key = load(SOURCE), keys[0]
-    registry = Registry(folder / "params")
+    registry = Publisher(folder / "params")
 
     def made(number: int) -> Path:
         constants = genuine.manifest.constants.model_copy(update={"beam_x": number / 1000})

@@ -12,16 +12,19 @@ replaces the installed one in a forked process. In each room the unchanged code 
 must pass with it.
 
 The file keeps each mutant, so that a benchmark that was stopped continues. Mutants that are no longer drawn,
-because code has changed, are dropped. `--again` judges survivors again: all of them, or those in the named
-files. With `--slow`, slow tests run, too. With `--own`, only tests of the named rooms run, which is quick;
-mutants that they do not notice are left to a run with all tests. `survivors[]` have a `reason`, which is
-written by hand and kept. A reason that begins with "equivalent" means that the changed code is equivalent.
+because code has changed, are dropped. `--again` judges survivors again, with more of the tests: all of them,
+or those in the named files. With `--slow`, slow tests run, too. With `--own`, only tests of the named rooms
+run, which is quick; mutants that they do not notice survive until `--again` judges them with more tests. With
+`--tests`, only the named ones run, and nothing is traced: for survivors that new tests were written for.
+`survivors[]` have a `reason`, which is written by hand and kept. A reason that begins with "equivalent" means
+that the changed code is equivalent.
 """
 
 import argparse
 import hashlib
 import importlib
 import json
+import math
 import os
 import signal
 import sys
@@ -38,7 +41,7 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND"
 
 from tools.mutants.changes import KINDS
 from tools.mutants.headers import NoMutantError, header_mutants
-from tools.mutants.judges import KernelJudge, ModuleJudge
+from tools.mutants.judges import LONGER_S, TESTS_S, KernelJudge, ModuleJudge
 from tools.mutants.modules import SOURCE, mutants_of
 from tools.mutants.mutant import ROOT, Mutant
 
@@ -176,6 +179,7 @@ def main() -> None:
     )
     parser.add_argument("--slow", action="store_true", help="with slow tests, and as many as there are")
     parser.add_argument("--own", action="store_true", help="with the tests of the named rooms alone")
+    parser.add_argument("--tests", nargs="+", default=[], help="tests, or files of tests, to judge by alone")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="keeps what tests reach")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -205,9 +209,6 @@ def main() -> None:
         outcome.keep(room, there)
 
     def verdict(mutant: Mutant, by: str) -> None:
-        if options.own and not by:
-            print(f"{time.strftime('%H:%M:%S')} open     {mutant.key}", flush=True)
-            return
         outcome.tried[mutant.key] = {
             "key": mutant.key,
             "area": mutant.room,
@@ -219,7 +220,10 @@ def main() -> None:
         print(f"{time.strftime('%H:%M:%S')} {'killed  ' if by else 'SURVIVED'} {change} {by}", flush=True)
 
     rooms = options.rooms if options.own else ()
-    modules = ModuleJudge(options.folder, patient=options.slow, rooms=rooms)
+    seconds = math.inf if options.slow else TESTS_S if options.again is None else LONGER_S
+    modules = ModuleJudge(
+        options.folder, slow=options.slow, seconds=seconds, rooms=rooms, names=options.tests
+    )
     late = options.folder / "late.json"
     todo = [mutant for room in options.rooms if room != "kernel" for mutant in chosen(room)]
     in_session(lambda: modules.judge(todo, verdict, late))

@@ -27,7 +27,7 @@ _CONFUSED = (
 )
 _OTHER = {one: other for pair in _CONFUSED for one, other in (pair, pair[::-1])}
 # A path that is joined with a slash is no quotient, and kinds that are joined with a bar are no selection.
-_PATHS = re.compile(r"folder|path|file|^(root|parent|name|project|source)s?$", re.IGNORECASE)
+_PATHS = re.compile(r"folder|path|file|registry|^(root|parent|name|project|source)s?$", re.IGNORECASE)
 _KINDS = {"int", "float", "str", "bool", "bytes", "list", "dict", "tuple", "set"}
 # Functions that are easily forgotten.
 _OF_ONE = {"sqrt", "square", "log", "exp"}

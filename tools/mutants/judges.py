@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import math
 import shutil
 import sys
 import time
@@ -26,6 +25,8 @@ _SINGLE_STEP_TESTS = ("tests/model/codegen/test_kernel_steps.py", "tests/fit/tes
 # Processor time for the tests of one mutant, s, measured without the mutant. The tests of its room get it,
 # and the others get it again. A survivor uses all of it.
 TESTS_S = 15.0
+# The same for mutants that survived before.
+LONGER_S = 90.0
 # Time for the tests that are tried with each unchanged extension module, s.
 _TRIED_S = 60.0
 
@@ -87,16 +88,28 @@ class ModuleJudge:
     Parameters
     ----------
     folder : Path
-    patient : bool
-        Whether all tests run, those that are marked as slow, too.
+    slow : bool
+        Whether tests that are marked as slow run, too.
+    seconds : float
+        Processor time for the tests of a mutant's room, and again for others, s.
     rooms : sequence of str
         Rooms whose tests run; by default all.
+    names : sequence of str
+        Tests, or files of tests, that run for every mutant, whether they reach it or not.
     """
 
-    def __init__(self, folder: Path, *, patient: bool, rooms: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        slow: bool,
+        seconds: float,
+        rooms: Sequence[str] = (),
+        names: Sequence[str] = (),
+    ) -> None:
         self._folder = folder
-        self._rooms = rooms
-        self._patient = patient
+        self._rooms, self._names = rooms, names
+        self._slow, self._seconds = slow, seconds
         self._checked: set[str] = set()
 
     def judge(self, mutants: list[Mutant], verdict: Verdict, late: Path) -> None:
@@ -113,14 +126,14 @@ class ModuleJudge:
         tracer = Tracer()
 
         def work(items: list[Any]) -> None:
-            reach = Reach(self._folder, items, tracer.end())
+            reach = Reach(self._folder, [] if self._names else items, tracer.end())
             cases: dict[str, list[Any]] = {}
             for item in items:
                 cases.setdefault(item.nodeid.split("[")[0], []).append(item)
             left = {}
             for place, mutant in enumerate(mutants):
-                tests = self._chosen(mutant, reach)
-                at_import = reach.place(mutant) in reach.imported
+                tests = list(cases) if self._names else self._chosen(mutant, reach)
+                at_import = reach.is_imported(mutant)
                 if at_import or mutant.file.startswith(_COMPILED_IN):
                     left[place] = tests
                     continue
@@ -132,7 +145,7 @@ class ModuleJudge:
             late.write_text(json.dumps({"tests": left, "users": _users(reach)}))
 
         tracer.begin()
-        with_tests(work, self._folder, slow=self._patient, rooms=self._rooms)
+        with_tests(work, self._folder, slow=self._slow, rooms=self._rooms, names=self._names)
 
     def _chosen(self, mutant: Mutant, reach: Reach) -> list[str]:
         """Return the tests to run: first those of the mutant's room, the quickest first."""
@@ -140,8 +153,7 @@ class ModuleJudge:
         own = [test for test in tests if test.startswith(f"tests/{mutant.room}/")]
         # Other rooms use formulas only as they were compiled.
         others = [] if mutant.file.startswith(_COMPILED_IN) else sorted({*tests} - {*own})
-        most = math.inf if self._patient else TESTS_S
-        return reach.quickest(own, most) + reach.quickest(others, most)
+        return reach.quickest(own, self._seconds) + reach.quickest(others, self._seconds)
 
     def killer(self, mutant: Mutant, tests: list[str]) -> str:
         """Return the test that notices a change that affects importing, or an empty string."""

@@ -143,6 +143,12 @@ class Reach:
         here = f"{mutant.file}:{mutant.line}"
         return next((line for line in lines if line in self.tests or line in self.imported), here)
 
+    def is_imported(self, mutant: Mutant) -> bool:
+        """Whether importing the module reaches a mutant."""
+        # Without tests, the lines of functions are not known; those that define them are reached, however.
+        inside = not self.tests and mutant.within.rpartition(".")[2].lstrip("_")[:1].islower()
+        return (f"{mutant.file}:{mutant.line}" if inside else self.place(mutant)) in self.imported
+
     def of(self, mutant: Mutant) -> list[str]:
         """Return the tests that a mutant can affect.
 

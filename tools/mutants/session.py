@@ -66,9 +66,17 @@ class _Instead:
 
 
 def with_tests(
-    work: Callable[[list[Any]], None], folder: Path, *, slow: bool, rooms: Sequence[str] = ()
+    work: Callable[[list[Any]], None],
+    folder: Path,
+    *,
+    slow: bool,
+    rooms: Sequence[str] = (),
+    names: Sequence[str] = (),
 ) -> None:
-    """Collect the tests of some rooms or of all, with those that are marked as slow or without, and work."""
+    """Collect tests, with those that are marked as slow or without, and work.
+
+    They are the tests of these `names`, or all of some rooms, or all.
+    """
     folders = [ROOT / "tests" / room for room in rooms] or [ROOT / "tests"]
     files = (
         path
@@ -76,7 +84,7 @@ def with_tests(
         if not any(word in str(path.relative_to(ROOT / "tests")) for word in LEFT_OUT)
     )
     marked = [] if slow else ["-m", "not slow"]
-    code = pytest_main([*marked, *map(str, files)], [_Instead(work)], folder)
+    code = pytest_main([*marked, *(names or map(str, files))], [_Instead(work)], folder)
     # Exit code 5 means that no test was run, as is the case here. It is 1 if some files cannot be collected,
     # such as those that need a published layout that is not compiled in; the others can.
     if code not in (0, 1, 5):

@@ -73,7 +73,7 @@ class DetectorCheck:
             self._judge(joined(self._later), moved=False)
 
     def _judge(self, tracks: Candidates, *, moved: bool = True) -> None:
-        small = _thinned(tracks, SAMPLE)
+        small = _hardest(_thinned(tracks, 2 * SAMPLE), SAMPLE)
         whole = moved and small is tracks
         if whole or suspicions(self._parameters, _distinct(small), _HINT, moved=moved):
             self._settle(suspicions(self._parameters, _distinct(_thinned(tracks, _LARGER))))
@@ -95,6 +95,13 @@ def _distinct(tracks: Candidates) -> Candidates:
     """Return each candidate once: errors of sizes assume that candidates are independent."""
     first = np.stack([tracks.qop, tracks.velo[0][:, 0], tracks.scifi[0][:, 0]])
     return tracks.rows(np.sort(np.unique(first, axis=1, return_index=True, equal_nan=False)[1]))
+
+
+def _hardest(tracks: Candidates, most: int) -> Candidates:
+    """Return the candidates of the largest momenta: they scatter least, so that they show most."""
+    if tracks.count <= most:
+        return tracks
+    return tracks.rows(np.sort(np.argpartition(np.abs(tracks.qop), most)[:most]))
 
 
 def _thinned(tracks: Candidates, most: int) -> Candidates:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from parkf.fit import cpu
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
+from parkf.fit.medians import Floats, medians, weighted_medians
 from parkf.params.parameter_set import ParameterSet
 
-Floats = NDArray[np.float64]
 Detector = Literal["velo", "ut", "scifi"]
 FEWEST = 5
 """Fewer tracks with a good fit measure nothing."""
@@ -83,37 +83,43 @@ def fitted_moved(
     chi2 = together.chi2_velo.astype(np.float64) + together.chi2_ut + together.chi2_scifi
     names = [name for name in together.__dataclass_fields__ if name not in ("before", "scores")]
     plain = Fitted(**{name: getattr(together, name)[: tracks.count] for name in names})
-    measured = _distances(motions, tracks, chi2.reshape(shape), together.status.reshape(shape) == 0)
-    return plain, list(measured)
+    with np.errstate(all="ignore"):  # fits that failed have no distance
+        measured = _distances(motions, tracks, chi2.reshape(shape), together.status.reshape(shape) == 0)
+        return plain, list(measured)
 
 
 def _distances(
     motions: Sequence[Motion], tracks: Candidates, chi2: Floats, good: NDArray[np.bool_]
 ) -> Iterator[Distance]:
-    side = np.sign(tracks.velo[0][:, 0])
+    if not motions:
+        return
+    step = np.array([[one.step] for one in motions])
+    up, down = chi2[1::2], chi2[2::2]
+    slope, curvature = (up - down) / (2 * step), (up + down - 2 * chi2[0]) / (2 * step**2)
+    known = good[0] & good[1::2] & good[2::2] & (curvature > 0) & np.isfinite(slope)
+    halves = [one.detector == "velo" and one.axis == "x" for one in motions]
+    # Further rows for each half of the VELO.
+    of = np.concatenate([np.arange(len(motions)), np.repeat(np.flatnonzero(halves), 2)])
+    sides = np.tile([[1], [-1]], (sum(halves), 1)) == np.sign(tracks.velo[0][:, 0])
+    known = np.concatenate([known, known[halves].repeat(2, axis=0) & sides])
+    # Hits at a positive distance are where χ² grows if they are moved further.
+    offset = np.where(known, slope[of] / (2 * curvature[of]), 0.0)
+    weight = np.where(known, np.sqrt(curvature[of]), 0.0)
+    count, middle = known.sum(axis=1), weighted_medians(offset, weight)
+    spread = np.where(known, np.abs(offset - middle[:, None]) * weight, np.nan)
+    # Wide distributions enlarge the error.
+    width = np.maximum(1.0, medians(spread.T) / _MAD)
+    error = _MEDIAN * width * np.sqrt(count) / weight.sum(axis=1)
+    half = len(motions)
     for number, motion in enumerate(motions):
-        up, down = 1 + 2 * number, 2 + 2 * number
-        slope = (chi2[up] - chi2[down]) / (2 * motion.step)
-        curvature = (chi2[up] + chi2[down] - 2 * chi2[0]) / (2 * motion.step**2)
-        known = good[[0, up, down]].all(axis=0) & (curvature > 0) & np.isfinite(slope)
-        if known.sum() < FEWEST:
-            continue
-        # Hits at a positive distance are where χ² grows if they are moved further.
-        offset, weight = slope[known] / (2 * curvature[known]), np.sqrt(curvature[known])
-        yield Distance(motion, *_median(offset, weight))
-        halves = [side[known] == one for one in (1, -1)]
-        if motion.detector == "velo" and motion.axis == "x" and min(map(np.sum, halves)) >= FEWEST:
-            (left, a), (right, b) = (_median(offset[half], weight[half]) for half in halves)
-            yield Distance(motion, 0.5 * (left - right), 0.5 * float(np.hypot(a, b)), "half of")
-
-
-def _median(offset: Floats, weight: Floats) -> tuple[float, float]:
-    """Return the weighted median and its error; wide distributions enlarge the error."""
-    order = np.argsort(offset)
-    below = np.cumsum(weight[order])
-    middle = float(offset[order][np.searchsorted(below, 0.5 * below[-1])])
-    width = max(1.0, float(np.median(np.abs(offset - middle) * weight)) / _MAD)
-    return middle, _MEDIAN * width * float(np.sqrt(len(offset)) / weight.sum())
+        if count[number] >= FEWEST:
+            yield Distance(motion, float(middle[number]), float(error[number]))
+        if halves[number]:
+            two = slice(half, half + 2)
+            if count[two].min() >= FEWEST:
+                between = middle[half] - middle[half + 1]
+                yield Distance(motion, 0.5 * float(between), 0.5 * float(np.hypot(*error[two])), "half of")
+            half += 2
 
 
 def joined(batches: list[Candidates]) -> Candidates:

@@ -12,6 +12,7 @@ from parkf.cli.main import app
 from parkf.fit.fitted import INTEGERS, NUMBERS
 from parkf.io.tables import FITTED
 from parkf.params.manifest import Gate
+from parkf.params.publisher import Publisher
 from parkf.params.registry import Registry
 
 SAMPLE = example.EXAMPLES / "candidates.parquet"
@@ -22,7 +23,7 @@ SHIPPED = Registry(Path(__file__).parents[3] / "params")
 def published(request, toy_set, tmp_path):
     """A registry, and the version of the set to fit with."""
     if request.param == "a new set":
-        sets = Registry(tmp_path / "params")
+        sets = Publisher(tmp_path / "params")
         toy_set.save(tmp_path / "set")
         gate = Gate(what="ghosts", measured="25 %", bar="≤ 40 %", met=True)
         return sets, sets.publish(tmp_path / "set", year=2026, gates=[gate])

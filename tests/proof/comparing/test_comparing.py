@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from parkf.proof.comparing.figures import gate_error
 from parkf.proof.comparing.inputs import displacements
 from parkf.proof.gates import load_thresholds
 
+PUBLISHED = Registry(Path(__file__).parents[3] / "params")
 ALIGNMENT = {"tag": "nominal", "velo_halves": {}, "velo_modules": {}, "ut_layers": {}, "scifi_layers": {}}
 GATES = """
 gates:
@@ -55,7 +57,14 @@ def run(project):
     constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
 
     def make(
-        name, *, geometry="geometry.yaml", alignment="alignment.yaml", core=0.004, consequence="1", **config
+        name,
+        *,
+        geometry="geometry.yaml",
+        alignment="alignment.yaml",
+        core=0.004,
+        mean=0.0,
+        consequence="1",
+        **config,
     ):
         made = imported(layout, blocks, table, constants, inputs={}, source="test")
         keys = {
@@ -71,7 +80,7 @@ def run(project):
         update = {"configuration": flat(keys), "inputs": inputs}
         folder = project / "results" / name
         ParameterSet(made.constant, made.table, made.manifest.model_copy(update=update)).save(folder / "set")
-        pull = {"mean": 0.0, "width": 1.0, "width95": 1.1}
+        pull = {"mean": mean, "width": 1.0, "width95": 1.1}
         pull |= {f"{key}_error": 0.01 for key in pull}
         bins = [
             {"p_min": low, "p_max": high, "core": core, "core_error": 1e-4, "bias": 1e-5, "bias_error": 1e-5}
@@ -240,3 +249,39 @@ def test_the_command_says_it_on_a_console_in_json_and_on_a_page(project, run):
     refused = CliRunner().invoke(app, ["compare", str(one), "--gates", "gates.yaml"])
     assert isinstance(refused.exception, ParkfError)
     assert "expected two runs or sets" in str(refused.exception)
+
+
+def test_a_published_version_is_a_subject_by_its_name(project):
+    subject = load_subject("2026-run3-like-2-r011", load_thresholds(project / "gates.yaml"), PUBLISHED)
+    assert (subject.name, subject.run) == ("2026-run3-like-2-r011", None)
+    (project / "empty").mkdir()
+    with pytest.raises(ParkfError, match="empty: neither a run"):
+        load_subject("empty", load_thresholds(project / "gates.yaml"), PUBLISHED)
+
+
+def test_a_gate_that_holds_a_figure_to_both_sides_of_zero_has_no_ratio(project, run, compared):
+    """Such a figure should be zero, so that its ratio has no meaning; one that should be one has a ratio."""
+    figure = "validation.json: fits/parkf/pulls/x"
+    (project / "gates.yaml").write_text(
+        yaml.safe_dump(
+            {
+                "gates": [
+                    {
+                        "gate": name,
+                        "figure": f"{figure}/{name}",
+                        "at_least": low,
+                        "at_most": high,
+                        "reason": "A.",
+                    }
+                    for name, low, high in (("mean", -0.1, 0.1), ("width", 0.9, 1.1))
+                ]
+            }
+        )
+    )
+    rows = {
+        row.what: row
+        for row in compared(run("one", mean=0.01), run("two", mean=0.02)).rows
+        if row.group == "gates"
+    }
+    assert rows["mean"].ratio(1) is None
+    assert rows["width"].ratio(1) == pytest.approx(1)

@@ -115,3 +115,9 @@ def test_tracks_of_particles_that_decay_are_neither_genuine_nor_ghosts():
 def test_too_few_tracks_are_refused():
     with pytest.raises(ParkfError, match=r"30 ghosts, expected at least 50.*raise events\.validation"):
         measured(make_sample(n=1000, ghosts=30))
+
+
+def test_tracks_without_ut_hits_do_not_keep_others_from_a_separation():
+    sample = make_sample(n=1000, ghosts=200)
+    sample.rows["ndof_ut"] = 3 * (np.arange(len(sample.rows["ndof_ut"])) % 2)
+    assert "separation" in measured(sample)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import Geometry
     from parkf.params.parameter_set import ParameterSet
+    from parkf.params.publisher import Publisher
     from parkf.params.registry import Registry
 
 GATES = Path("workflow/config/gates.yaml")
@@ -95,7 +96,7 @@ def registry_in(folder: Path | None) -> "Registry":
     return readable_registry() if folder is None else Registry(folder)
 
 
-def print_repaired(registry: "Registry") -> list[str]:
+def print_repaired(registry: "Publisher") -> list[str]:
     """Finish publications that were interrupted, name their sets on stderr, and return their versions."""
     repaired = registry.repair() if registry.folder.is_dir() else []
     for version in repaired:

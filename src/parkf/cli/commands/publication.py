@@ -120,7 +120,7 @@ def publish(
     run.
     """
     from parkf.params.parameter_set import load
-    from parkf.params.registry import Registry
+    from parkf.params.publisher import Publisher
     from parkf.params.validity import validity_of
     from parkf.proof.comparing.documents import publish_documents
     from parkf.proof.gates import hold, load_thresholds
@@ -130,7 +130,7 @@ def publish(
     given = {name: value for name, value in limits.items() if value is not None}
     with exit_on_error(NO_ANSWER):
         validity = validity_of(given) if given else None
-    sets, run = Registry(registry), parameters.absolute().parent
+    sets, run = Publisher(registry), parameters.absolute().parent
     with exit_on_error(NO):
         print_repaired(sets)
         refuse_foreign(run)
@@ -156,10 +156,10 @@ def withdraw(
     registry: OwnRegistry = PARAMS,
 ) -> None:
     """Mark a published set as one that must not be used any more; its files stay."""
-    from parkf.params.registry import Registry
+    from parkf.params.publisher import Publisher
 
     with exit_on_error(NO):
-        sets = Registry(registry)
+        sets = Publisher(registry)
         print_repaired(sets)
         sets.withdraw(version, reason, key)
     say(f"withdrawn {registry / version}")
@@ -175,10 +175,10 @@ def sign(
     From then on the sets are read only if they are what the log lists, and whoever publishes or withdraws
     signs. The first key is named in the file allowed_signers. Other keys sign after a handover.
     """
-    from parkf.params.registry import Registry
+    from parkf.params.publisher import Publisher
 
     with exit_on_error(NO):
-        sets = Registry(registry)
+        sets = Publisher(registry)
         sets.sign(key)
         log = sets.log()
     say(f"signed {registry}: {len(log.entries) if log else 0} entries")
@@ -194,10 +194,10 @@ def handover(
 
     Readers follow the handover by themselves, also those with an older copy of the log.
     """
-    from parkf.params.registry import Registry
+    from parkf.params.publisher import Publisher
 
     with exit_on_error(NO):
-        sets = Registry(registry)
+        sets = Publisher(registry)
         if key is None:
             raise ParkfError(f"{registry}: name the key that signs today with --key")
         print_repaired(sets)
@@ -212,10 +212,10 @@ def repair(registry: OwnRegistry = PARAMS) -> None:
     A set is finished only if the killed publisher left its signed entry behind. Other sets that the log does
     not list are named and refused. Publishing and withdrawing repair first, too.
     """
-    from parkf.params.registry import Registry
+    from parkf.params.publisher import Publisher
 
     with exit_on_error(NO):
-        sets = Registry(registry)
+        sets = Publisher(registry)
         if not print_repaired(sets):
             sets.log()
             say(f"{registry}: nothing to finish")

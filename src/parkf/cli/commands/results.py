@@ -159,15 +159,15 @@ def verify(
     The sets of a signed registry are also compared with its log. Before that, publications that were killed
     between set and entry are finished.
     """
-    from parkf.params.registry import Registry
+    from parkf.params.publisher import Publisher
     from parkf.workflow.running.chain import check_runs
     from parkf.workflow.running.damage import verify as run
 
     for folder in folders:
         # A publisher that is at work, or a folder that this user cannot write to, is no reason not to read.
         with suppress(ParkfError, PermissionError):
-            if Registry(folder).is_interrupted():
-                print_repaired(Registry(folder))
+            if Publisher(folder).is_interrupted():
+                print_repaired(Publisher(folder))
     results = [run(folder, trust) for folder in folders]
     count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]
     broken = [one for folder in folders for one in check_runs(folder)]

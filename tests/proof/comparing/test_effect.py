@@ -18,7 +18,7 @@ FORM = FORMS["production"]
 
 @pytest.fixture(scope="module")
 def published():
-    return Registry(Path(__file__).parents[2] / "params").load(FIRST)
+    return Registry(Path(__file__).parents[3] / "params").load(FIRST)
 
 
 def with_numbers(parameters, **added):

@@ -19,6 +19,14 @@ def _write(path, events, rows_per_group):
         writer.write_table(pa.table(columns, schema=HITS.schema))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def a_few_rows_at_once():
+    """Files are read in many batches, as long ones are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("parkf.io.events._ROWS_AT_ONCE", 3)
+        yield
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     events=st.lists(st.integers(0, 40), min_size=1, max_size=200).map(sorted),
@@ -35,8 +43,9 @@ def test_pieces_hold_whole_events_and_lose_nothing(tmp_path_factory, events, row
     assert np.all(np.diff(np.concatenate(numbers)) > 0)
 
 
-def test_unsorted_events_are_refused(tmp_path):
-    _write(tmp_path / "hits.parquet", [0, 2, 1], 10)
+@pytest.mark.parametrize(("events", "rows_per_group"), [([0, 2, 1], 10), ([5, 6, 7, 6, 8, 9], 3)])
+def test_unsorted_events_are_refused(tmp_path, events, rows_per_group):
+    _write(tmp_path / "hits.parquet", events, rows_per_group)
     with pytest.raises(ParkfError, match="not sorted by event"):
         list(read_by_event(HITS, tmp_path / "hits.parquet", events=1))
 
