@@ -2,10 +2,9 @@
 
 Run: python -m benchmarks.plan [--jobs 1e3 1e4 1e5] [--json FILE]
 
-This plans runs of as many jobs as on a cluster. It prints the jobs of each run, the processor time from
-Snakemake's start to the start of the first job, and the largest memory of the process. Each run is planned in a
-process of its own. The time includes the file of each job (but not its writing), and the predicted time of the
-run.
+This plans runs of as many jobs as on a cluster, each in a process of its own. It prints the number of jobs,
+the processor time from Snakemake's start to the start of the first job, and the largest memory. The time
+includes the content of each job's file, and the predicted time of the run.
 """
 
 import argparse

@@ -1,12 +1,8 @@
 """The work of a plan grows with the number of its jobs, and no faster."""
 
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[3]))
 from benchmarks.plan import plan, wide
 
 from parkf.workflow import run
@@ -17,7 +13,7 @@ from parkf.workflow.running.progress import Forecast
 
 @pytest.fixture
 def counted(monkeypatch):
-    """Plan a run in chunks; return the number of its jobs, and how often its names and sizes were computed."""
+    """Plan a run in chunks; return the number of its jobs, and how often names and sizes were computed."""
 
     def count(chunks):
         counts = Counter()
@@ -61,7 +57,7 @@ def test_the_progress_of_a_run_is_predicted_a_hundred_times(monkeypatch):
         "parkf.workflow.running.progress.replay", lambda jobs, *_: predicted.append(len(jobs)) or len(jobs)
     )
     numbers = range(count)
-    forecast = Forecast({n: Job("rule", 1.0, 1) for n in numbers}, {n: () for n in numbers}, 4, lambda: 0.0)
+    forecast = Forecast({n: Job("rule", 1.0, 1) for n in numbers}, dict.fromkeys(numbers, ()), 4, lambda: 0.0)
     shares = []
     for number in numbers:
         forecast.begins([number])

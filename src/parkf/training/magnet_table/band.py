@@ -1,14 +1,14 @@
 """Solution of the table's normal equations: conjugate gradients, with a Cholesky factor in float32.
 
-A bin couples at most to the next two columns of bins, so the matrix is banded. It is factorised from both ends
-of the grid to its middle. The two halves of the grid are coupled only through two columns in the middle, which
-are eliminated last. Two cores can therefore share the work; one core computes the same sums in the same order.
-LAPACK's banded routine works in strips of 32. Blocks of some ten bins let matrix products run at more than
+A bin couples at most to the next two columns of bins, so the matrix is banded. It is factorised from both
+ends of the grid to its middle. The two halves of the grid are coupled only through two columns in the middle,
+which are eliminated last. Two cores can therefore share the work; one core computes the same sums in the same
+order. LAPACK's banded routine works in strips of 32. Blocks of ten bins let matrix products run at more than
 twice its speed.
 
 A factor in float32 takes half the time and the memory of one in float64. It is not accurate enough by itself:
 where rays are few, coefficients would be wrong in the third digit. Conjugate gradients in float64 with this
-factor as preconditioner (Hestenes and Stiefel 1952) need some six steps for ten digits of the right-hand side.
+factor as preconditioner (Hestenes and Stiefel 1952) need some six steps for ten digits of the right side.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -39,9 +39,9 @@ Array = NDArray[np.floating]
 def solve(matrix: F64, right: F64, threads: int) -> F64:
     """Solve for (BINS, m, t) right-hand sides.
 
-    `matrix` (BINS, 11, m, m) is symmetric, with m unknowns in each bin. Block [b, d], itself symmetric, couples
-    bin b to the one at the distance DISTANCES[d]; it is zero where there is no such bin. The result does not
-    depend on `threads`. A ParkfError is raised when the matrix is not positive definite.
+    `matrix` (BINS, 11, m, m) is symmetric, with m unknowns in each bin. Block [b, d], itself symmetric,
+    couples bin b to the one at the distance DISTANCES[d]; it is zero where there is no such bin. The result
+    does not depend on `threads`. A ParkfError is raised when the matrix is not positive definite.
     """
     for precision in (np.float32, np.float64):
         try:
@@ -142,8 +142,8 @@ def _check(failed: int) -> None:
 class _Half:
     """One half of the grid, and the middle. The unknowns of the half are eliminated.
 
-    The half from the other end of the grid counts its bins in reverse, and leaves out the matrix of the middle,
-    which counts once.
+    The half from the other end of the grid counts its bins in reverse, and leaves out the matrix of the
+    middle, which counts once.
     """
 
     def __init__(self, matrix: F64, precision: type[np.floating], *, from_end: bool) -> None:
@@ -163,9 +163,7 @@ class _Half:
                 self._eliminate(columns)
             self._columns.append(columns)
 
-    def _assembled(
-        self, matrix: F64, begin: int, precision: type[np.floating], *, from_end: bool
-    ) -> Array:
+    def _assembled(self, matrix: F64, begin: int, precision: type[np.floating], *, from_end: bool) -> Array:
         """Return the columns of a block of bins, from the diagonal to the last row that is not zero."""
         m, total = self._m, HALF + MIDDLE
         rows = min(BLOCK + REACH, total - begin)

@@ -65,7 +65,7 @@ class Normal:
     right: F64  # right-hand sides, (BINS, m, targets)
 
     def matrix(self) -> F64:
-        """Return the blocks (BINS, 11, m, m), as :func:`parkf.training.magnet_table.band.solve` expects them."""
+        """Return the blocks (BINS, 11, m, m) as :func:`parkf.training.magnet_table.band.solve` takes them."""
         total, difference = _chebyshev_products(self.degrees)
         blocks = self.pairs[..., total]
         blocks += self.pairs[..., difference]

@@ -74,7 +74,7 @@ def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
     # Time, number of a job, and whether the job ends at this time; otherwise it may start.
     events = [(latency, number, False) for number in waiting.get_ready()]
     heapq.heapify(events)
-    # Jobs that may start, by the number of cores that they need; the most urgent job of each list comes first.
+    # Jobs that may start, by the number of cores that they need; the most urgent of each list comes first.
     needed = [min(job.cores, cores) for job in jobs]
     ready: dict[int, list[tuple[float, int]]] = {count: [] for count in set(needed)}
     now, free = 0.0, cores

@@ -57,12 +57,15 @@ def plan(
 def _be_silent() -> None:
     """Let dry runs of this process print no job: the texts of all jobs take as long as the plan itself."""
     plugin = ExecutorPluginRegistry().get_plugin("dryrun")
+    executor: Any = plugin.executor
 
-    class Silent(plugin.executor):
+    class Silent(executor):
+        silent = True
+
         def printjob(self, job: Any) -> None:
             pass
 
-    if plugin.executor.__name__ != Silent.__name__:
+    if not hasattr(executor, "silent"):
         plugin.executor = Silent
 
 

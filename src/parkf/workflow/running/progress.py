@@ -30,8 +30,8 @@ BETWEEN = 0.5
 # Fraction of a run after which the speed of the machine is known, and largest correction of predicted times.
 _KNOWN = 0.05
 _SLOWEST = 20.0
-# The time for the rest is predicted again after this fraction of the jobs has ended: a prediction goes through
-# all jobs, so that one after each job would take a time that grows with the square of their number.
+# The time for the rest is predicted again after this fraction of the jobs has ended. A prediction goes
+# through all jobs, so that predictions after each job would take a time that grows with their square.
 _AGAIN = 0.01
 # Off a terminal: fraction of a run between two lines, and largest number of warnings of Snakemake.
 _EVERY = 0.05
