@@ -8,6 +8,7 @@ of warps that a multiprocessor holds at a time follows from NVIDIA's limits (CUD
 """
 
 import argparse
+import hashlib
 import json
 import re
 import subprocess
@@ -84,6 +85,11 @@ def warps(registers: int, shared: int, architecture: str) -> int:
     return min(BLOCKS[architecture], REGISTERS // of_a_warp, SHARED[architecture] // of_a_block)
 
 
+def source_of(forms: str, file: str) -> str:
+    """Return a fingerprint of a source, which tells whether stored figures are today's."""
+    return hashlib.sha256(flattened(forms, file).encode()).hexdigest()[:16]
+
+
 def version() -> str:
     """Return the version of nvcc, such as ``V13.0.88``."""
     said = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
@@ -103,7 +109,8 @@ def main() -> None:
         for file in FILES:
             for precision in TYPES:
                 for one in compiled(forms, file, precision, options.architecture):
-                    kernels.append({"forms": forms, "file": file, "precision": precision, **asdict(one)})
+                    of = {"forms": forms, "file": file, "source": source_of(forms, file)}
+                    kernels.append({**of, "precision": precision, **asdict(one)})
                     print(
                         f"| {forms} | {precision} | {one.name} | {one.registers} | {one.stack} B"
                         f" | {one.spill_stores} B | {one.shared} B | {one.warps} |",
