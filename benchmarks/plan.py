@@ -1,15 +1,38 @@
-"""The jobs that Snakemake would run for a configuration, with their resources and dependencies."""
+"""The jobs that Snakemake would run for a configuration, with their resources and dependencies.
 
+Run: python -m benchmarks.plan [--jobs 1e3 1e4 1e5] [--json FILE]
+
+This plans runs of as many jobs as on a cluster, each in a process of its own. It prints the number of jobs,
+the processor time from Snakemake's start to the start of the first job, and the largest memory. The time
+includes the content of each job's file, and the predicted time of the run.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from parkf.workflow.cluster import COSTS_FILE, load_costs
+from parkf.workflow.cluster.schedule import Job, listed, replay, seconds_of
+from parkf.workflow.config_files import laid, read_layers
+from parkf.workflow.running.plan import in_order
 from parkf.workflow.running.plan import plan as planned
+from parkf.workflow.running.rules import planned as described
 
 ROOT = Path(__file__).parents[1]
+# Crossings in a chunk; for signals, collisions.
+CHUNK = 2000
+PARTS = 8
+# Jobs of a run for each of its chunks, and jobs that do not depend on their number.
+JOBS_A_CHUNK, OTHER_JOBS = 44, 100
 
 
 def plan(config: Mapping[str, Any], chunks: Mapping[str, int]) -> Any:
@@ -39,3 +62,53 @@ def plan(config: Mapping[str, Any], chunks: Mapping[str, int]) -> Any:
         (folder / "data").symlink_to(ROOT / "data")
         (folder / "config.yaml").write_text(yaml.safe_dump(dict(config)))
         return planned(ROOT / "Snakefile", folder / "config.yaml", folder, resources)
+
+
+def wide(chunks: int) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return a configuration whose samples have as many chunks, and the number of chunks of each kind."""
+    config = laid(read_layers(ROOT / "workflow/config/default.yaml"))
+    config["events"] |= {"training": chunks * CHUNK, "validation": chunks * CHUNK}
+    config["signals"]["collisions"] = chunks * CHUNK
+    return config, {"training": chunks, "validation": chunks, "signals": chunks, "sets": PARTS}
+
+
+def measured(chunks: int) -> dict[str, float]:
+    """Plan a run with as many chunks of each sample, and measure it."""
+    begin = time.process_time()
+    dag = plan(*wide(chunks))
+    jobs, costs = in_order(dag), load_costs(ROOT / COSTS_FILE)
+    for job in jobs:
+        described(job)
+    timed = {job: Job(job.rule.name, seconds_of(costs, job), job.threads) for job in jobs}
+    replay(listed(timed, dag.dependencies), 1000, 0.0)
+    used = time.process_time() - begin
+    return {"jobs": len(jobs), "cpu_s": used, "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
+
+
+def table(lines: Sequence[Mapping[str, float]]) -> str:
+    """Write measurements as a table in Markdown."""
+    rows = (f"| {line['jobs']:.0f} | {line['cpu_s']:.1f} | {line['mb']:.0f} |" for line in lines)
+    return "\n".join(["| jobs | processor time (s) | memory (MB) |", "|---|---|---|", *rows])
+
+
+def main() -> None:
+    """Print the measurements of runs of several sizes."""
+    parser = argparse.ArgumentParser(description="Measure how long the plans of large runs take.")
+    parser.add_argument("--jobs", type=float, nargs="+", default=[1e3, 1e4, 1e5])
+    parser.add_argument("--json", type=Path, help="write the figures, too")
+    options = parser.parse_args()
+    lines = []
+    for jobs in options.jobs:
+        chunks = max(1, round((jobs - OTHER_JOBS) / JOBS_A_CHUNK))
+        code = f"import json; from benchmarks.plan import measured; print(json.dumps(measured({chunks})))"
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+        )
+        lines.append(json.loads(done.stdout.splitlines()[-1]))
+    print(table(lines))
+    if options.json:
+        options.json.write_text(json.dumps({"plans": lines}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

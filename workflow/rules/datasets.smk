@@ -1,5 +1,8 @@
 """Step datasets, which are simulated in chunks, or the user's own datasets, which are checked."""
 
+# Files of all chunks are named by functions: Snakemake calls them where a job reads these files, and not in every
+# other job, which reads the rules, too.
+
 # Arguments that name all chunks of the training.
 CHUNKED = {"samples": RUN.samples("training"), "chunks": len(RUN.chunks(RUN.samples("training")[0]))}
 
@@ -21,7 +24,7 @@ if RUN.simulated_steps:
 
     rule thresholds:
         """The thresholds of the random numbers, from all chunks: rows below them are kept."""
-        input: [f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in RUN.training_chunks]
+        input: lambda w: [f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in RUN.training_chunks]
         output: f"{RESULTS}/rows/thresholds.json"
         params:
             folder=fixed(f"{RESULTS}/rows/draws"),
@@ -52,7 +55,10 @@ if RUN.simulated_steps:
             """The rows of steps from all chunks, set by set."""
             name:
                 "_".join([*(steps if len(steps) == 1 else []), "datasets"])
-            input: [f"{RESULTS}/rows/{chunk}/{step}.parquet" for chunk in RUN.training_chunks for step in steps]
+            input:
+                lambda w, steps=steps: [
+                    f"{RESULTS}/rows/{chunk}/{step}.parquet" for chunk in RUN.training_chunks for step in steps
+                ],
             output: [f"{RESULTS}/datasets/{step}.parquet" for step in steps]
             params:
                 folder=fixed(f"{RESULTS}/rows"),

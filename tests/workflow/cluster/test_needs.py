@@ -5,6 +5,7 @@ import pytest
 
 from parkf.io.errors import ParkfError
 from parkf.workflow.cluster import COSTS_FILE, load_costs, needs
+from parkf.workflow.cluster.executors import htcondor_names
 
 ROOT = Path(__file__).parents[3]
 
@@ -31,8 +32,12 @@ def test_what_a_job_asks_for_grows_with_its_size_and_doubles_with_each_attempt(c
     assert asked["runtime"](large, attempt=2) == 104
     assert asked["disk_mb"](large, attempt=1) == 100 + 1.5 * 500
     # The same for HTCondor, which counts seconds.
-    assert asked["htcondor_request_mem_mb"](large, attempt=2) == asked["mem_mb"](large, attempt=2)
-    assert asked["allowed_execute_duration"](large, attempt=1) == 52 * 60
+    resources = {name: asked[name](large, attempt=2) for name in ("mem_mb", "disk_mb", "runtime")}
+    assert htcondor_names(SimpleNamespace(**resources)) == {
+        "htcondor_request_mem_mb": asked["mem_mb"](large, attempt=2),
+        "htcondor_request_disk_mb": asked["disk_mb"](large, attempt=2),
+        "allowed_execute_duration": 104 * 60,
+    }
 
 
 def test_a_stage_without_a_cost_and_an_unknown_key_are_named(costs, tmp_path):

@@ -70,8 +70,14 @@ def test_a_run_without_a_configuration_says_which_there_are(folder):
 def test_profiles_and_rules_are_the_folders_own_where_it_has_them(folder):
     words = command(SMOKE, cores=3)
     assert words[words.index("--snakefile") + 1] == "Snakefile"
-    assert words[words.index("--workflow-profile") + 1] == str(PROJECT / "workflow/profiles/local")
+    assert words[words.index("--workflow-profile") + 1] == "workflow/profiles/local"
     assert words[words.index("--cores") + 1] == "3"
+    for file in (PROJECT / "workflow/profiles").rglob("*.yaml"):
+        assert (folder / file.relative_to(PROJECT)).read_bytes() == file.read_bytes()
+    # A folder that an earlier version has made has no profiles.
+    shutil.rmtree(folder / "workflow/profiles")
+    words = command(SMOKE, cores=3)
+    assert words[words.index("--workflow-profile") + 1] == str(PROJECT / "workflow/profiles/local")
     # A cluster's profile needs no number of cores, because the scheduler counts them.
     ours = folder / "workflow/profiles/ours"
     shutil.copytree(PROJECT / "workflow/profiles/slurm", ours)

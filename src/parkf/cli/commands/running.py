@@ -34,7 +34,7 @@ Schemas = Annotated[Path, Option(help="Folder of the schemas.")]
 def init(
     folder: Annotated[Path, Argument(help="Folder to make; files that exist stay as they are.")],
 ) -> None:
-    """Make a working folder with configurations, geometries, alignments, a field, and a Snakefile."""
+    """Make a working folder: configurations, profiles, geometries, alignments, a field, and a Snakefile."""
     from parkf.workflow.running.folder import make_folder
 
     made, there = make_folder(folder)

@@ -19,7 +19,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from parkf.model.steps import magnet
-from parkf.training.magnet_table.band import BINS, DISTANCES, Precision, solve
+from parkf.training.magnet_table.band import BINS, DISTANCES, solve
 from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64, I64
 
 # Regularisation, in units of the weight of one ray. It keeps the coefficients finite and their second
@@ -64,17 +64,13 @@ class Normal:
     pairs: F64  # (BINS, 11, sums)
     right: F64  # right-hand sides, (BINS, m, targets)
 
-    def block(self, bin_: int, distance: int) -> F64:
-        """Return the block (m, m) that couples a bin to the one at DISTANCES[distance]."""
+    def matrix(self) -> F64:
+        """Return the blocks (BINS, 11, m, m) as :func:`parkf.training.magnet_table.band.solve` takes them."""
         total, difference = _chebyshev_products(self.degrees)
-        sums = self.pairs[bin_, distance]
-        return 0.5 * (sums[total] + sums[difference])
-
-    def mean_diagonal(self) -> float:
-        """Mean of the matrix's diagonal."""
-        total, difference = (np.diag(index) for index in _chebyshev_products(self.degrees))
-        own = self.pairs[:, 0]
-        return float(0.5 * (own[:, total] + own[:, difference]).mean())
+        blocks = self.pairs[..., total]
+        blocks += self.pairs[..., difference]
+        blocks *= 0.5
+        return blocks
 
 
 def accumulate(rows: Rows, targets: F64, degrees: Sequence[int]) -> Normal:
@@ -161,33 +157,23 @@ def monomials(coefficients: F64) -> F64:
     return coefficients @ transform
 
 
-def solve_grid(
-    rows: Rows, targets: F64, degrees: Sequence[int], threads: int, precision: Precision = np.float64
-) -> F64:
+def solve_grid(rows: Rows, targets: F64, degrees: Sequence[int], threads: int) -> F64:
     """Fit targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin by least squares.
 
-    Targets (n, t) of n rays are divided by f. `degrees` are the degrees of the terms with 1, u_x and u_y. The
-    equations are solved with `precision`; the sums are float64. Return coefficients (BINS, m, t). Bins
-    without rays are extrapolated smoothly from their neighbours. The result does not depend on `threads`.
+    Targets (n, t) of n rays are divided by f. `degrees` are the degrees of the terms with 1, u_x and u_y.
+    Return coefficients (BINS, m, t). Bins without rays are extrapolated smoothly from their neighbours. The
+    result does not depend on `threads`.
     """
     normal = accumulate(rows, targets, degrees)
-    m = sum(degrees)
-    one_ray = normal.mean_diagonal() * BINS / len(targets)
-    ridge = RIDGE * one_ray * np.eye(m)
+    matrix = normal.matrix()
+    own = np.einsum("bii->bi", matrix[:, 0])  # a view of the diagonal
+    one_ray = own.mean() * BINS / len(targets)
     orders = np.concatenate([np.arange(1.0, degree + 1) for degree in degrees])
     factors = np.repeat((1.0, SMOOTHING_OF_U, SMOOTHING_OF_U), degrees)
-    smooth = np.diag(SMOOTHING * one_ray * (factors * orders**SMOOTHING_ORDER))
-    differences = _second_differences()
-
-    def block(first: int, distance: int) -> F64:
-        found = normal.block(first, distance)
-        if distance == 0:
-            found += ridge
-        if differences[first, distance]:
-            found += differences[first, distance] * smooth
-        return found
-
-    return solve(block, normal.right, threads, precision)
+    smooth = SMOOTHING * one_ray * (factors * orders**SMOOTHING_ORDER)
+    own += RIDGE * one_ray
+    np.einsum("bdii->bdi", matrix)[:] += _second_differences()[:, :, None] * smooth
+    return solve(matrix, normal.right, threads)
 
 
 def _second_differences() -> F64:

@@ -13,7 +13,7 @@ from parkf.model.layout import TABLE_SHAPE
 from parkf.model.steps import FORMS
 from parkf.training.magnet_table import form
 from parkf.training.magnet_table.accuracy import table_accuracy
-from parkf.training.magnet_table.band import BINS, Precision
+from parkf.training.magnet_table.band import BINS
 from parkf.training.magnet_table.form import F64, I64, Header, summed_slopes
 from parkf.training.magnet_table.rays import (
     Magnet,
@@ -53,10 +53,10 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     rays, rows, _, inner = _by_cell(header, rays)
     coefficients = np.zeros((BINS, TABLE_SHAPE[2]))
 
-    def fit_plane(plane: str, rows: Rows, precision: Precision = np.float64) -> None:
+    def fit_plane(plane: str, rows: Rows) -> None:
         """Fit position and slope of a plane, which have the same matrix."""
         targets, degrees = _targets(plane, rays, header, rows.f), _degrees(header, plane)
-        solution = solve_grid(rows, targets, degrees, threads, precision)
+        solution = solve_grid(rows, targets, degrees, threads)
         for c, component in enumerate((plane, f"t{plane}")):
             for place, numbers in _of_bins(header, component, solution[:, :, c]):
                 coefficients[:, place] = numbers
@@ -66,7 +66,7 @@ def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
     with threadpool_limits(1):
         fit_plane("y", rows)
         # In the bending plane a first fit finds the rays in the tail. A second one weights them differently.
-        fit_plane("x", rows, np.float32)
+        fit_plane("x", rows)
         missed = _table(header, coefficients).extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
         rows = replace(rows, weight=second_weights(inner, rows.weight, rows.f, missed[:, 0]))
         fit_plane("x", rows)
@@ -88,7 +88,7 @@ def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64, threads: int) 
     _, rows, order, _ = _by_cell(header, rays)
     targets = (gained[order] / rows.f)[:, None]
     with threadpool_limits(1):
-        solution = solve_grid(rows, targets, _degrees(header, "tx"), threads, np.float32)
+        solution = solve_grid(rows, targets, _degrees(header, "tx"), threads)
     coefficients = table.coefficients.astype(np.float64).reshape(BINS, -1)
     for place, numbers in _of_bins(header, "tx", solution[:, :, 0]):
         coefficients[:, place] += numbers

@@ -74,8 +74,7 @@ def needs(costs: Costs, stage: str, size: Callable[[Any], float] | float) -> dic
 
     `size` is the number of units of work in a job, or a function of its wildcards that returns it. An unknown
     `stage` raises a ParkfError. The resources are functions of wildcards and attempt: ``mem_mb`` and
-    ``disk_mb`` in MB, ``runtime`` in minutes, and ``units``, the size, for readers of a run's plan. Memory,
-    disk and time are repeated under the names that HTCondor's executor knows, with the time in s.
+    ``disk_mb`` in MB, ``runtime`` in minutes, and ``units``, the size, for readers of a run's plan.
     """
     if stage not in costs.stages:
         raise ParkfError(f"costs: no stage {stage!r}; there are {', '.join(sorted(costs.stages))}")
@@ -87,20 +86,14 @@ def needs(costs: Costs, stage: str, size: Callable[[Any], float] | float) -> dic
     def doubled(once: Callable[[float], float]) -> Callable[[Any, int], int]:
         return lambda wildcards, attempt: math.ceil(once(units(wildcards))) * 2 ** (attempt - 1)
 
-    memory = doubled(
-        lambda count: margins.snakemake_mb + margins.memory * (cost.job_mb + 1e-3 * cost.unit_kb * count)
-    )
-    # Threads may have to use the same core.
-    minutes = doubled(
-        lambda count: max(margins.minutes, margins.time * (margins.snakemake_s + cost.cpu_s(count)) / 60)
-    )
-    disk = doubled(lambda count: 100 + margins.memory * (1e-3 * cost.disk_kb * count))
     return {
         "units": lambda wildcards: math.ceil(units(wildcards)),
-        "mem_mb": memory,
-        "runtime": minutes,
-        "disk_mb": disk,
-        "htcondor_request_mem_mb": memory,
-        "htcondor_request_disk_mb": disk,
-        "allowed_execute_duration": lambda wildcards, attempt: 60 * minutes(wildcards, attempt),
+        "mem_mb": doubled(
+            lambda count: margins.snakemake_mb + margins.memory * (cost.job_mb + 1e-3 * cost.unit_kb * count)
+        ),
+        # Threads may have to use the same core.
+        "runtime": doubled(
+            lambda count: max(margins.minutes, margins.time * (margins.snakemake_s + cost.cpu_s(count)) / 60)
+        ),
+        "disk_mb": doubled(lambda count: 100 + margins.memory * (1e-3 * cost.disk_kb * count)),
     }

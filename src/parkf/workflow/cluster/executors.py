@@ -81,6 +81,18 @@ def slurm_waiting(jobs: Sequence[str]) -> dict[str, str]:
     return {job: reason for job, _, reason in told if reason not in _USUAL}
 
 
+def htcondor_names(resources: Any) -> dict[str, int]:
+    """Return a job's memory and disk in MB and its time in s, under the names that HTCondor's executor reads.
+
+    `resources` has ``mem_mb`` and ``disk_mb`` in MB, and ``runtime`` in minutes.
+    """
+    return {
+        "htcondor_request_mem_mb": resources.mem_mb,
+        "htcondor_request_disk_mb": resources.disk_mb,
+        "allowed_execute_duration": 60 * resources.runtime,
+    }
+
+
 def _named(job: Any) -> str:
     """Return the names of a job's rules; a group of small jobs has several."""
     return ", ".join(sorted(set(job.rules)))
@@ -90,8 +102,13 @@ def _judging(
     executor: Any,
     ending: Callable[[str, Path | None], Ending],
     waiting: Callable[[Sequence[str]], dict[str, str]],
+    names: Callable[[Any], dict[str, int]],
 ) -> type:
-    """Derive a class from a plugin's executor that reports why jobs end, and why they wait."""
+    """Derive a class from a plugin's executor that reports why jobs end, and why they wait.
+
+    `names` turns the resources of a job into further ones, which only this executor reads. The rules do not
+    declare them, since Snakemake evaluates every resource of every job.
+    """
 
     class Executor(executor):
         judges = True
@@ -99,6 +116,12 @@ def _judging(
         def __post_init__(self) -> None:
             super().__post_init__()
             self._reported: dict[str, str] = {}
+
+        def run_job(self, job: Any) -> None:
+            more = names(job.resources)
+            # A group's `resources` are a copy.
+            job._resources.update(more)
+            super().run_job(job)
 
         def report_job_error(self, job_info: Any, msg: str | None = None, **kwargs: Any) -> None:
             logs = [Path(log) for log in kwargs.get("aux_logs") or () if log]
@@ -138,12 +161,12 @@ def name_endings() -> None:
     Each member of a family calls this; only the first call has an effect.
     """
     registry = ExecutorPluginRegistry()
-    for name, ending, waiting in (
-        ("slurm", slurm_ending, slurm_waiting),
+    for name, ending, waiting, names in (
+        ("slurm", slurm_ending, slurm_waiting, lambda resources: {}),
         # HTCondor holds jobs that it cannot run, and its executor reports them.
-        ("htcondor", htcondor_ending, lambda jobs: {}),
+        ("htcondor", htcondor_ending, lambda jobs: {}, htcondor_names),
     ):
         if registry.is_installed(name):
             plugin = registry.get_plugin(name)
             if not hasattr(plugin.executor, "judges"):
-                plugin.executor = _judging(plugin.executor, ending, waiting)
+                plugin.executor = _judging(plugin.executor, ending, waiting, names)

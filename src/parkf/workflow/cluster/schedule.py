@@ -1,7 +1,6 @@
 """Prediction of the time of a run: its jobs, with their costs, are started in turn on a number of cores."""
 
 import heapq
-from bisect import insort
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
@@ -75,27 +74,24 @@ def replay(jobs: Sequence[Job], cores: int, latency: float) -> float:
     # Time, number of a job, and whether the job ends at this time; otherwise it may start.
     events = [(latency, number, False) for number in waiting.get_ready()]
     heapq.heapify(events)
-    ready: list[tuple[float, int]] = []
+    # Jobs that may start, by the number of cores that they need; the most urgent of each list comes first.
+    needed = [min(job.cores, cores) for job in jobs]
+    ready: dict[int, list[tuple[float, int]]] = {count: [] for count in set(needed)}
     now, free = 0.0, cores
     while events:
         now = events[0][0]
         while events and events[0][0] <= now:
             _, number, has_ended = heapq.heappop(events)
             if not has_ended:
-                insort(ready, (-urgency[number], number))
+                heapq.heappush(ready[needed[number]], (-urgency[number], number))
                 continue
-            free += min(jobs[number].cores, cores)
+            free += needed[number]
             waiting.done(number)
             for behind in waiting.get_ready():
                 heapq.heappush(events, (now + latency, behind, False))
         # The most urgent job comes first; if it does not fit, a smaller job may start before it.
-        for entry in ready[:]:
-            number = entry[1]
-            wanted = min(jobs[number].cores, cores)
-            if not free:
-                break
-            if wanted <= free:
-                free -= wanted
-                ready.remove(entry)
-                heapq.heappush(events, (now + jobs[number].on(wanted), number, True))
+        while fitting := [queue for count, queue in ready.items() if queue and count <= free]:
+            _, number = heapq.heappop(min(fitting))
+            free -= needed[number]
+            heapq.heappush(events, (now + jobs[number].on(needed[number]), number, True))
     return now

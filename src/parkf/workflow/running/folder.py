@@ -6,7 +6,7 @@ from pathlib import Path
 from parkf.io.files import replacing
 from parkf.io.project import PROJECT
 
-_COPIED = ("workflow/config", "data")
+_COPIED = ("workflow/config", "workflow/profiles", "data")
 _SNAKEFILE = '''\
 """Runs with the rules of the installed parkf: `parkf run smoke`. Rules of your own can follow."""
 

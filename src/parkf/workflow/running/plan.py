@@ -14,6 +14,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from snakemake.api import SnakemakeApi
     from snakemake.settings import enums, types
+    from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 
 
 def plan(
@@ -29,6 +30,7 @@ def plan(
     Snakemake's ``ResourceSettings``: cores, chunks. `rerun_triggers` are changes after which jobs run again,
     as in a profile; by default, Snakemake chooses. A run that Snakemake cannot plan raises a ParkfError.
     """
+    _be_silent()
     triggers = frozenset(enums.RerunTrigger.parse_choices_set(list(rerun_triggers)))
     output = io.StringIO()
     # Catch the output, because a dry run lists its jobs even with --quiet.
@@ -50,6 +52,21 @@ def plan(
             raise ParkfError(f"no plan of the run: {error}") from error
         # Snakemake's interface prints a plan but does not return it.
         return workflow._workflow.dag
+
+
+def _be_silent() -> None:
+    """Let dry runs of this process print no job: the texts of all jobs take as long as the plan itself."""
+    plugin = ExecutorPluginRegistry().get_plugin("dryrun")
+    executor: Any = plugin.executor
+
+    class Silent(executor):
+        silent = True
+
+        def printjob(self, job: Any) -> None:
+            pass
+
+    if not hasattr(executor, "silent"):
+        plugin.executor = Silent
 
 
 def in_order(dag: Any) -> list[Any]:

@@ -30,6 +30,9 @@ BETWEEN = 0.5
 # Fraction of a run after which the speed of the machine is known, and largest correction of predicted times.
 _KNOWN = 0.05
 _SLOWEST = 20.0
+# The time for the rest is predicted again after this fraction of the jobs has ended. A prediction goes
+# through all jobs, so that predictions after each job would take a time that grows with their square.
+_AGAIN = 0.01
 # Off a terminal: fraction of a run between two lines, and largest number of warnings of Snakemake.
 _EVERY = 0.05
 MOST_WARNINGS = 5
@@ -65,7 +68,8 @@ class Forecast:
         self._total = len(jobs)
         self._running: set[int] = set()
         self._begin = now()
-        self._whole_s = self._rest_s()
+        self._rest_s = self._whole_s = self._predicted_s()
+        self._predicted_at = self._total
 
     def begins(self, numbers: Iterable[int]) -> None:
         """Record jobs that start."""
@@ -78,14 +82,18 @@ class Forecast:
 
     def state(self) -> State:
         """Return the progress of the run; the time left is the cost of the other jobs at the same pace."""
-        rest_s, elapsed_s = self._rest_s(), self._now() - self._begin
-        share = 1 - rest_s / self._whole_s if self._whole_s else 1.0
+        left = len(self._jobs)
+        ended = self._predicted_at - left
+        if ended and (not left or ended >= _AGAIN * self._total):
+            self._rest_s, self._predicted_at = self._predicted_s(), left
+        elapsed_s = self._now() - self._begin
+        share = 1 - self._rest_s / self._whole_s if self._whole_s else 1.0
         pace = elapsed_s / (share * self._whole_s) if share > _KNOWN else 1.0
         running = Counter(self._jobs[number].rule for number in sorted(self._running))
-        left_s = min(pace, _SLOWEST) * rest_s
-        return State(self._total - len(self._jobs), self._total, share, elapsed_s, left_s, dict(running))
+        left_s = min(pace, _SLOWEST) * self._rest_s
+        return State(self._total - left, self._total, share, elapsed_s, left_s, dict(running))
 
-    def _rest_s(self) -> float:
+    def _predicted_s(self) -> float:
         return replay(listed(self._jobs, self._after), self._cores, BETWEEN)
 
 
