@@ -255,7 +255,7 @@ nb::tuple fit_residuals(In<float, 1> constant, In<float, 1> table, In<double, 1>
   FitRange<S> Build::* range;
   if constexpr (sizeof(S) == 4) range = &Build::residuals_float;
   else range = &Build::residuals_double;
-  const std::size_t rows = fitted_numbers + residual_numbers + (covariances ? coordinate_pairs : 0);
+  const std::size_t rows = fitted_numbers + residual_numbers + (covariances ? covariance_rows : 0);
   return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
                 threads, true, range, nullptr, nullptr, rows, 0, fitted_integers, nullptr, {}, 0, covariances);
 }
@@ -366,7 +366,7 @@ NB_MODULE(_fitter, module) {
       "Fit by the smoother, with every hit compared with all others. Returns numbers (16 + 456, n) and integers (4, n). Of "
       "68 coordinates (x and y of VELO slots, UT and SciFi layers): w, d, and the decrease of w for 1/MeV; of 42 slots: the "
       "smoothed x, y, tx, ty; of the step to each: what is seen of its noise, and what is expected. With `covariances`, "
-      "also the lower triangle of the coordinates' covariances of w at given q/p, 2278 rows.";
+      "also the noise of the step to each slot, 252 rows, and the lower triangle of the covariance of w at given q/p, 2278.";
   define("fit_residuals", &parkf::kalman::fit_residuals<float>, residuals_text, "covariances"_a);
   define("fit_residuals", &parkf::kalman::fit_residuals<double>, residuals_text, "covariances"_a);
   const char* search_text =

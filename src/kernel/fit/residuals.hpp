@@ -91,22 +91,23 @@ KERNEL_FUNCTION Scattering<T> scattering(const Noise<T>& q, const Later<T, Every
 }
 
 /// Fit the tracks from number `i` on that run together. Rows of results are written to `rows`, (row, stride), which begins
-/// at these tracks; `pairs`, in the same way, receives the lower triangle of V⁻¹ without its diagonal, or is null.
+/// at these tracks. With `covariances`, the rows of the noise and of V⁻¹ follow.
 template <class T>
 KERNEL_FUNCTION Fitted<T> fit_residuals(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
-                                        long stride, Scalar<T>* rows, Scalar<T>* pairs) {
+                                        long stride, Scalar<T>* rows, bool covariances) {
   const T pol = load<T>(tracks.polarity + i), zero(0);
   Filter<T> fit;
   ResidualsRecord<T> record(fit);
   T z_first;
   forward_velo(tracks, i, detector, pol, fit, record.first, z_first, record);
   const T qop_variance = record_behind_velo(tracks, i, detector, pol, fit, record);
-  if (pairs != nullptr) {
-    for (int pair = 0; pair < coordinate_pairs; ++pair) store(zero, pairs + pair * stride);
-  }
   Later<T, EveryHit<T>> later(qop_variance);
-  later.seen.pairs = pairs;
-  later.seen.stride = stride;
+  if (covariances) {
+    Scalar<T>* const more = rows + residual_numbers * stride;
+    for (int row = 0; row < covariance_rows; ++row) store(zero, more + row * stride);
+    later.seen.pairs = more + noise_rows * stride;
+    later.seen.stride = stride;
+  }
   State<T> states[all_slots];
   Scattering<T> steps[all_slots];
   for (int slot = 0; slot < velo_slots; ++slot) {
@@ -134,6 +135,15 @@ KERNEL_FUNCTION Fitted<T> fit_residuals(const Candidates<Scalar<T>>& tracks, lon
   for (const Compared<T>& hit : later.seen.hits) put(hit.by_k);
   for (const State<T>& s : states) put(s.x), put(s.y), put(s.tx), put(s.ty);
   for (const Scattering<T>& one : steps) put(one.seen), put(one.expected);
+  if (covariances) {
+    const auto put_noise = [&](int slot) {
+      const Noise<T>& q = record.noise[slot];
+      const T values[6] = {q.xx, q.xtx, q.txtx, q.yy, q.yty, q.tyty};
+      for (int n = 0; n < 6; ++n) store(values[n], rows + (6 * slot + n) * stride);
+    };
+    for (int slot = 2; slot < record.end; ++slot) put_noise(slot);
+    for (int slot = ut_slots; slot < all_slots; ++slot) put_noise(slot);
+  }
   return publish(detector, pol, z_first, record.first, fit, qop_variance);
 }
 

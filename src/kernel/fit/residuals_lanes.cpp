@@ -14,11 +14,10 @@ static void residuals_range(const Batch<S>& batch, long begin, long end) {
   Tile<T> tile;
   Ahead ahead;
   S* const rows = batch.numbers + fitted_numbers * batch.stride;
-  S* const pairs = batch.covariances ? rows + residual_numbers * batch.stride : nullptr;
   for (long i = begin; i < end; i += Number<T>::lanes) {
     const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
-    store(fit_residuals<T>(tracks, 0, batch.detector, batch.stride, rows + i, pairs == nullptr ? nullptr : pairs + i),
-          batch.stride, i, batch.numbers, batch.integers);
+    store(fit_residuals<T>(tracks, 0, batch.detector, batch.stride, rows + i, batch.covariances), batch.stride, i,
+          batch.numbers, batch.integers);
   }
   finish_streams();
 }
