@@ -94,7 +94,7 @@ def _moved(tracks: Candidates, change: Change, size: float, stations: Stations) 
         x = np.zeros((tracks.count, len(STRIP_LAYERS)))
         x[:, change.number] = -size
         return with_hits(tracks, np.zeros_like(tracks.velo[0]), np.zeros_like(tracks.velo[0]), x)
-    here = np.where(stations.number(tracks.velo[2]) == change.number, -size, 0.0)
+    here = np.where(stations.number(np.nan_to_num(tracks.velo[2])) == change.number, -size, 0.0)
     none = np.zeros_like(here)
     x, y = (here, none) if change.kind == "x" else (none, here)
     return with_hits(tracks, x, y, np.zeros((tracks.count, len(STRIP_LAYERS))))

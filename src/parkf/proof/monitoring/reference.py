@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
 from parkf.io.errors import ParkfError
@@ -25,7 +24,7 @@ MONITOR_FILE = "monitor.json"
 FORMAT = 1
 FEWEST = 2000
 """Usable candidates of a reference."""
-_RESPONSE = 20_000
+_RESPONSE = 10_000
 """Candidates from which a response is computed: good to a hundredth, because the same ones are compared."""
 
 
@@ -105,7 +104,7 @@ def make_reference(
 ) -> Reference:
     """Measure a sample, which the set is right for, and the response of its quantities to each change.
 
-    The responses are those of the first 20,000 candidates. Fewer than 2,000 usable candidates raise a
+    The responses are those of the first 10,000 candidates. Fewer than 2,000 usable candidates raise a
     ParkfError.
     """
     stations = Stations.of(tracks)
@@ -143,16 +142,31 @@ def responses(
 
     Displacements are tried on both sides; factors only above 1, where an error can be added, at two sizes.
     """
-    plain = measure(parameters, tracks, stations)[0].mean(axis=0)
+    modules = stations.number(np.nan_to_num(tracks.velo[2], nan=-np.inf))
+
+    def summed(some: Candidates) -> tuple[int, Floats]:
+        values = measure(parameters, some, stations)[0]
+        return len(values), values.sum(axis=0)
+
+    count, total = summed(tracks)
+    odd = np.array([name.startswith(("x of ", "y of ")) for name in names(stations)])
 
     def moved(change: Change, size: float) -> Floats:
-        # The same random numbers at each size.
-        random = np.random.default_rng([seed, changes.index(change)])
-        both = [
-            measure(parameters, one, stations)[0].mean(axis=0)
-            for one in changed(parameters, tracks, change, size, stations, random)
-        ]
-        return np.mean(both, axis=0) - plain
+        # Only candidates with a hit in the module change. Random numbers are the same at each size.
+        rows = np.arange(tracks.count)
+        if change.kind in "xy" and change.detector == "velo":
+            rows = np.flatnonzero((modules == change.number).any(axis=1))
+        if not len(rows):
+            return np.zeros_like(total)
+        some, random = tracks.rows(rows), np.random.default_rng([seed, changes.index(change)])
+        own_count, own_total = summed(some)
+        both = []
+        for one in changed(parameters, some, change, size, stations, random):
+            its_count, its_total = summed(one)
+            both.append((total - own_total + its_total) / (count - own_count + its_count))
+        shift: Floats = np.mean(both, axis=0) - total / count
+        # Drawn errors and kicks are as often positive as negative.
+        return shift if change.kind in "xy" else np.where(odd, 0.0, shift)
 
     first, second = [], []
     for change in changes:
@@ -164,7 +178,3 @@ def responses(
         second.append(half)
     return np.array(first), np.array(second)
 
-
-def common_names(reference: Reference) -> NDArray[np.str_]:
-    """Names of the quantities as an array, (k,)."""
-    return np.array(reference.names)

@@ -44,8 +44,9 @@ class Detector:
         # The best linear estimate of each size alone, as weights on the quantities' means.
         rows = (reference.response / scale) @ inverse / scale
         information = np.sum(rows * reference.response, axis=1)
-        self._rows = rows / np.sqrt(information)[:, None]
-        self._size = 1 / np.sqrt(information)  # error of a size from one candidate
+        # No hit of the sample measures some of the changes.
+        self._size = 1 / np.sqrt(np.where(information > 0, information, np.inf))  # error from one candidate
+        self._rows = rows * self._size[:, None]
         self._values: list[Floats] = []
         self._pending = 0
         count = 2 * len(reference.changes)
