@@ -1,12 +1,12 @@
 """Residuals of hits from the other hits of their track, with errors and covariances, by the smoother.
 
-Let r be the residuals of a track's measured coordinates from a prediction that no hit has entered, and V their
-covariance: hit errors, scattering, start and q/p. The fit gives w = V⁻¹r, and W = V⁻¹ of it, for each track.
-Everything else follows. The residual of a coordinate from all other hits is w/W_ii, with variance 1/W_ii; the
-residual from the fit is R·w, with covariance R·W·R for hit variances R (W. Hulsbergen, Nucl. Instrum. Meth.
-A 600 (2009) 471). If hits move by A·α, then the derivative of χ² with respect to α is 2·Aᵀw, and its
-expectation grows by 2·AᵀWA·α. The derivative of the log likelihood with respect to a factor f² on a part Q of
-the covariance is ½(wᵀQw − tr(QW)); the fit gives both terms for the noise of each step.
+Let r be the residuals of a track's measured coordinates from a prediction that no hit has entered, and V
+their covariance: hit errors, scattering, start and q/p. The fit gives w = V⁻¹r, and W = V⁻¹ of it, for each
+track. Everything else follows. The residual of a coordinate from all other hits is w/W_ii, with variance
+1/W_ii; the residual from the fit is R·w, with covariance R·W·R for hit variances R (W. Hulsbergen, Nucl.
+Instrum. Meth. A 600 (2009) 471). If hits move by A·α, then the derivative of χ² with respect to α is 2·Aᵀw,
+and its expectation grows by 2·AᵀWA·α. The derivative of the log likelihood with respect to a factor f² on a
+part Q of the covariance is ½(wᵀQw − tr(QW)); the fit gives both terms for the noise of each step.
 """
 
 from collections.abc import Callable

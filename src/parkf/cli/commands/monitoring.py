@@ -17,7 +17,9 @@ _CANDIDATES = "Track candidates (.parquet); a pattern such as 'day/*.parquet' na
 Measured = Annotated[str, Argument(metavar="CANDIDATES", help=_CANDIDATES)]
 Pairs = Annotated[
     list[str],
-    Option("--pairs", help="Candidates of a decay, for its mass peak: jpsi=FILE or d0=FILE; may be repeated."),
+    Option(
+        "--pairs", help="Candidates of a decay, for its mass peak: jpsi=FILE or d0=FILE; may be repeated."
+    ),
 ]
 
 
@@ -114,7 +116,9 @@ def align(
     ] = [],  # noqa: B006
     mille: Annotated[Path | None, Option(help="Records for Millepede II to write.")] = None,
     table: Annotated[Path | None, Option(help="Residuals and derivatives to write (.parquet).")] = None,
-    conditions: Annotated[Path | None, Option(help="The alignment as LHCb's conditions to write (.yml).")] = None,
+    conditions: Annotated[
+        Path | None, Option(help="The alignment as LHCb's conditions to write (.yml).")
+    ] = None,
 ) -> None:
     """Align VELO modules, UT layers and SciFi layers by the residuals of fitted tracks."""
     from parkf.detector.alignment import load_alignment
@@ -138,7 +142,10 @@ def align(
         export_alignment(found, conditions)
     written(output, mille, table, conditions)
     rows = [
-        (f"{section} {key}", *(f"{value:+.4g} ± {error:.2g}" for value, error in zip(values, errors, strict=True)))
+        (
+            f"{section} {key}",
+            *(f"{value:+.4g} ± {error:.2g}" for value, error in zip(values, errors, strict=True)),
+        )
         for (section, key), values, errors in zip(
             solution.elements.names, solution.value, solution.error, strict=True
         )

@@ -57,9 +57,7 @@ def align(
                 if rows_to is not None:
                     event = numbers(rows.column("event"))
                     candidate = numbers(rows.column("candidate"))
-                    rows_to.write_table(
-                        _table(event, candidate, tracks, fitted, residuals, elements, use)
-                    )
+                    rows_to.write_table(_table(event, candidate, tracks, fitted, residuals, elements, use))
     return equations.solve(survey=survey)
 
 
@@ -88,7 +86,9 @@ def _table(
         "error": 1 / np.sqrt(residuals.weight[at]),
         "sigma": np.sqrt(residuals.variance[at]),
         **{f"by_{one}": slopes[coordinate, i, of] for i, one in enumerate(FREEDOMS)},
-        **{name: residuals.state[SLOT_OF[coordinate], i, of] for i, name in enumerate(("x", "y", "tx", "ty"))},
+        **{
+            name: residuals.state[SLOT_OF[coordinate], i, of] for i, name in enumerate(("x", "y", "tx", "ty"))
+        },
         "qop": fitted.qop[of],
     }
     arrays = [pa.array(columns[name], kind) for name, kind in ALIGNMENT_RESIDUALS.columns]

@@ -1,9 +1,9 @@
 """Derivatives of residuals with respect to displacements of elements.
 
-An element at r is displaced to r + T + ω × (r − c), by a shift T and rotations ω about its centre c. A track
-with the slopes t = (tx, ty, 1) then crosses it elsewhere: in the element's own coordinates by t·dz − δ, where
-δ is the displacement of the point that it crosses, and dz its way to the displaced plane. A hit measures
-x − dx/dy·y of this. The measured coordinate, and with it the residual, changes by the same amount.
+An element at r is displaced to r + T + ω × (r − c), by a shift T and rotations ω about its centre c. A
+track with the slopes t = (tx, ty, 1) then crosses it elsewhere: in the element's own coordinates by t·dz −
+δ, where δ is the displacement of the point that it crosses, and dz its way to the displaced plane. A hit
+measures x − dx/dy·y of this. The measured coordinate, and with it the residual, changes by the same amount.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,10 @@
 """Files for Millepede II: a record of each track, and their reading.
 
 Millepede takes measurements with independent errors. The residuals of a fit with scattering are correlated;
-with V⁻¹ = LLᵀ for the coordinates behind the two hits that the fit starts from, the numbers L⁻¹w are independent
-and have the error 1. Their derivatives are L⁻¹V⁻¹A for displacements, and L⁻¹V⁻¹∂r/∂(q/p) for the only local
-parameter, q/p in units of its error. The pattern recognition's q/p is one more measurement. Normal equations
-of these records are exactly those of the fit, AᵀWA.
+with V⁻¹ = LLᵀ for the coordinates behind the two hits that the fit starts from, the numbers L⁻¹w are
+independent and have the error 1. Their derivatives are L⁻¹V⁻¹A for displacements, and L⁻¹V⁻¹∂r/∂(q/p) for
+the only local parameter, q/p in units of its error. The pattern recognition's q/p is one more measurement.
+Normal equations of these records are exactly those of the fit, AᵀWA.
 
 A record is an int32, twice the number of words, then the words as float32, then their labels as int32. Each
 measurement has its value (label 0), local derivatives with their numbers, its error (label 0), and global
@@ -109,12 +109,14 @@ class Mille:
 
 
 def read_mille(path: Path) -> Iterator[tuple[Floats, NDArray[np.int64]]]:
-    """Yield the words and labels of each record, without the first word; a ParkfError reports a damaged file."""
+    """Yield words and labels of each record, without the first word; a damaged file is a ParkfError."""
     with existing(path).open("rb") as file:
         while head := file.read(4):
             length = int(np.frombuffer(head, "<i4")[0]) if len(head) == 4 else -1
             body = file.read(4 * length) if length > 0 and length % 2 == 0 else b""
             if length <= 0 or len(body) != 4 * length:
-                raise ParkfError(f"{path}: a record of {length} words is cut short, or is none of Millepede's")
+                raise ParkfError(
+                    f"{path}: a record of {length} words is cut short, or is none of Millepede's"
+                )
             words, labels = np.frombuffer(body, "<f4", length // 2), np.frombuffer(body[2 * length :], "<i4")
             yield words[1:].astype(np.float64), labels[1:].astype(np.int64)

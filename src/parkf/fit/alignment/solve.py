@@ -1,10 +1,10 @@
 """Displacements of modules and layers from residuals, with surveys and constraints.
 
 The χ² of all tracks is linearised in the displacements α: the normal equations are (Σ AᵀWA)·α = Σ Aᵀw, with
-W of :mod:`parkf.fit.residuals`, which leaves every track free to move with the elements (P. Brückman, A. Hicheur
-and S. Haywood, 2005; W. Hulsbergen, 2009). A survey adds measurements of α itself, and constraints are linear
-combinations of α that stay 0. What data and surveys together do not determine to 0.5 mm, or to 0.5 mm at 1 m
-from an element's centre, is not moved; these weak modes are named.
+W of :mod:`parkf.fit.residuals`, which leaves every track free to move with the elements (P. Brückman, A.
+Hicheur and S. Haywood, 2005; W. Hulsbergen, 2009). A survey adds measurements of α itself, and constraints
+are linear combinations of α that stay 0. What data and surveys together do not determine to 0.5 mm, or to
+0.5 mm at 1 m from an element's centre, is not moved; these weak modes are named.
 """
 
 from collections.abc import Mapping, Sequence
@@ -139,7 +139,9 @@ def at_rest(elements: Elements, freedoms: Sequence[str]) -> Floats:
     z = np.where(velo, elements.centre[:, 2] - elements.centre[velo, 2].mean(), 0.0)
     rows = []
     for column, freedom in enumerate(freedoms):
-        for profile in (velo.astype(float), z / np.abs(z).max()) if freedom in "xyz" else (velo.astype(float),):
+        for profile in (
+            (velo.astype(float), z / np.abs(z).max()) if freedom in "xyz" else (velo.astype(float),)
+        ):
             row = np.zeros((len(names), f))
             row[:, column] = profile
             rows.append(row.ravel())

@@ -1,1 +1,1 @@
-"""What data without truth say of a parameter set: quantities of hits, a reference, changes and their verdict."""
+"""What data without truth say of a parameter set: quantities, a reference, changes and a verdict."""

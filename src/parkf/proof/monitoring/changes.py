@@ -153,7 +153,7 @@ def kicks(
 
 
 def _planes(parameters: ParameterSet, tracks: Candidates) -> Floats:
-    """Return the z of each slot's hit, or of its layer without a hit, (n, 42); 0 in the VELO without a hit."""
+    """Return the z of each slot's hit, or without one of its layer, (n, 42); 0 in the VELO without one."""
     (ut,), scifi = parameters.block("UTLayer"), parameters.block("TLayer")[0]
     strips = [np.where(np.isfinite(x), z, of) for (x, z, *_), of in ((tracks.ut, ut), (tracks.scifi, scifi))]
     return np.concatenate([np.nan_to_num(tracks.velo[2]), *strips], axis=1).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Histograms of a monitored sample: pulls of hits by layer and module, χ², and q/p asymmetries by direction."""
+"""Histograms of a monitored sample: pulls of hits by layer and module, χ², charges by direction."""
 
 from dataclasses import dataclass
 from typing import Any, Self

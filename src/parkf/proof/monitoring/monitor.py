@@ -22,7 +22,7 @@ from parkf.proof.monitoring.peaks import peak_of
 from parkf.proof.monitoring.quantities import Floats
 from parkf.proof.monitoring.reference import MONITOR_FILE, Reference, load_reference, make_reference
 from parkf.proof.monitoring.sequential import Detector
-from parkf.proof.monitoring.verdict import Verdict, judge, scale_of
+from parkf.proof.monitoring.verdict import judge, scale_of
 
 FEWEST = 1000
 """Usable candidates of a verdict."""
@@ -99,13 +99,13 @@ def monitor(
     histograms = Histograms.empty(expected.stations)
     detector = Detector(expected) if follow else None
     sums, alarm, first = [], None, None
-    wrong_sign = good = 0
+    turned = 0.0
     for _, tracks in read_batches(candidates):
         first = tracks if first is None else first
         values = histograms.filled(parameters, tracks, expected.stations)
         sums.append((len(values), values.sum(axis=0)))
         if len(sums) == 1:
-            wrong_sign, good = _signs(tracks, fit(parameters, tracks))
+            turned = other_sign(tracks, fit(parameters, tracks))
         if detector is not None and alarm is None and (alarm := detector.add(values)) is not None:
             seen(alarm["sentence"])
             break
@@ -118,7 +118,7 @@ def monitor(
         histograms,
         sum(n for n, _ in sums),
         np.sum([s for _, s in sums], axis=0),
-        other_sign=wrong_sign / max(good, 1),
+        turned=turned,
         measured_peaks=peaks(parameters, pairs or {}),
         sequence=None if detector is None else {"alarm": alarm, "candidates": detector.candidates},
     )
@@ -132,12 +132,12 @@ def assessed(
     count: int,
     total: Floats,
     *,
-    other_sign: float,
+    turned: float,
     measured_peaks: Mapping[str, Mapping[str, float]],
     sequence: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Judge sums of quantities; the result is what ``parkf monitor --json`` writes."""
-    gross = _gross(parameters, reference, first, histograms, count, other_sign)
+    gross = _gross(parameters, reference, first, histograms, count, turned)
     verdict: dict[str, Any]
     if gross:
         verdict = gross
@@ -175,9 +175,10 @@ def assessed(
     }
 
 
-def _signs(tracks: Candidates, fitted: Fitted) -> tuple[int, int]:
+def other_sign(tracks: Candidates, fitted: Fitted) -> float:
+    """Return the share of good fits whose q/p has the other sign than the candidates' own."""
     good = fitted.status == 0
-    return int((fitted.qop[good] * tracks.qop[good] < 0).sum()), int(good.sum())
+    return float((fitted.qop[good] * tracks.qop[good] < 0).mean()) if good.any() else 0.0
 
 
 def _gross(
@@ -186,13 +187,13 @@ def _gross(
     first: Candidates,
     histograms: Histograms,
     count: int,
-    other_sign: float,
+    turned: float,
 ) -> dict[str, Any] | None:
     """Return the verdict on a detector that is plainly another one; None otherwise."""
     expected = reference.count / max(reference.histograms.all, 1)
     share = count / max(histograms.all, 1)
-    if other_sign > _OTHER_SIGN:
-        text = f"Wrong polarity: {100 * other_sign:.0f} % of fitted q/p have the other sign than the candidates' own."
+    if turned > _OTHER_SIGN:
+        text = f"Wrong polarity: {100 * turned:.0f} % of fitted q/p have the other sign than the candidates'."
         return _plain("wrong polarity", [text])
     wrong = [one for one in suspicions(parameters, first.rows(slice(0, _SAMPLE))) if one.verdict == "wrong"]
     if wrong:

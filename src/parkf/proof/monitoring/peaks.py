@@ -21,8 +21,8 @@ def peak_of(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> di
 
     All pairs of usable tracks of opposite charge count that come as close as the trigger's line requires and
     have its momenta. A D⁰ counts with the assignment of K and π whose mass is closer. The result has those of
-    :func:`parkf.proof.validation.masses.fit_peak` and ``by_scale``, the derivative of the mean with respect to the
-    scale of momenta, MeV. Fewer than 100 pairs raise a ParkfError.
+    :func:`parkf.proof.validation.masses.fit_peak` and ``by_scale``, the derivative of the mean with respect
+    to the scale of momenta, MeV. Fewer than 100 pairs raise a ParkfError.
     """
     mass = DECAYS[decay].mass
     pairs = _pairs(decay, event, tracks, fitted)

@@ -1,9 +1,9 @@
 """Quantities of a fitted candidate whose means show whether a set fits its detector.
 
 They are scores: derivatives of the log likelihood of a track's residuals with respect to one change of the
-detector (:mod:`parkf.fit.residuals`). Their means are near 0 for a right set, whatever the momenta are, and no
-other number of the same residuals measures such a small change better. Quantities of hit errors and of noise
-are in units of the tracks' information on them, so that an average of 0.1 is about 10 % of f².
+detector (:mod:`parkf.fit.residuals`). Their means are near 0 for a right set, whatever the momenta are, and
+no other number of the same residuals measures such a small change better. Quantities of hit errors and of
+noise are in units of the tracks' information on them, so that an average of 0.1 is about 10 % of f².
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The reference of a monitor: means of quantities on the sample that a set was validated on, and responses.
 
-It is the file ``monitor.json`` beside a set, or made from candidates of the same kind. Readers of a set that
-do not know the file ignore it.
+It is the file ``monitor.json`` beside a set, or made from candidates of the same kind. Readers of a set
+that do not know the file ignore it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ class Reference:
 
 
 def load_reference(path: Path, blobs: Blobs) -> Reference:
-    """Read ``monitor.json``; a ParkfError reports a file of another format, or of another set than `blobs`."""
+    """Read ``monitor.json``; a ParkfError reports another format, or another set than `blobs`."""
     content: Any = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         got = content.get("format") if isinstance(content, dict) else "no mapping"
@@ -177,4 +177,3 @@ def responses(
         first.append(at[0] / a - half * a)
         second.append(half)
     return np.array(first), np.array(second)
-

@@ -1,13 +1,13 @@
 """The sequential test: batches of candidates arrive, and a change is found when it has happened.
 
 Each change has its own statistic. Let u be the batch's estimate of its size in units of its error, and δ a
-step of u. The likelihood ratio exp(δu − δ²/2) of a batch has mean 1 without a change. The statistic of Shiryaev
-and Roberts, R ← (R + 1)·exp(δu − δ²/2), grows by 1 a batch in the mean; so does the average R over all
-changes. The mean time until it reaches c is then at least c batches (J. Shin, A. Ramdas and A. Rinaldo,
+step of u. The likelihood ratio exp(δu − δ²/2) of a batch has mean 1 without a change. The statistic of
+Shiryaev and Roberts, R ← (R + 1)·exp(δu − δ²/2), grows by 1 a batch in the mean; so does the average R over
+all changes. The mean time until it reaches c is then at least c batches (J. Shin, A. Ramdas and A. Rinaldo,
 "E-detectors", 2022). A batch of n candidates thus gives a false alarm in at most one of c·n candidates.
 
-The reference is a sample, too: its error may shift all u by ε·√(n/N). u is lowered by three such errors, with
-which the mean of the ratio stays below 1.
+The reference is a sample, too: its error may shift all u by ε·√(n/N). u is lowered by three such errors,
+with which the mean of the ratio stays below 1.
 """
 
 from dataclasses import dataclass, field
@@ -68,8 +68,8 @@ class Detector:
     def add(self, values: Floats) -> dict[str, Any] | None:
         """Add candidates, (m, k); return an alarm at the batch that causes it, or None.
 
-        An alarm has ``found_at`` and ``changed_at``, numbers of usable candidates, and the change as ``what``,
-        ``size`` and ``error`` from the batches since then.
+        An alarm has ``found_at`` and ``changed_at``, numbers of usable candidates, and the change as
+        ``what``, ``size`` and ``error`` from the batches since then.
         """
         self._values.append(values)
         self._pending += len(values)

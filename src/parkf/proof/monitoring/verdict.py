@@ -1,4 +1,4 @@
-"""The verdict on a sample: which changes of the detector explain it, with sizes and errors, and how sure it is.
+"""The verdict on a sample: which changes of the detector explain it, with sizes and errors.
 
 The means of the quantities are compared with the reference's. A change is accepted if it improves the χ² of
 the means beyond what chance does among all changes that are tried; then the others are tried beside it. The
@@ -55,7 +55,7 @@ class Verdict:
     known: bool = True  # whether the changes explain what is seen
 
     def sentences(self) -> list[str]:
-        """The verdict in words."""
+        """Say the verdict in words."""
         if self.fits:
             return ["The set fits: no change of the detector is seen."]
         if not self.known:

@@ -1,0 +1,292 @@
+"""What `parkf monitor` says of samples whose detector is known, for 20 seeds, and how fast it says so.
+
+Run: python -m benchmarks.monitor [RUN] [--pairs FOLDER] [--json FILE] [--seeds N]
+
+The candidates are those of a run's training and validation samples. For each seed they are split at random
+into 100,000 candidates and the rest, from which the reference's means are taken. Responses are computed once,
+on 10,000 candidates. The detector of the 100,000 is changed:
+
+- `SciFi layer 5, 30 µm`: its hits are moved. `UT errors +10 %`: errors are added to the UT hits.
+- `noise × 1.1`: kicks are added at every step, by the set's own noise, along straight lines behind them.
+  Errors and kicks are drawn five times, and each draw is split four times.
+- `wrong polarity`: the polarity that the candidates record is turned.
+- `wrong set`: the set of another geometry and of other forms (2026-run3-like-1-r001).
+- `field × 1.002`: pairs of a J/ψ sample that was simulated in a field stronger by 2‰, beside pairs of a
+  sample in the set's field. Both are the same decays, split at random for each seed. FOLDER has
+  `nominal_up`, `nominal_down`, `scaled_up` and `scaled_down` (.parquet).
+
+The sequential test takes batches of 1,000 usable candidates: 20 unchanged, then changed ones, none of them
+twice. For false alarms, batches are drawn with replacement from unchanged candidates.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parkf.fit import fit
+from parkf.fit.candidates import Candidates
+from parkf.fit.displaced import joined
+from parkf.fit.fitted import Fitted
+from parkf.params.parameter_set import ParameterSet, load
+from parkf.params.registry import readable_registry
+from parkf.proof.monitoring.changes import changed
+from parkf.proof.monitoring.histograms import Histograms
+from parkf.proof.monitoring.monitor import assessed, other_sign, read_batches
+from parkf.proof.monitoring.peaks import peak_of
+from parkf.proof.monitoring.quantities import Floats, measure, usable
+from parkf.proof.monitoring.reference import Reference, make_reference
+from parkf.proof.monitoring.sequential import BATCH, Detector
+
+COUNT = 100_000
+SIZES = {
+    "SciFi layer 5, 30 µm": ("x of SciFi layer 5", 0.03),
+    "UT errors +10 %": ("hit errors of the UT", 0.1),
+    "noise × 1.1": ("noise of all steps", 0.1),
+}
+WRONG_SET = "2026-run3-like-1-r001"
+SCALE = 0.002
+DRAWS = 5
+BEFORE = 20  # unchanged batches
+FALSE_ALARMS = 3  # times 10⁷ candidates
+
+
+class Pool:
+    """All candidates, and their quantities with and without a change."""
+
+    def __init__(self, parameters: ParameterSet, tracks: Candidates) -> None:
+        self.parameters, self.tracks = parameters, tracks
+        self.reference = make_reference(parameters, tracks)
+        self.values, self.rows = self._measured(tracks)
+
+    def _measured(self, tracks: Candidates) -> tuple[Floats, np.ndarray]:
+        values, fitted = measure(self.parameters, tracks, self.reference.stations)
+        return values, np.flatnonzero(usable(fitted))
+
+    def changed(self, name: str, draw: int) -> tuple[Floats, np.ndarray]:
+        """Quantities of the usable candidates of a changed detector, and which candidates they are."""
+        what, size = SIZES[name]
+        change = next(one for one in self.reference.changes if one.name == what)
+        random = np.random.default_rng([7, draw])
+        tracks = changed(self.parameters, self.tracks, change, size, self.reference.stations, random)
+        return self._measured(next(iter(tracks)))
+
+    def split(self, seed: int) -> tuple[np.ndarray, Reference]:
+        """Whether each candidate is of the sample, (n,), and the reference from the others."""
+        order = np.random.default_rng([11, seed]).permutation(self.tracks.count)
+        own = np.zeros(self.tracks.count, bool)
+        own[order[:COUNT]] = True
+        rest = self.values[~own[self.rows]]
+        mean, covariance = rest.mean(axis=0), np.cov(rest.T)
+        return own, replace(self.reference, count=len(rest), mean=mean, covariance=covariance)
+
+
+def verdict(
+    pool: Pool, reference: Reference, values: Floats, tracks: Candidates, **more: Any
+) -> dict[str, Any]:
+    """Judge a sample as `parkf monitor` does."""
+    histograms = Histograms.empty(reference.stations)
+    histograms.count, histograms.all = len(values), COUNT
+    given = {"parameters": pool.parameters, "turned": 0.0, "measured_peaks": {}} | more
+    return assessed(
+        reference=reference,
+        first=tracks.rows(slice(0, 1000)),
+        histograms=histograms,
+        count=len(values),
+        total=values.sum(axis=0),
+        **given,
+    )
+
+
+def named(result: dict[str, Any], what: str, size: float) -> dict[str, Any]:
+    """Whether a verdict names one change alone, and its size in errors from the truth."""
+    found = result["found"]
+    right = len(found) == 1 and found[0]["what"] == what
+    pull = (found[0]["size"] - size) / found[0]["error"] if right else None
+    return {"named": right, "pull": pull, "size": found[0]["size"] if right else None} | {
+        "error": found[0]["error"] if right else None,
+        "sentences": result["sentences"],
+    }
+
+
+def sequence(reference: Reference, before: Floats, after: Floats, what: str) -> dict[str, Any]:
+    """Run the sequential test over unchanged and then changed candidates."""
+    detector = Detector(reference)
+    alarm = detector.add(before[: BEFORE * BATCH]) or detector.add(after)
+    if alarm is None:
+        return {"found_after": None, "what": None, "changed_at": None}
+    after_change = alarm["found_at"] - BEFORE * BATCH
+    return {"found_after": after_change, "right": alarm["what"] == what, "changed_at": alarm["changed_at"]}
+
+
+def seeds_of(pool: Pool, seeds: int) -> dict[str, list[dict[str, Any]]]:
+    """Judge all samples of hits, for each seed."""
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in ("no change", *SIZES)}
+    splits = [pool.split(seed) for seed in range(seeds)]
+    for own, reference in splits:
+        values = pool.values[own[pool.rows]]
+        result = verdict(pool, reference, values, pool.tracks.rows(own))
+        results["no change"].append({"named": result["verdict"] == "fits", "sentences": result["sentences"]})
+    for name, (what, size) in SIZES.items():
+        draws = 1 if what.startswith("x of ") else DRAWS
+        for draw in range(draws):
+            values, rows = pool.changed(name, draw)
+            for seed in range(draw, seeds, draws):
+                own, reference = splits[seed]
+                result = named(verdict(pool, reference, values[own[rows]], pool.tracks.rows(own)), what, size)
+                # No candidate occurs twice: the first ones are unchanged, the others changed.
+                early = np.random.default_rng([13, seed]).permutation(np.flatnonzero(own))[: COUNT // 3]
+                before, after = np.isin(pool.rows, early), own[rows] & ~np.isin(rows, early)
+                result["sequence"] = sequence(reference, pool.values[before], values[after], what)
+                results[name].append(result)
+    return results
+
+
+def wrong_samples(pool: Pool, seeds: int) -> dict[str, list[dict[str, Any]]]:
+    """Judge samples of the other polarity, and with the set of another detector."""
+    turned = replace(pool.tracks, polarity=-pool.tracks.polarity)
+    other = load(readable_registry().find(WRONG_SET))
+    results: dict[str, list[dict[str, Any]]] = {"wrong polarity": [], "wrong set": []}
+    for seed in range(seeds):
+        own, reference = pool.split(seed)
+        rows = np.flatnonzero(own)[:8192]
+        for name, parameters, all_tracks in (
+            ("wrong polarity", pool.parameters, turned),
+            ("wrong set", other, pool.tracks),
+        ):
+            tracks = all_tracks.rows(rows)
+            fitted = fit(parameters, tracks)
+            values = pool.values[: int(usable(fitted).sum())]
+            result = verdict(
+                pool, reference, values, tracks, parameters=parameters, turned=other_sign(tracks, fitted)
+            )
+            expected = "wrong polarity" if name == "wrong polarity" else "not this geometry"
+            results[name].append({"named": result["verdict"] == expected, "sentences": result["sentences"]})
+    return results
+
+
+def field(parameters: ParameterSet, pairs: Path, seeds: int) -> list[dict[str, Any]]:
+    """Measure the scale of the field by pairs of both samples."""
+    samples: dict[str, tuple[Floats, Candidates, Fitted]] = {}
+    for kind in ("nominal", "scaled"):
+        batches = [
+            (events.astype(np.float64) + 1e7 * number, tracks)
+            for number, side in enumerate(("up", "down"))
+            for events, tracks in read_batches([pairs / f"{kind}_{side}.parquet"])
+        ]
+        tracks = joined([one for _, one in batches])
+        samples[kind] = np.concatenate([one for one, _ in batches]), tracks, fit(parameters, tracks)
+    results = []
+    for seed in range(seeds):
+        events = np.unique(samples["nominal"][0])
+        chosen = np.random.default_rng([17, seed]).permutation(events)[: len(events) // 2]
+        peaks = {}
+        for kind, inside in (("nominal", True), ("scaled", False)):
+            event, tracks, fitted = samples[kind]
+            rows = np.flatnonzero(np.isin(event, chosen) == inside)
+            of = Fitted(
+                **{
+                    n: getattr(fitted, n)[rows]
+                    for n in fitted.__dataclass_fields__
+                    if n not in ("before", "scores")
+                }
+            )
+            peaks[kind] = peak_of("jpsi", event[rows], tracks.rows(rows), of)
+        error = np.hypot(*(peak["mean_error"] for peak in peaks.values())) / peaks["nominal"]["by_scale"]
+        size = -(peaks["scaled"]["mean"] - peaks["nominal"]["mean"]) / peaks["nominal"]["by_scale"]
+        sure = bool(abs(size) > max(3e-4, 3 * error))
+        results.append({"named": sure, "size": size, "error": error, "pull": (size - SCALE) / error})
+    return results
+
+
+def false_alarms(pool: Pool) -> dict[str, Any]:
+    """Count alarms in unchanged candidates, drawn with replacement."""
+    alarms, highest = 0, 0.0
+    batches = round(1e7) // BATCH
+    for seed in range(FALSE_ALARMS):
+        own, reference = pool.split(seed)
+        values = pool.values[own[pool.rows]]
+        detector, random = Detector(reference), np.random.default_rng([19, seed])
+        for _ in range(batches):
+            if detector.step(values[random.integers(0, len(values), BATCH)].mean(axis=0)):
+                alarms += 1
+                detector = Detector(reference)
+            highest = max(highest, float(detector.statistic.mean()) / detector.limit)
+    return {"candidates": FALSE_ALARMS * batches * BATCH, "alarms": alarms, "highest": highest}
+
+
+def table(found: dict[str, Any]) -> str:
+    """Write the figures as a table for a page."""
+    lines = [
+        "| sample | named rightly | size found, median | largest distance from the truth, errors |"
+        " found after, median (largest) |",
+        "|---|---|---|---|---|",
+    ]
+    for name, of in found["scenarios"].items():
+        right = sum(one["named"] for one in of)
+        sizes = [one["size"] for one in of if one.get("size") is not None]
+        pulls = [abs(one["pull"]) for one in of if one.get("pull") is not None]
+        after = [one["sequence"]["found_after"] for one in of if "sequence" in one]
+        size = _size(name, float(np.median(sizes))) if sizes else "–"
+        pull = f"{max(pulls):.1f}" if pulls else "–"
+        late = f"{np.median(after):,.0f} ({max(after):,.0f})" if after and None not in after else "–"
+        lines.append(f"| {name} | {right} of {len(of)} | {size} | {pull} | {late} |")
+    return "\n".join(lines)
+
+
+def _size(name: str, value: float) -> str:
+    if "layer" in name:
+        return f"{1e3 * value:.1f} µm"
+    return f"{1e3 * value:.2f} ‰" if "field" in name else f"{100 * value:.1f} %"
+
+
+def _files(run: Path) -> Iterator[Path]:
+    for sample in ("training", "validation"):
+        for side in ("up", "down"):
+            yield run / f"candidates/{sample}_{side}.parquet"
+
+
+def main() -> None:
+    """Print the figures, and write them as JSON if asked."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", nargs="?", type=Path, default=Path("results/improved"))
+    parser.add_argument("--pairs", type=Path)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--seeds", type=int, default=20)
+    given = parser.parse_args()
+    begin = time.process_time()
+    parameters = load(given.run / "set")
+    tracks = joined([batch for _, batch in read_batches([*_files(given.run)])])
+    tracks = tracks.rows(np.random.default_rng(1).permutation(tracks.count))
+    pool = Pool(parameters, tracks)
+    scenarios = seeds_of(pool, given.seeds)
+    if given.pairs is not None:
+        scenarios["field × 1.002, by J/ψ"] = field(parameters, given.pairs, given.seeds)
+    scenarios |= wrong_samples(pool, given.seeds)
+    found = {
+        "run": given.run.name,
+        "candidates": COUNT,
+        "reference_candidates": tracks.count - COUNT,
+        "scenarios": scenarios,
+        "false_alarms": false_alarms(pool),
+    }
+    print(table(found))
+    alarms = found["false_alarms"]
+    print(
+        f"{alarms['alarms']} false alarms in {alarms['candidates']:.0e} candidates without a change;"
+        f" highest statistic {alarms['highest']:.3f} of the limit"
+    )
+    print(f"{time.process_time() - begin:.0f} s of processor time")
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
