@@ -10,7 +10,8 @@ on 10,000 candidates. The detector of the 100,000 is changed:
 - `noise × 1.1`: kicks are added at every step, by the set's own noise, along straight lines behind them.
   Errors and kicks are drawn five times, and each draw is split four times.
 - `wrong polarity`: the polarity that the candidates record is turned.
-- `wrong set`: the set of another geometry and of other forms (2026-run3-like-1-r001).
+- `wrong set`: the SciFi stands 5 mm further downstream than the set assumes; its hits are moved along the
+  fitted directions.
 - `field × 1.002`: pairs of a J/ψ sample that was simulated in a field stronger by 2‰, beside pairs of a
   sample in the set's field. Both are the same decays, split at random for each seed. FOLDER has
   `nominal_up`, `nominal_down`, `scaled_up` and `scaled_down` (.parquet).
@@ -33,8 +34,9 @@ from parkf.fit import fit
 from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import joined
 from parkf.fit.fitted import Fitted
+from parkf.fit.residuals import fit_residuals
+from parkf.io.planes import SCIFI_LAYERS
 from parkf.params.parameter_set import ParameterSet, load
-from parkf.params.registry import readable_registry
 from parkf.proof.monitoring.changes import changed
 from parkf.proof.monitoring.histograms import Histograms
 from parkf.proof.monitoring.monitor import assessed, other_sign, read_batches
@@ -49,7 +51,7 @@ SIZES = {
     "UT errors +10 %": ("hit errors of the UT", 0.1),
     "noise × 1.1": ("noise of all steps", 0.1),
 }
-WRONG_SET = "2026-run3-like-1-r001"
+DOWNSTREAM = 5.0  # mm
 SCALE = 0.002
 DRAWS = 5
 BEFORE = 20  # unchanged batches
@@ -148,24 +150,22 @@ def seeds_of(pool: Pool, seeds: int) -> dict[str, list[dict[str, Any]]]:
 
 
 def wrong_samples(pool: Pool, seeds: int) -> dict[str, list[dict[str, Any]]]:
-    """Judge samples of the other polarity, and with the set of another detector."""
+    """Judge samples of the other polarity, and of another geometry than the set's."""
     turned = replace(pool.tracks, polarity=-pool.tracks.polarity)
-    other = load(readable_registry().find(WRONG_SET))
+    _, residuals = fit_residuals(pool.parameters, pool.tracks)
+    tx, ty = residuals.state[-SCIFI_LAYERS:, 2:].transpose(1, 2, 0)
+    x, *others = pool.tracks.scifi
+    there = replace(pool.tracks, scifi=(x + DOWNSTREAM * (tx - others[1] * ty), *others))
     results: dict[str, list[dict[str, Any]]] = {"wrong polarity": [], "wrong set": []}
-    for seed in range(seeds):
-        own, reference = pool.split(seed)
-        rows = np.flatnonzero(own)[:8192]
-        for name, parameters, all_tracks in (
-            ("wrong polarity", pool.parameters, turned),
-            ("wrong set", other, pool.tracks),
-        ):
-            tracks = all_tracks.rows(rows)
-            fitted = fit(parameters, tracks)
-            values = pool.values[: int(usable(fitted).sum())]
-            result = verdict(
-                pool, reference, values, tracks, parameters=parameters, turned=other_sign(tracks, fitted)
-            )
-            expected = "wrong polarity" if name == "wrong polarity" else "not this geometry"
+    for name, tracks, expected in (
+        ("wrong polarity", turned, "wrong polarity"),
+        ("wrong set", there, "not this geometry"),
+    ):
+        values, fitted = measure(pool.parameters, tracks, pool.reference.stations)
+        rows, share = np.flatnonzero(usable(fitted)), other_sign(tracks, fitted)
+        for seed in range(seeds):
+            own, reference = pool.split(seed)
+            result = verdict(pool, reference, values[own[rows]], tracks.rows(own), turned=share)
             results[name].append({"named": result["verdict"] == expected, "sentences": result["sentences"]})
     return results
 

@@ -17,17 +17,27 @@ from parkf.fit.residuals import SLOTS, Residuals, fit_residuals
 from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
-from parkf.proof.monitoring.quantities import REGION_OF, REGIONS, STRIP_LAYERS, Stations
+from parkf.proof.monitoring.quantities import (
+    REGION_OF,
+    REGIONS,
+    STRIP_LAYERS,
+    Stations,
+    along,
+)
 
 Floats = NDArray[np.float64]
-Kind = Literal["x", "y", "error", "noise"]
+Kind = Literal["x", "y", "z", "error", "noise"]
 
+AXES = ("x", "y", "z")
 _AT_A_TIME = 2048  # candidates whose covariances are in memory
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change: `number` is that of a strip layer, VELO module, detector or region; −1 is all of them."""
+    """One change: `number` is that of a strip layer, VELO module or region.
+
+    −1 is the UT, −2 SciFi; of the VELO and of regions, −1 is all of them.
+    """
 
     kind: Kind
     detector: Literal["velo", "strips", "all"]
@@ -39,20 +49,21 @@ class Change:
     @property
     def unit(self) -> str:
         """``mm`` of a displacement; empty for a factor minus one."""
-        return "mm" if self.kind in "xy" else ""
+        return "mm" if self.kind in AXES else ""
 
 
 def all_changes(stations: Stations) -> list[Change]:
     """List the changes, the more general ones of a kind first."""
     changes = [Change("x", "strips", n, f"x of {name}", 0.03, 0.005) for n, name in enumerate(STRIP_LAYERS)]
+    whole = ((-1, "the UT"), (-2, "SciFi"))
+    for n, name in (*whole, *enumerate(STRIP_LAYERS)):
+        changes.append(Change("z", "strips", n, f"z of {name}", 1.0, 0.2))
     for axis in ("x", "y"):
         for n, name in enumerate(stations.names):
             changes.append(Change(axis, "velo", n, f"{axis} of {name}", 0.005, 0.003))
     changes.append(Change("error", "velo", -1, "hit errors of the VELO", 0.1, 0.01))
-    ut, scifi = STRIP_LAYERS[:UT_LAYERS], STRIP_LAYERS[UT_LAYERS:]
-    changes.append(Change("error", "strips", -1, "hit errors of the UT", 0.1, 0.01))
-    changes.append(Change("error", "strips", -2, "hit errors of SciFi", 0.1, 0.01))
-    for n, name in enumerate((*ut, *scifi)):
+    changes += [Change("error", "strips", n, f"hit errors of {name}", 0.1, 0.01) for n, name in whole]
+    for n, name in enumerate(STRIP_LAYERS):
         changes.append(Change("error", "strips", n, f"hit errors of {name}", 0.1, 0.02))
     changes.append(Change("noise", "all", -1, "noise of all steps", 0.1, 0.01))
     for n, name in enumerate(REGIONS):
@@ -73,8 +84,8 @@ def changed(
     A layer at x + `size` is taken to be at x, so that its hits are at smaller x. Hit errors or noise larger
     by the factor 1 + `size` > 1 add an error of √((1 + size)² − 1) times the assumed one.
     """
-    if change.kind in "xy":
-        yield _moved(tracks, change, size, stations)
+    if change.kind in AXES:
+        yield _moved(parameters, tracks, change, size, stations)
         return
     more = np.sqrt((1 + size) ** 2 - 1)
     if change.kind == "error":
@@ -85,15 +96,23 @@ def changed(
         yield with_hits(tracks, *(sign * one for one in draws))
 
 
+def _layers(number: int) -> NDArray[np.bool_]:
+    """Which of the strip layers a number stands for, (16,)."""
+    layer = np.arange(len(STRIP_LAYERS))
+    return {-1: layer < UT_LAYERS, -2: layer >= UT_LAYERS}.get(number, layer == number)
+
+
 def _slots(region: int) -> NDArray[np.bool_]:
     return np.ones(SLOTS, bool) if region < 0 else region == REGION_OF
 
 
-def _moved(tracks: Candidates, change: Change, size: float, stations: Stations) -> Candidates:
+def _moved(
+    parameters: ParameterSet, tracks: Candidates, change: Change, size: float, stations: Stations
+) -> Candidates:
     if change.detector == "strips":
-        x = np.zeros((tracks.count, len(STRIP_LAYERS)))
-        x[:, change.number] = -size
-        return with_hits(tracks, np.zeros_like(tracks.velo[0]), np.zeros_like(tracks.velo[0]), x)
+        by = -1.0 if change.kind == "x" else along(fit_residuals(parameters, tracks)[1]).T
+        strips = np.where(_layers(change.number), size * by, np.zeros((tracks.count, len(STRIP_LAYERS))))
+        return with_hits(tracks, np.zeros_like(tracks.velo[0]), np.zeros_like(tracks.velo[0]), strips)
     here = np.where(stations.number(np.nan_to_num(tracks.velo[2])) == change.number, -size, 0.0)
     none = np.zeros_like(here)
     x, y = (here, none) if change.kind == "x" else (none, here)
@@ -120,13 +139,11 @@ def _errors(
     x, y = random.standard_normal((2, tracks.count, VELO_SLOTS)) * parameters.manifest.constants.velo_sigma
     sigma = np.concatenate([tracks.ut[3], tracks.scifi[3]], axis=1)
     strips = random.standard_normal(sigma.shape) * np.nan_to_num(sigma)
-    layer = np.arange(len(STRIP_LAYERS))
     if change.detector == "velo":
         strips[:] = 0
     else:
         x[:], y[:] = 0, 0
-        wanted = {-1: layer < UT_LAYERS, -2: layer >= UT_LAYERS}
-        strips[:, ~wanted.get(change.number, layer == change.number)] = 0
+        strips[:, ~_layers(change.number)] = 0
     return x, y, strips
 
 

@@ -61,7 +61,7 @@ class Stations:
 def names(stations: Stations) -> list[str]:
     """Names of the quantities, in their order."""
     return [
-        *(f"x of {layer}" for layer in STRIP_LAYERS),
+        *(f"{axis} of {layer}" for axis in "xz" for layer in STRIP_LAYERS),
         *(f"{axis} of {module}" for axis in "xy" for module in stations.names),
         *(f"error of {name}" for name in ("VELO x", "VELO y", *STRIP_LAYERS)),
         *(f"noise of {region}" for region in REGIONS),
@@ -94,8 +94,9 @@ def quantities(tracks: Candidates, fitted: Fitted, residuals: Residuals, station
     has, variance = d > 0, residuals.variance[:, use]
     weight = np.where(has, d - by_k**2 * residuals.qop_variance[use], 0.0)
     velo_x, velo_y, strips = np.split(np.arange(len(w)), [VELO_SLOTS, 2 * VELO_SLOTS])
-    # A module's displacement is minus that of its hits.
-    columns = [-w[strips].T]
+    # A module at larger x has its hits at smaller x; at larger z, where the track is further along its slope.
+    slopes = along(residuals)[:, use]
+    columns = [-w[strips].T, (w[strips] * slopes).T]
     modules = residuals.modules(tracks, stations.number)[:, use]
     columns += [_by_module(modules, w[axis], has[axis], len(stations.z)) for axis in (velo_x, velo_y)]
     error = variance * (w**2 - weight)
@@ -108,6 +109,13 @@ def quantities(tracks: Candidates, fitted: Fitted, residuals: Residuals, station
         chi2, ndof = getattr(fitted, f"chi2_{name}")[use], getattr(fitted, f"ndof_{name}")[use]
         columns.append(np.where(momentum[:, None] == np.arange(3), (chi2 - ndof)[:, None], 0.0))
     return np.concatenate(columns, axis=1)
+
+
+def along(residuals: Residuals) -> Floats:
+    """Return the change of the UT and SciFi coordinates for a layer at larger z, (16, n), mm/mm."""
+    tx, ty = residuals.state[VELO_SLOTS:, 2:].astype(np.float64).transpose(1, 0, 2)
+    slopes: Floats = tx - residuals.dxdy * ty
+    return slopes
 
 
 def _by_module(modules: NDArray[np.int64], w: Floats, has: NDArray[np.bool_], count: int) -> Floats:

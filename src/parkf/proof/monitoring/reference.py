@@ -16,7 +16,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
 from parkf.params.manifest import Blobs
 from parkf.params.parameter_set import ParameterSet
-from parkf.proof.monitoring.changes import Change, all_changes, changed
+from parkf.proof.monitoring.changes import AXES, Change, all_changes, changed
 from parkf.proof.monitoring.histograms import Histograms
 from parkf.proof.monitoring.quantities import Floats, Stations, measure, names
 
@@ -149,12 +149,12 @@ def responses(
         return len(values), values.sum(axis=0)
 
     count, total = summed(tracks)
-    odd = np.array([name.startswith(("x of ", "y of ")) for name in names(stations)])
+    odd = np.array([name.startswith(("x of ", "y of ", "z of ")) for name in names(stations)])
 
     def moved(change: Change, size: float) -> Floats:
         # Only candidates with a hit in the module change. Random numbers are the same at each size.
         rows = np.arange(tracks.count)
-        if change.kind in "xy" and change.detector == "velo":
+        if change.kind in AXES and change.detector == "velo":
             rows = np.flatnonzero((modules == change.number).any(axis=1))
         if not len(rows):
             return np.zeros_like(total)
@@ -166,11 +166,11 @@ def responses(
             both.append((total - own_total + its_total) / (count - own_count + its_count))
         shift: Floats = np.mean(both, axis=0) - total / count
         # Drawn errors and kicks are as often positive as negative.
-        return shift if change.kind in "xy" else np.where(odd, 0.0, shift)
+        return shift if change.kind in AXES else np.where(odd, 0.0, shift)
 
     first, second = [], []
     for change in changes:
-        a, b = (change.step, -change.step) if change.kind in "xy" else (change.step, 2 * change.step)
+        a, b = (change.step, -change.step) if change.kind in AXES else (change.step, 2 * change.step)
         at = [moved(change, size) for size in (a, b)]
         # A parabola through 0 and both sizes.
         half = (at[0] / a - at[1] / b) / (a - b)

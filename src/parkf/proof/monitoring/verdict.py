@@ -21,7 +21,9 @@ from parkf.proof.monitoring.reference import Reference
 ALPHA = 0.01
 """Rate of false alarms of a verdict, all changes together."""
 _MOST = 6  # changes at once; more are another geometry
-_LARGEST = {"x": 1.0, "y": 1.0, "error": 1.0, "noise": 1.0}  # sizes beyond which responses mean nothing
+# Sizes that are looked for: mm, and factors minus one. A misalignment is below 1 mm.
+_LARGEST = {"x": 3.0, "y": 3.0, "z": 20.0, "error": 1.0, "noise": 1.0}
+_MISALIGNMENT = 1.0
 # Share of the deviation, in χ², that the changes named must explain for the geometry to be the set's.
 _EXPLAINED = 0.8
 
@@ -60,7 +62,7 @@ class Verdict:
             return ["The set fits: no change of the detector is seen."]
         if not self.known:
             return [
-                "Not this geometry: no few changes of its parts explain what is seen.",
+                "Not this geometry: it is no small change of some of its parts.",
                 *map(str, self.found),
             ]
         return [f"{one}." for one in self.found]
@@ -127,7 +129,8 @@ def judge(reference: Reference, mean: Floats, count: int, alpha: float = ALPHA) 
     rest = float(left @ left)
     # Without a single change, the means may still be wrong together.
     probability = float(chi2_distribution.sf(chi2, ndof))
-    known = len(chosen) < _MOST and (rest < 2 * ndof or rest < (1 - _EXPLAINED) * chi2)
+    placed = all(abs(one.size) < _MISALIGNMENT for one in notable if one.change.unit)
+    known = placed and len(chosen) < _MOST and (rest < 2 * ndof or rest < (1 - _EXPLAINED) * chi2)
     fits = not notable and (probability > 0.5 * alpha or bool(found))
     return Verdict(fits, notable, chi2, ndof, rest, probability, known or fits)
 
