@@ -30,6 +30,7 @@ DETECTORS = ("VELO", "UT", "SciFi")
 REGIONS = ("VELO", "VELO to UT", "UT", "magnet", "SciFi")
 """Steps whose scattering is measured together."""
 REGION_OF = np.repeat(np.arange(len(REGIONS)), (VELO_SLOTS, 1, UT_LAYERS - 1, 1, SCIFI_LAYERS - 1))
+_FEWEST_HITS = 300
 MOMENTA = (5.0, 15.0)
 """GeV: bounds of three classes of momentum for χ²."""
 
@@ -42,10 +43,16 @@ class Stations:
 
     @classmethod
     def of(cls, tracks: Candidates) -> "Stations":
-        """Find the z of all modules in a sample: values that are at least 1 mm apart."""
-        values = np.unique(np.round(tracks.velo[2][np.isfinite(tracks.velo[2])].astype(np.float64), 1))
+        """Find the z of all modules in a sample: values that are at least 1 mm apart.
+
+        A module with fewer than 300 hits is left out, since the mean of so few is not Gaussian.
+        """
+        z = tracks.velo[2][np.isfinite(tracks.velo[2])].astype(np.float64)
+        values, counts = np.unique(np.round(z, 1), return_counts=True)
         first = np.flatnonzero(np.diff(values, prepend=-np.inf) > 1.0)
-        return cls(np.array([values[a:b].mean() for a, b in zip(first, [*first[1:], None], strict=True)]))
+        groups = list(zip(first, [*first[1:], None], strict=True))
+        enough = [(a, b) for a, b in groups if counts[a:b].sum() >= _FEWEST_HITS]
+        return cls(np.array([np.average(values[a:b], weights=counts[a:b]) for a, b in enough]))
 
     def number(self, z: Floats) -> NDArray[np.int64]:
         """Return the number of the nearest module, of the shape of `z`."""
