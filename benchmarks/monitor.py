@@ -53,9 +53,16 @@ SIZES = {
 }
 DOWNSTREAM = 5.0  # mm
 SCALE = 0.002
+FIELD = "field × 1.002, by J/ψ"
 DRAWS = 5
 BEFORE = 20  # unchanged batches
 FALSE_ALARMS = 3  # times 10⁷ candidates
+RATE_OF_SEEDS = 0.05
+"""Share of the seeds that may be judged wrongly."""
+
+
+# For each seed: which candidates are of the sample, (n,), and the reference from the others.
+Splits = list[tuple[np.ndarray, Reference]]
 
 
 class Pool:
@@ -126,30 +133,36 @@ def sequence(reference: Reference, before: Floats, after: Floats, what: str) -> 
     return {"found_after": after_change, "right": alarm["what"] == what, "changed_at": alarm["changed_at"]}
 
 
-def seeds_of(pool: Pool, seeds: int) -> dict[str, list[dict[str, Any]]]:
-    """Judge all samples of hits, for each seed."""
-    results: dict[str, list[dict[str, Any]]] = {name: [] for name in ("no change", *SIZES)}
-    splits = [pool.split(seed) for seed in range(seeds)]
+def unchanged(pool: Pool, splits: Splits) -> list[dict[str, Any]]:
+    """Judge the samples as they are."""
+    results = []
     for own, reference in splits:
-        values = pool.values[own[pool.rows]]
-        result = verdict(pool, reference, values, pool.tracks.rows(own))
-        results["no change"].append({"named": result["verdict"] == "fits", "sentences": result["sentences"]})
-    for name, (what, size) in SIZES.items():
-        draws = 1 if what.startswith("x of ") else DRAWS
-        for draw in range(draws):
-            values, rows = pool.changed(name, draw)
-            for seed in range(draw, seeds, draws):
-                own, reference = splits[seed]
-                result = named(verdict(pool, reference, values[own[rows]], pool.tracks.rows(own)), what, size)
-                # No candidate occurs twice: the first ones are unchanged, the others changed.
-                early = np.random.default_rng([13, seed]).permutation(np.flatnonzero(own))[: COUNT // 3]
-                before, after = np.isin(pool.rows, early), own[rows] & ~np.isin(rows, early)
-                result["sequence"] = sequence(reference, pool.values[before], values[after], what)
-                results[name].append(result)
+        result = verdict(pool, reference, pool.values[own[pool.rows]], pool.tracks.rows(own))
+        results.append({"named": result["verdict"] == "fits", "sentences": result["sentences"]})
     return results
 
 
-def wrong_samples(pool: Pool, seeds: int) -> dict[str, list[dict[str, Any]]]:
+def draws_of(name: str) -> int:
+    """How often errors or kicks are drawn; a displacement is not drawn."""
+    return 1 if SIZES[name][0].startswith("x of ") else DRAWS
+
+
+def changed_samples(pool: Pool, splits: Splits, name: str, draw: int) -> list[dict[str, Any]]:
+    """Judge the samples of a changed detector, for the seeds that use this draw."""
+    (what, size), results = SIZES[name], []
+    values, rows = pool.changed(name, draw)
+    for seed in range(draw, len(splits), draws_of(name)):
+        own, reference = splits[seed]
+        result = named(verdict(pool, reference, values[own[rows]], pool.tracks.rows(own)), what, size)
+        # No candidate occurs twice: the first ones are unchanged, the others changed.
+        early = np.random.default_rng([13, seed]).permutation(np.flatnonzero(own))[: COUNT // 3]
+        before, after = np.isin(pool.rows, early), own[rows] & ~np.isin(rows, early)
+        result["sequence"] = sequence(reference, pool.values[before], values[after], what)
+        results.append(result)
+    return results
+
+
+def wrong_samples(pool: Pool, splits: Splits) -> dict[str, list[dict[str, Any]]]:
     """Judge samples of the other polarity, and of another geometry than the set's."""
     turned = replace(pool.tracks, polarity=-pool.tracks.polarity)
     _, residuals = fit_residuals(pool.parameters, pool.tracks)
@@ -163,8 +176,7 @@ def wrong_samples(pool: Pool, seeds: int) -> dict[str, list[dict[str, Any]]]:
     ):
         values, fitted = measure(pool.parameters, tracks, pool.reference.stations)
         rows, share = np.flatnonzero(usable(fitted)), other_sign(tracks, fitted)
-        for seed in range(seeds):
-            own, reference = pool.split(seed)
+        for own, reference in splits:
             result = verdict(pool, reference, values[own[rows]], tracks.rows(own), turned=share)
             results[name].append({"named": result["verdict"] == expected, "sentences": result["sentences"]})
     return results
@@ -204,20 +216,18 @@ def field(parameters: ParameterSet, pairs: Path, seeds: int) -> list[dict[str, A
     return results
 
 
-def false_alarms(pool: Pool) -> dict[str, Any]:
-    """Count alarms in unchanged candidates, drawn with replacement."""
-    alarms, highest = 0, 0.0
-    batches = round(1e7) // BATCH
-    for seed in range(FALSE_ALARMS):
-        own, reference = pool.split(seed)
-        values = pool.values[own[pool.rows]]
-        detector, random = Detector(reference), np.random.default_rng([19, seed])
-        for _ in range(batches):
-            if detector.step(values[random.integers(0, len(values), BATCH)].mean(axis=0)):
-                alarms += 1
-                detector = Detector(reference)
-            highest = max(highest, float(detector.statistic.mean()) / detector.limit)
-    return {"candidates": FALSE_ALARMS * batches * BATCH, "alarms": alarms, "highest": highest}
+def false_alarms(pool: Pool, splits: Splits, seed: int) -> dict[str, Any]:
+    """Count alarms in 10⁷ unchanged candidates, drawn with replacement."""
+    own, reference = splits[seed]
+    values = pool.values[own[pool.rows]]
+    alarms, highest, batches = 0, 0.0, round(1e7) // BATCH
+    detector, random = Detector(reference), np.random.default_rng([19, seed])
+    for _ in range(batches):
+        if detector.step(values[random.integers(0, len(values), BATCH)].mean(axis=0)):
+            alarms += 1
+            detector = Detector(reference)
+        highest = max(highest, float(detector.statistic.mean()) / detector.limit)
+    return {"candidates": batches * BATCH, "alarms": alarms, "highest": highest}
 
 
 def table(found: dict[str, Any]) -> str:
@@ -237,6 +247,16 @@ def table(found: dict[str, Any]) -> str:
         late = f"{np.median(after):,.0f} ({max(after):,.0f})" if after and None not in after else "–"
         lines.append(f"| {name} | {right} of {len(of)} | {size} | {pull} | {late} |")
     return "\n".join(lines)
+
+
+def sentence(found: dict[str, Any]) -> str:
+    """Write the false alarms of the sequential test for a page."""
+    alarms, candidates = (sum(one[key] for one in found["false_alarms"]) for key in ("alarms", "candidates"))
+    highest = max(one["highest"] for one in found["false_alarms"])
+    return (
+        f"The sequential test gave {alarms} false alarms in {candidates:,} candidates without a change, drawn"
+        f" with replacement; its statistic reached {highest:.3f} of the limit."
+    )
 
 
 def _size(name: str, value: float) -> str:
@@ -266,23 +286,24 @@ def main() -> None:
     tracks = joined([batch for _, batch in read_batches([*_files(given.run)])])
     tracks = tracks.rows(np.random.default_rng(1).permutation(tracks.count))
     pool = Pool(parameters, tracks)
-    scenarios = seeds_of(pool, given.seeds)
+    splits = [pool.split(seed) for seed in range(given.seeds)]
+    scenarios = {"no change": unchanged(pool, splits)}
+    for name in SIZES:
+        scenarios[name] = [
+            one for draw in range(draws_of(name)) for one in changed_samples(pool, splits, name, draw)
+        ]
     if given.pairs is not None:
-        scenarios["field × 1.002, by J/ψ"] = field(parameters, given.pairs, given.seeds)
-    scenarios |= wrong_samples(pool, given.seeds)
+        scenarios[FIELD] = field(parameters, given.pairs, given.seeds)
+    scenarios |= wrong_samples(pool, splits)
     found = {
         "run": given.run.name,
         "candidates": COUNT,
         "reference_candidates": tracks.count - COUNT,
         "scenarios": scenarios,
-        "false_alarms": false_alarms(pool),
+        "false_alarms": [false_alarms(pool, splits, seed) for seed in range(FALSE_ALARMS)],
     }
     print(table(found))
-    alarms = found["false_alarms"]
-    print(
-        f"{alarms['alarms']} false alarms in {alarms['candidates']:.0e} candidates without a change;"
-        f" highest statistic {alarms['highest']:.3f} of the limit"
-    )
+    print(sentence(found))
     print(f"{time.process_time() - begin:.0f} s of processor time")
     if given.json:
         given.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
