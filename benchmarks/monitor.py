@@ -96,19 +96,20 @@ class Pool:
 
 
 def verdict(
-    pool: Pool, reference: Reference, values: Floats, tracks: Candidates, **more: Any
+    pool: Pool, reference: Reference, values: Floats, tracks: Candidates, turned: float = 0.0
 ) -> dict[str, Any]:
     """Judge a sample as `parkf monitor` does."""
     histograms = Histograms.empty(reference.stations)
     histograms.count, histograms.all = len(values), COUNT
-    given = {"parameters": pool.parameters, "turned": 0.0, "measured_peaks": {}} | more
     return assessed(
-        reference=reference,
-        first=tracks.rows(slice(0, 1000)),
-        histograms=histograms,
-        count=len(values),
-        total=values.sum(axis=0),
-        **given,
+        pool.parameters,
+        reference,
+        tracks.rows(slice(0, 1000)),
+        histograms,
+        len(values),
+        values.sum(axis=0),
+        turned=turned,
+        measured_peaks={},
     )
 
 
@@ -209,7 +210,8 @@ def field(parameters: ParameterSet, pairs: Path, seeds: int) -> list[dict[str, A
                 }
             )
             peaks[kind] = peak_of("jpsi", event[rows], tracks.rows(rows), of)
-        error = np.hypot(*(peak["mean_error"] for peak in peaks.values())) / peaks["nominal"]["by_scale"]
+        errors = [peak["mean_error"] for peak in peaks.values()]
+        error = np.hypot(errors[0], errors[1]) / peaks["nominal"]["by_scale"]
         size = -(peaks["scaled"]["mean"] - peaks["nominal"]["mean"]) / peaks["nominal"]["by_scale"]
         sure = bool(abs(size) > max(3e-4, 3 * error))
         results.append({"named": sure, "size": size, "error": error, "pull": (size - SCALE) / error})

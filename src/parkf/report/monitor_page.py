@@ -99,7 +99,7 @@ def _chi2(own: Mapping[str, Any], reference: Mapping[str, Any]) -> Drawn:
 
 
 def _asymmetries(content: Mapping[str, Any]) -> Cells:
-    value, error = (np.asarray(content["asymmetries"][key]) for key in ("value", "error"))
+    value, error = (np.array(content["asymmetries"][key], float) for key in ("value", "error"))
     rows = [
         [direction, *(_with_error(value[i, side], error[i, side]) for side in range(len(_SIDES)))]
         for i, direction in enumerate(content["histograms"]["directions"])
@@ -108,8 +108,7 @@ def _asymmetries(content: Mapping[str, Any]) -> Cells:
 
 
 def _with_error(value: float, error: float) -> str:
-    known = value is not None and np.isfinite(value)
-    return f"{100 * value:+.2f} ± {100 * error:.2f} %" if known else "–"
+    return f"{100 * value:+.2f} ± {100 * error:.2f} %" if np.isfinite(value) else "–"
 
 
 def _peaks(content: Mapping[str, Any]) -> Cells:

@@ -99,7 +99,9 @@ def changed(
 def _layers(number: int) -> NDArray[np.bool_]:
     """Which of the strip layers a number stands for, (16,)."""
     layer = np.arange(len(STRIP_LAYERS))
-    return {-1: layer < UT_LAYERS, -2: layer >= UT_LAYERS}.get(number, layer == number)
+    if number < 0:
+        return layer < UT_LAYERS if number == -1 else layer >= UT_LAYERS
+    return layer == number
 
 
 def _slots(region: int) -> NDArray[np.bool_]:

@@ -168,11 +168,16 @@ def assessed(
         },
         "peaks": {decay: dict(peak) for decay, peak in measured_peaks.items()},
         "reference_peaks": {decay: dict(peak) for decay, peak in reference.pairs.items()},
-        "asymmetries": {"value": value.tolist(), "error": error.tolist()},
+        "asymmetries": {name: _known(of) for name, of in (("value", value), ("error", error))},
         "histograms": histograms.as_json(),
         "reference_histograms": reference.histograms.as_json(),
         "sequence": None if sequence is None else dict(sequence),
     }
+
+
+def _known(values: Floats) -> list[list[float | None]]:
+    """Rows for JSON, in which a number that is not known is null."""
+    return [[float(x) if np.isfinite(x) else None for x in row] for row in values]
 
 
 def other_sign(tracks: Candidates, fitted: Fitted) -> float:

@@ -129,4 +129,5 @@ def _by_module(modules: NDArray[np.int64], w: Floats, has: NDArray[np.bool_], co
     """Add up −w (26, m) of the VELO hits of each module, (m, modules)."""
     slots, of = np.nonzero(has)
     place = of * count + modules[slots, of]
-    return np.bincount(place, -w[slots, of], w.shape[1] * count).reshape(w.shape[1], count)
+    summed: Floats = np.bincount(place, -w[slots, of], w.shape[1] * count).astype(np.float64)
+    return summed.reshape(w.shape[1], count)
