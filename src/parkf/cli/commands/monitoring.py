@@ -81,7 +81,11 @@ def monitor(
     answer(False, content, "\n".join(content["sentences"]), yes=content["verdict"] == "fits")
 
 
-@app.command("monitor-reference")
+@app.command(
+    "monitor-reference",
+    epilog="Example: parkf monitor-reference results/default/set"
+    " 'results/default/candidates/validation_*.parquet' results/default/set/monitor.json",
+)
 def monitor_reference(
     parameters: options.SetFolder,
     candidates: Measured,
