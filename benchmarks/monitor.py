@@ -56,7 +56,7 @@ SCALE = 0.002
 FIELD = "field × 1.002, by J/ψ"
 DRAWS = 5
 BEFORE = 20  # unchanged batches
-FALSE_ALARMS = 3  # times 10⁷ candidates
+FALSE_ALARMS = 1  # times 10⁷ candidates
 RATE_OF_SEEDS = 0.05
 """Share of the seeds that may be judged wrongly."""
 
