@@ -1,4 +1,4 @@
-"""Residuals and their covariances against a global fit of all hits with dense matrices, and against refits."""
+"""Residuals and their covariances against a global fit with dense matrices, and against refits."""
 
 import dataclasses
 

@@ -65,6 +65,11 @@ class Verdict:
                 "Not this geometry: it is no small change of some of its parts.",
                 *map(str, self.found),
             ]
+        if not self.found:
+            return [
+                f"The candidates differ from the reference (χ² {self.chi2:.0f} for {self.ndof} degrees of freedom,"
+                f" {self.probability:.1g} by chance), but no change that is looked for explains it."
+            ]
         return [f"{one}." for one in self.found]
 
     def as_json(self) -> dict[str, Any]:
