@@ -98,10 +98,11 @@ def changed(
 
 def _layers(number: int) -> NDArray[np.bool_]:
     """Which of the strip layers a number stands for, (16,)."""
-    layer = np.arange(len(STRIP_LAYERS))
-    if number < 0:
-        return layer < UT_LAYERS if number == -1 else layer >= UT_LAYERS
-    return layer == number
+    chosen = np.zeros(len(STRIP_LAYERS), bool)
+    chosen[{-1: slice(0, UT_LAYERS), -2: slice(UT_LAYERS, None)}.get(number, slice(number, number + 1))] = (
+        True
+    )
+    return chosen
 
 
 def _slots(region: int) -> NDArray[np.bool_]:

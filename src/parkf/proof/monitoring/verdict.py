@@ -67,8 +67,8 @@ class Verdict:
             ]
         if not self.found:
             return [
-                f"The candidates differ from the reference (χ² {self.chi2:.0f} for {self.ndof} degrees of freedom,"
-                f" {self.probability:.1g} by chance), but no change that is looked for explains it."
+                f"The candidates differ from the reference (χ² {self.chi2:.0f} for {self.ndof} degrees of"
+                f" freedom, {self.probability:.1g} by chance), but no change that is looked for explains it."
             ]
         return [f"{one}." for one in self.found]
 
