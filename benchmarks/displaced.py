@@ -8,7 +8,9 @@ run's set.
 - `bias`: mean of the core of δp/p, with its error.
 - `full`: the same of the run's full fit.
 - `tx`, `ty`: widths of the cores of pulls, with errors. Origin `vertex`: all are fitted as tracks that come
-  from a collision. `told`: tracks that are born behind the foil around the beam are fitted as such.
+  from a collision. `told`: tracks that are born behind the foil around the beam are fitted as such. The true
+  state at the particle's origin is carried through the field to the z of the fitted state. A straight line
+  would not do: between an origin at z = 500 mm and the beam, tx of a soft track changes by one σ.
 """
 
 import argparse
@@ -20,9 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from parkf.detector.field import FieldMap
 from parkf.detector.geometry import load_geometry
+from parkf.detector.transport import propagate
 from parkf.fit import fit_file
-from parkf.fit.sample import load_sample, momentum_residual, pulls
+from parkf.fit.sample import VARIANCES, load_sample, momentum_residual
 from parkf.fit.truth import Files
 from parkf.io.files import scratch_folder
 from parkf.io.option_types import Origin
@@ -53,16 +57,21 @@ def born_behind(rows: Rows, radius: float) -> np.ndarray:
     return VARIABLES_OF_SLICES["born"][0](rows) > radius
 
 
-def width(values: np.ndarray, side: np.ndarray) -> dict[str, float]:
-    """Return the mean width of pulls (n,) of tracks that bend to either side (n,), and its error.
-
-    The truth is a straight line through the particle's origin, but the fit bends on its way back. Half a
-    metre from the origin this shifts tx by one σ, to opposite sides.
-    """
-    cores = [fit_core(values[side == one]) for one in (-1, 1)]
+def pulls(rows: Rows, field: FieldMap) -> dict[str, np.ndarray]:
+    """Return the pulls (n,) of tx and ty against the truth at the fitted z; NaN where it left the map."""
+    line = {name: np.asarray(rows[f"true_{name}"], np.float64) for name in ("x", "y", "tx", "ty", "qop")}
+    z, begin, polarity = (np.asarray(rows[name], np.float64) for name in ("z", "true_z", "polarity"))
+    for axis in ("x", "y"):  # back from the fitted z to the origin
+        line[axis] = line[axis] + line[f"t{axis}"] * (begin - z)
+    origin, truth = np.column_stack(list(line.values())), np.full((len(z), 5), np.nan)
+    for one in (-1, 1):
+        own = np.flatnonzero(polarity == one)
+        moved = propagate(field, one, origin[own], begin[own], (z[own], 0.0, 0.0))
+        truth[own] = np.where(moved.ok[:, None], moved.states, np.nan)
     return {
-        "width": sum(core.width for core in cores) / 2,
-        "width_error": sum(core.width_error**2 for core in cores) ** 0.5 / 2,
+        name: (np.asarray(rows[name], np.float64) - truth[:, number])
+        / np.sqrt(np.asarray(rows[VARIANCES[name]], np.float64))
+        for number, name in ((2, "tx"), (3, "ty"))
     }
 
 
@@ -87,14 +96,15 @@ def measured(run: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
     )
     full = loaded(lambda sample: run / f"fitted/full/{sample}.parquet")
     behind = born_behind(vertex, foil)
+    field = FieldMap.load(run / "field.npz")
+    as_vertex, as_first_hit = pulls(vertex, field), pulls(first_hit, field)
     all_pulls = {
         component: {
-            "vertex": (from_vertex := pulls(vertex, component, finite_only=False)),
-            "told": np.where(behind, pulls(first_hit, component, finite_only=False), from_vertex),
+            "vertex": as_vertex[component],
+            "told": np.where(behind, as_first_hit[component], as_vertex[component]),
         }
         for component in ("tx", "ty")
     }
-    side = np.sign(vertex["qop"]) * vertex["polarity"]
     found: dict[str, list[dict[str, Any]]] = {}
     for variable, (of, edges) in VARIABLES.items():
         found[variable] = []
@@ -108,7 +118,8 @@ def measured(run: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
             )
             for component, by_origin in all_pulls.items():
                 one[component] = {
-                    origin: width(values[inside], side[inside]) for origin, values in by_origin.items()
+                    origin: fit_core(values[inside & np.isfinite(values)]).width_as("width")
+                    for origin, values in by_origin.items()
                 }
             found[variable].append(one)
     return found

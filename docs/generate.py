@@ -29,7 +29,7 @@ from parkf.report.column_reference import TABLES, described
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from performance import FORMS as FORM_NAMES
-from performance import HEADLINES, gate_rows, ghost_plot, newest, speed, table_plot
+from performance import HEADLINES, gate_rows, ghost_plot, inside_plot, newest, speed, table_plot
 from picture import picture
 from tools.house import drawing, survey
 
@@ -425,6 +425,7 @@ PLOTS: Mapping[str, Callable[[], str]] = {
     # Their bytes depend on the version of Matplotlib.
     "explanation/table_misfit.svg": table_plot,
     "explanation/ghosts_kept.svg": ghost_plot,
+    "explanation/inside_the_magnet.svg": inside_plot,
 }
 
 

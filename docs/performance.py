@@ -76,6 +76,26 @@ def table_plot() -> str:
     return _svg(figure)
 
 
+def inside_plot() -> str:
+    """Draw |δx| of states inside the magnet over the scattering, by momentum and target."""
+    states = json.loads((ROOT / "benchmarks/results/slices.json").read_text())["states"]
+    figure, axes = plt.subplots(figsize=(7, 3.4))
+    for z, colour in ((7000, "#2b7bd9"), (5000, "#d9482b"), (3000, "#2a9d4b")):
+        rows = [one for one in states if one["z"] == z and one["component"] == "x"]
+        middles = [(one["p_min"] * one["p_max"]) ** 0.5 for one in rows]
+        for quantile, style in (("q68", "o-"), ("q99", "s--")):
+            ratios = [one[quantile] / one["sigma"] for one in rows]
+            axes.plot(middles, ratios, style, color=colour, label=f"{quantile[1:]} %, z = {z / 1000:g} m")
+    for bar in (0.1, 1.0):
+        axes.axhline(bar, color="#888", linewidth=0.8)
+    axes.set(xscale="log", yscale="log", xlabel="p [GeV]", ylabel="|δx| / scattering")
+    axes.minorticks_off()
+    ticks = (2, 5, 10, 20, 50, 100)
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.legend(frameon=False, fontsize=8, ncols=3)
+    return _svg(figure)
+
+
 def ghost_plot() -> str:
     """Draw the ghosts kept by each discriminant, on embedded hits and on LHCb's."""
     results = json.loads((ROOT / "benchmarks/results/ghosts.json").read_text())

@@ -21,5 +21,5 @@ def test_the_table_is_that_of_the_file(bins):
 def test_the_bias_is_flat_and_pulls_are_right_when_the_origin_is_told(bins):
     for one in (one for of_variable in bins.values() for one in of_variable):
         assert abs(one["bias"]) <= 0.0002 + 3 * one["bias_error"]
-        told = one["ty"]["told"]
-        assert 0.95 - 3 * told["width_error"] < told["width"] < 1.05 + 3 * told["width_error"]
+        for told in (one[component]["told"] for component in ("tx", "ty")):
+            assert 0.95 - 2 * told["width_error"] < told["width"] < 1.05 + 2 * told["width_error"]

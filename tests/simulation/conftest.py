@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from parkf.io.tables import CANDIDATES, HITS, PARTICLES, STATES
+from parkf.io.tables import CANDIDATES, FATES, HITS, PARTICLES, STATES
 from parkf.simulation.generate.collisions import generate
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
@@ -15,12 +15,20 @@ from ..gun import shoot
 def collisions(tmp_path_factory, geometry, field):
     """A small sample through the whole chain, MagDown: paths and tables as data frames."""
     folder = tmp_path_factory.mktemp("collisions")
-    paths = {name: folder / f"{name}.parquet" for name in ("particles", "states", "hits", "candidates")}
+    tables = {
+        "particles": PARTICLES,
+        "states": STATES,
+        "hits": HITS,
+        "fates": FATES,
+        "candidates": CANDIDATES,
+    }
+    paths = {name: folder / f"{name}.parquet" for name in tables}
     generate(paths["particles"], beam=geometry.beam, events=50, seed=3, pile_up=5.5, workers=2)
     simulate(
         paths["particles"],
         paths["states"],
         paths["hits"],
+        paths["fates"],
         geometry=geometry,
         field=field,
         polarity=-1,
@@ -30,7 +38,6 @@ def collisions(tmp_path_factory, geometry, field):
     find_candidates(
         paths["hits"], paths["candidates"], geometry=geometry, field=field, polarity=-1, workers=2
     )
-    tables = {"particles": PARTICLES, "states": STATES, "hits": HITS, "candidates": CANDIDATES}
     frames = {name: table.open(paths[name]).read().to_pandas() for name, table in tables.items()}
     return SimpleNamespace(paths=paths, events=50, **frames)
 

@@ -30,8 +30,10 @@ CLOSED = {name: f"{RESULTS}/closure/{file}" for name, file in CLOSED_FILES.items
 SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
 TRAINS_SCORE = NEIGHBOUR is None
 RICH = f"{RESULTS}/rich.json"
+SLICES = f"{RESULTS}/slices/slices.npz"
+SLICES_ACCURACY = f"{RESULTS}/slices/accuracy.json"
 BLOBS = ("constant.f32", "global.f32", "rich.f32", "manifest.json")
-SET = [f"{RESULTS}/set/{file}" for file in (*BLOBS, *(["ghosts.f32"] if SCORE else []))]
+SET = [f"{RESULTS}/set/{file}" for file in (*BLOBS, "slices.f32", *(["ghosts.f32"] if SCORE else []))]
 # Inputs of a set in addition to the table.
 PARTS_OF_SET = [*FITS, *FIELD_SOURCE, *(CLOSED.values() if CLOSURE else ())]
 SIGNALS = RUN.samples("jpsi", "d0")

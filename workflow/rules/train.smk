@@ -3,7 +3,7 @@
 # Fingerprint of the code of all commands that a parameter set depends on; it is written to the manifest.
 TRAINED_BY = code_of(
     *("field", "generate", "simulate", "draw", "thresholds", "datasets", "gather-dataset", "train-table", "train"),
-    *("closure-tracks", "close", "train-rich"),
+    *("closure-tracks", "close", "train-rich", "train-slices"),
 )
 IN_PARTS = [step for step in STEPS if len(RUN.parts(step)) > 1]
 
@@ -81,6 +81,21 @@ rule train_rich:
     shell: "parkf train-rich --job {log}.json 2> {log}"
 
 
+rule slices:
+    """The steps inside the magnet, for states between UT and SciFi."""
+    input:
+        geometry=GEOMETRY,
+        field=FIELD,
+    output:
+        output=SLICES,
+        accuracy=SLICES_ACCURACY,
+    params: seed=RUN["seed"]
+    threads: TWO_THREADS
+    resources: **needs(COSTS, "slices", 1)
+    log: f"{RESULTS}/logs/slices.log"
+    shell: "parkf train-slices --job {log}.json --threads {threads} 2> {log}"
+
+
 rule assemble:
     input:
         PARTS_OF_SET,
@@ -88,6 +103,7 @@ rule assemble:
         table=TABLE,
         score=SCORE,
         rich=RICH,
+        slices=SLICES,
     output: SET
     params:
         folder=fixed(f"{RESULTS}/set"),

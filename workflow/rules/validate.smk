@@ -32,6 +32,21 @@ rule fit_full:
     shell: "parkf fit-full --job {log}.json 2> {log}"
 
 
+rule without_ut:
+    """Long tracks without UT hits, by the set and by the full fit."""
+    input:
+        SET,
+        **PASSAGE,
+        particles=[f"{RESULTS}/particles/{s}.parquet" for s in RUN.samples("validation")],
+        candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in RUN.samples("validation")],
+    output: f"{RESULTS}/kinds/long_no_ut.json"
+    params: parameters=fixed(f"{RESULTS}/set")
+    threads: LAST_THREADS
+    resources: **needs(COSTS, "without_ut", RUN.sizes("validation"))
+    log: f"{RESULTS}/logs/without-ut.log"
+    shell: "parkf measure-without-ut --job {log}.json --threads {threads} 2> {log}"
+
+
 rule validate:
     input:
         [f"{RESULTS}/particles/{s}.parquet" for s in RUN.samples("validation", "jpsi", "d0")],
@@ -39,6 +54,8 @@ rule validate:
         [f"{RESULTS}/fates/{s}.parquet" for s in RUN.samples("validation")],
         [f"{RESULTS}/fitted/{fit}/{s}.parquet" for fit in RUN["fits"]["of"] for s in VALIDATED],
         [f"{RESULTS}/fitted/parkf_float64/{s}.parquet" for s in RUN.samples("validation")],
+        inside=SLICES_ACCURACY,
+        without_ut=f"{RESULTS}/kinds/long_no_ut.json",
     output: f"{RESULTS}/validation.json"
     params:
         results=fixed(RESULTS),

@@ -16,7 +16,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${formulas} ${pub
 execute_process(COMMAND ${generator} OUTPUT_VARIABLE forms OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 
 set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
-set(generated_files ${generated}/all_forms.hpp)
+set(generated_files ${generated}/all_forms.hpp ${generated}/slices_generated.hpp)
 foreach(name IN LISTS forms)
   list(APPEND generated_files ${generated}/${name}/steps_generated.hpp ${generated}/${name}/steps_by_name.hpp
        ${generated}/${name}/layout.json)
@@ -75,14 +75,39 @@ foreach(name IN LISTS forms)
 endforeach()
 install(TARGETS _fitter LIBRARY DESTINATION parkf)
 
+# Steps inside the magnet, the same for all sets of forms.
+nanobind_add_module(_slices NB_STATIC src/kernel/bindings/slices.cpp)
+target_include_directories(_slices PRIVATE src/kernel ${generated})
+add_dependencies(_slices generate_steps)
+target_compile_options(_slices PRIVATE -O3)
+target_link_libraries(_slices PRIVATE Threads::Threads)
+function(add_slices build bytes)
+  if(NOT build IN_LIST instruction_sets)
+    return()
+  endif()
+  add_library(slices_${build} OBJECT src/kernel/fit/slices_lanes.cpp)
+  set_target_properties(slices_${build} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+  target_include_directories(slices_${build} PRIVATE src/kernel ${generated})
+  target_compile_options(slices_${build} PRIVATE ${fitter_options} ${ARGN} -DPARKF_BUILD=${build}
+                                                 -DPARKF_LANE_BYTES=${bytes})
+  add_dependencies(slices_${build} generate_steps)
+  target_sources(_slices PRIVATE $<TARGET_OBJECTS:slices_${build}>)
+endfunction()
+add_slices(plain 0)
+add_slices(v2 16 -march=x86-64-v2)
+add_slices(v3 32 -march=x86-64-v3 -ffp-contract=fast)
+add_slices(v4 64 -march=x86-64-v4 -mtune=skylake-avx512 -mprefer-vector-width=512 -ffp-contract=fast)
+install(TARGETS _slices LIBRARY DESTINATION parkf)
+
 # For CuPy, which compiles them at run time, and for C++ users.
 set(fit_headers status tile shared_tile ahead state parabola measurement track velo after_velo magnet magnet_lanes magnet_block downstream
     beamline smoother outlier trigger_state trigger_steps trigger record later interval rich treatment kink robust robust_layout
-    robust_track score score_layout)
+    robust_track score score_layout slices)
 list(TRANSFORM fit_headers PREPEND src/kernel/fit/)
 list(TRANSFORM fit_headers APPEND .hpp)
 install(FILES ${fit_headers} src/kernel/fit/fit.cu src/kernel/fit/robust.cu DESTINATION parkf/kernel/fit)
 install(FILES src/kernel/numbers/number.hpp src/kernel/numbers/lanes.hpp DESTINATION parkf/kernel/numbers)
+install(FILES ${generated}/slices_generated.hpp DESTINATION parkf/kernel)
 foreach(name IN LISTS forms)
   install(FILES ${generated}/${name}/steps_generated.hpp ${generated}/${name}/layout.json DESTINATION parkf/kernel/${name})
 endforeach()

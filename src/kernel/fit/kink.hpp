@@ -5,6 +5,9 @@
 // tx, and likewise in y, ty. ρ and N include all later hits and, through the covariance, all earlier ones. Then k =
 // v·ρ/√I, with I = vᵀNv − (v·∂ρ)²σ²(q/p) because q/p is free. If the track scattered with the assumed noise only, k
 // follows a standard normal distribution. With a free kick there, the χ² of the fit is smaller by k².
+//
+// A hard scatter has the same expected square in x and in y. In the magnet its x is hidden, because q/p describes it as
+// well: I is next to 0. So one factor enlarges both, and the plane that shows more determines it.
 
 #include "fit/later.hpp"
 #include "fit/treatment.hpp"
@@ -22,24 +25,24 @@ template <class T>
 struct Kink {
   T k2;             // k_x² + k_y²
   Integer<T> slot;  // where its step ends
-  T x, y;           // 1 + k²/(I·Q_tt): factors on the noise of x and of y with which such a kick is usual
+  T larger;         // 1 + (k_x² + k_y²)/(I·Q_tt in x + in y): factor on the noise with which such a kick is usual
 
-  KERNEL_FUNCTION Kink() : k2(T(0)), slot(-1), x(T(1)), y(T(1)) {}
+  KERNEL_FUNCTION Kink() : k2(T(0)), slot(-1), larger(T(1)) {}
 
   KERNEL_FUNCTION void consider(int step, const Kicks<T>& q, const Later<T>& later) {
-    T larger_x, larger_y;
-    const T both = seen<0>(q.xtx, q.txtx, later, larger_x) + seen<1>(q.yty, q.tyty, later, larger_y);
+    const T zero(0), one(1);
+    T shown(0);
+    const T both = seen<0>(q.xtx, q.txtx, later, shown) + seen<1>(q.yty, q.tyty, later, shown);
     const Mask<T> harder = k2 < both;
     k2 = select(harder, both, k2);
     slot = select(harder, Integer<T>(step), slot);
-    x = select(harder, larger_x, x);
-    y = select(harder, larger_y, y);
+    larger = select(harder, one + both / select(shown > zero, shown, one), larger);
   }
 
  private:
-  /// k² of component A and its slope, computed with v·Q_tt, so that one division is enough.
+  /// k² of component A and its slope, computed with v·Q_tt; I·Q_tt is added to `shown`.
   template <int A>
-  KERNEL_FUNCTION static T seen(const T& shared, const T& variance, const Later<T>& later, T& enlarge) {
+  KERNEL_FUNCTION static T seen(const T& shared, const T& variance, const Later<T>& later, T& shown) {
     const T zero(0), one(1);
     const T score = shared * later.rho[A] + variance * later.rho[2 + A];
     const T by_k = shared * later.by_k[A] + variance * later.by_k[2 + A];
@@ -48,10 +51,8 @@ struct Kink {
     const T information = shared * (shared * n(A, A) + across + across) + variance * variance * n(2 + A, 2 + A) -
                           by_k * by_k * later.qop_variance;
     const Mask<T> told = (variance > zero) & (information > zero);
-    const T scale = one / select(told, information, one);
-    const T k2 = select(told, score * score * scale, zero);
-    enlarge = one + k2 * variance * scale;
-    return k2;
+    shown += select(told, information / select(told, variance, one), zero);
+    return select(told, score * score / select(told, information, one), zero);
   }
 };
 

@@ -12,11 +12,11 @@ namespace parkf::kalman::PARKF_FORMS {
 template <class S>
 KERNEL_FUNCTION void fit_robust(const Candidates<S>& tracks, long i, const Detector<S>& detector, Fitted<S>& track,
                                 int& done, int& slot) {
-  Treatment<S> treatment{false, -1, S(1), S(1)};
+  Treatment<S> treatment{false, -1, S(1)};
   done = 0;
   slot = -1;
   if (robust::view(track).doubts_ut()) {
-    const Fitted<S> other = fit_treated<S>(tracks, i, detector, {true, -1, S(1), S(1)});
+    const Fitted<S> other = fit_treated<S>(tracks, i, detector, {true, -1, S(1)});
     if (robust::view(other).improves(robust::view(track).chi2(), S(track.ndof_ut))) {
       track = other;
       done = treated::ut_taken_out;
@@ -27,8 +27,7 @@ KERNEL_FUNCTION void fit_robust(const Candidates<S>& tracks, long i, const Detec
   const Kink<S> kink = find_kink<S>(tracks, i, detector, treatment.without_ut);
   if (!(kink.k2 > S(robust::hard_kick))) return;
   treatment.slot = kink.slot;
-  treatment.x = kink.x;
-  treatment.y = kink.y;
+  treatment.larger = kink.larger;
   const Fitted<S> other = fit_treated<S>(tracks, i, detector, treatment);
   if (!robust::view(other).known()) return;
   track = other;

@@ -6,12 +6,12 @@
 
 namespace parkf::kalman {
 
-/// The noise of the step that ends at `slot` is multiplied by `x` in x, tx and by `y` in y, ty; -1 is no step.
+/// The noise of the step that ends at `slot` is multiplied by `larger`; -1 is no step.
 template <class T>
 struct Treatment {
   Mask<T> without_ut;
   Integer<T> slot;
-  T x, y;
+  T larger;
 };
 
 namespace PARKF_FORMS {
@@ -25,9 +25,8 @@ struct TreatedMemory : FirstStateMemory<T> {
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured & !treatment.without_ut; }
   KERNEL_FUNCTION bool looks_at(const Mask<T>& measured) { return any(measured); }
   KERNEL_FUNCTION Noise<T> scattering(int slot, const Noise<T>& q) {
-    const Mask<T> here = treatment.slot == Integer<T>(slot);
-    const T one(1), x = select(here, treatment.x, one), y = select(here, treatment.y, one);
-    return {q.xx * x, q.xtx * x, q.txtx * x, q.yy * y, q.yty * y, q.tyty * y};
+    const T l = select(treatment.slot == Integer<T>(slot), treatment.larger, T(1));
+    return {q.xx * l, q.xtx * l, q.txtx * l, q.yy * l, q.yty * l, q.tyty * l};
   }
 };
 

@@ -8,8 +8,12 @@
 
 #include "transport/detector.hpp"
 #include "transport/legs.hpp"
+#include "transport/nuclear.hpp"
 
 namespace parkf::transport {
+
+constexpr double two_pi = 6.283185307179586;
+constexpr double heaviest_lepton = 110.0;  // MeV; hadrons are heavier
 
 struct Particle {
   std::int32_t event, number;
@@ -179,11 +183,19 @@ class Walk {
     const double angle = scattering_angle(detector_.shapes[static_cast<std::size_t>(number)], share * whole,
                                           kinematics.beta2, core, random);
     if (core > 0.0) hardest_ = std::max(hardest_, angle / core);
-    deflect(state, angle, 6.283185307179586 * random.uniform());
+    deflect(state, angle, two_pi * random.uniform());
 
     const double charge2 = particle.charge * particle.charge;
     double energy = std::sqrt(p * p + particle.mass * particle.mass) -
                     charge2 * sampled_loss(material, share * length, kinematics, random);
+    if (particle.mass > heaviest_lepton) {
+      const NuclearScatter nuclear = nuclear_scatter(material, share * length, p, particle.mass, random);
+      if (nuclear.angle > 0.0) {
+        hardest_ = std::max(hardest_, nuclear.angle / core);
+        deflect(state, nuclear.angle, two_pi * random.uniform());
+        energy -= nuclear.recoil;
+      }
+    }
     // Heavier particles radiate less by the square of their masses, a muon 40,000 times.
     if (particle.mass < 2.0 * electron_mass) energy *= kept_in_radiation(share * whole, random);
     if (energy < least_energy_) return false;

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
 
 from parkf.api.hits import candidates_of
 from parkf.api.steps import StepFunction
@@ -17,6 +18,7 @@ from parkf.api.tracks import Tracks
 from parkf.fit.candidates import from_arrow
 from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.fitter import fit
+from parkf.fit.inside import Carried, carry_inside
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import recorded_detector
 from parkf.io.option_types import Backend, Origin, Precision
@@ -155,6 +157,33 @@ class Parameters:
             # Arrays of CuPy are copied from the GPU.
             columns[name] = pa.array(np.asarray(values.get() if hasattr(values, "get") else values))
         return Tracks(pa.table(columns))
+
+    def carry(
+        self,
+        states: NDArray[Any],
+        z_from: ArrayLike,
+        z_to: ArrayLike,
+        polarity: ArrayLike,
+        *,
+        covariances: NDArray[Any] | None = None,
+        threads: int | None = None,
+    ) -> Carried:
+        """Carry states inside the magnet from one z to another, upstream or downstream, from 2500 to 7850 mm.
+
+        `states` (n, 5) are x, y in mm, tx, ty in rad, and q/p inside the magnet in 1/MeV, float32 or float64.
+        `covariances` (n, 15) are their lower triangles row by row, zeros by default. z in mm and the
+        polarity, +1 for MagUp, are numbers or (n,). The result has ``states``, ``covariances`` with the
+        scattering on the way, ``jacobians`` (n, 4, 5) and ``ok`` (n,), which is False where a track left the
+        grid. Raises a ParkfError if arrays do not fit together, or if the set has no steps inside the magnet.
+        """
+        if self._numbers.slices is None:
+            raise ParkfError(
+                f"set {self.name}: it has no steps inside the magnet (slices.f32), which sets have since"
+                " manifest format 8; train one, or take a newer one of `parkf params list`"
+            )
+        return carry_inside(
+            self._numbers.slices, states, z_from, z_to, polarity, covariances=covariances, threads=threads
+        )
 
 
 class _Steps(dict[str, StepFunction]):

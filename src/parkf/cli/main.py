@@ -35,8 +35,9 @@ PANELS: Mapping[str, Sequence[str]] = {
         *("supervise", "share", "together", "kernel"),
         *("generate", "generate-signal", "simulate", "misalign", "candidates"),
         *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
-        *("closure-tracks", "close", "take-closure", "train-score", "train-rich", "assemble"),
-        *("validate", "throughput", "measure"),
+        *("closure-tracks", "close", "take-closure", "train-score", "train-rich"),
+        *("train-slices", "assemble"),
+        *("measure-without-ut", "validate", "throughput", "measure"),
         *("characterise", "characterise-search", "likeness", "report", "stages"),
     ),
 }

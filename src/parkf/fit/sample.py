@@ -30,8 +30,9 @@ class Sample:
     (``velo_n``, ``ut_n``, ``scifi_n``), and x of the first SciFi hit (``scifi_x``, mm). Other columns
     describe the particle: its id and momentum, ``true_z`` of its vertex, ``z_end`` where it decays or
     interacts, and ``hardest``, its largest scattering (from ``parkf.io.tables.FATES``). ``true_<component>``
-    is its state at the fitted z, on the straight line through its production vertex; the field is negligible
-    so close to the beam. Units are those of the tables.
+    is its state at the fitted z, on the straight line through its production vertex. The field is negligible
+    on the way from a collision. A track that is born half a metre from the fitted z bends by one σ of tx on
+    it; `benchmarks.displaced` carries its truth through the field. Units are those of the tables.
     """
 
     rows: Rows

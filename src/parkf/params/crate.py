@@ -34,6 +34,7 @@ _PARTS = {
     "global.f32": "The magnet table: coefficients by bins of x and y, little-endian float32.",
     "ghosts.f32": "The networks of the ghost score, little-endian float32.",
     "rich.f32": "Constants for states at the RICH planes, little-endian float32.",
+    "slices.f32": "The steps inside the magnet: maps by slice and node, little-endian float32.",
     "manifest.json": "Contents, origin and checksums of the set; the meaning of every number.",
     "provenance.json": "In-toto statement with SLSA provenance of the files of numbers and of the manifest.",
     "Snakefile": "The workflow of the parkf that wrote this crate.",

@@ -23,7 +23,8 @@ from parkf.params.schema import first_problem, read_document
 # 6: may have the trigger's constants for the RICH planes, a file of numbers; readers of 2 ignore it.
 # 7: may have the flat cut of the ghost score, which readers of 2 ignore, and the loss of momentum in a VELO
 #    module, without which a fit is biased.
-FORMAT_VERSION = 7
+# 8: may have the steps inside the magnet, a file of numbers; readers of 2 ignore it.
+FORMAT_VERSION = 8
 # The oldest format whose readers understand today's manifests, without and with a loss in the VELO.
 _MINIMUM_READER, _MINIMUM_READER_LOSS = 2, 7
 # The oldest format that is read; fields that it lacks are None.
@@ -172,6 +173,33 @@ class Rich(Strict):
     layout: list[BlockDescription] = Field(description="Every number of the file, in its order.")
 
 
+class Scatterer(Strict):
+    """A thin layer of material in the magnet."""
+
+    z: float = Field(description="Its z, mm.")
+    angle: float = Field(ge=0, description="Width of the scattering angle times momentum, MeV.")
+    opening: float = Field(ge=0, description="Half of the size of its opening around the beam pipe, mm.")
+
+
+class Slices(Strict):
+    """The steps inside the magnet: maps on a grid in x/z and y/z, slice by slice."""
+
+    version: int = Field(ge=1, description="Version of the formulas and of the file's layout.")
+    blob: Blob = Field(
+        description="slices.f32: the maps, by slice, node in x, node in y; eight numbers for each node, of "
+        "which those behind the maps are zero."
+    )
+    z_first: float = Field(description="z where the first slice begins, mm.")
+    z_last: float = Field(description="z where the last slice ends, mm; all have the same length.")
+    edge_x: float = Field(gt=0, description="Edge of the grid in x/z, with z in the middle of the slice.")
+    edge_y: float = Field(gt=0, description="Edge of the grid in y/z.")
+    nodes_x: int = Field(ge=3, description="Nodes in x.")
+    nodes_y: int = Field(ge=3, description="Nodes in y.")
+    maps: list[str] = Field(description="Names of the maps, MeV/mm.")
+    centre: list[float] = Field(description="Bend in the centre of each slice, MeV/mm.")
+    scatterers: list[Scatterer]
+
+
 class Validity(Strict):
     """Data that the set is for; a null means that this limit does not exist."""
 
@@ -238,6 +266,9 @@ class Manifest(Strict):
     )
     rich: Rich | None = Field(
         default=None, description="Null where a set has none, as in all formats before 6."
+    )
+    slices: Slices | None = Field(
+        default=None, description="Null where a set has none, as in all formats before 8."
     )
     # The checksum belongs to the file and not to its content: manifests of the same content are equal.
     checksum: Sha256 | None = Field(

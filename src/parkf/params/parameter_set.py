@@ -14,6 +14,7 @@ from parkf.params.ghost_score import SCORE_FILE, Score, read_score
 from parkf.params.log import VERSION, is_signed, read_log
 from parkf.params.manifest import Blobs, BlockDescription, Manifest, read_manifest, write_manifest
 from parkf.params.rich import RICH_FILE, RichConstants, read_rich
+from parkf.params.slices import SLICES_FILE, MagnetSlices, read_slices
 
 F32 = NDArray[np.float32]
 
@@ -30,6 +31,7 @@ class ParameterSet:
     manifest: Manifest
     score: Score | None = None  # the ghost score, if the set has one that this kernel evaluates
     rich: RichConstants | None = None  # for states at the RICH planes, if the set has them
+    slices: MagnetSlices | None = None  # for states inside the magnet, if the set has them
 
     def __post_init__(self) -> None:
         """Align the bins of the table to cache lines, which lets the fit read them 5 % faster.
@@ -56,6 +58,7 @@ class ParameterSet:
         write_blob(folder / TABLE_FILE, self.table)
         write_blob(folder / SCORE_FILE, self.score.numbers if self.score else None)
         write_blob(folder / RICH_FILE, self.rich.numbers if self.rich else None)
+        write_blob(folder / SLICES_FILE, self.slices.numbers if self.slices else None)
         write_manifest(folder / MANIFEST_FILE, self.manifest)
 
 
@@ -65,6 +68,7 @@ def with_blobs(
     table: F32,
     score: Score | None = None,
     rich: RichConstants | None = None,
+    slices: MagnetSlices | None = None,
 ) -> ParameterSet:
     """Make a set of these numbers; a wrong shape, or a number that is not finite, raises a ParkfError."""
     constant, table = np.asarray(constant, dtype="<f4"), np.asarray(table, dtype="<f4")
@@ -79,8 +83,9 @@ def with_blobs(
         "layout": describe(known, constant, errors_of(manifest.layout)),
         "ghost_score": score and score.description(),
         "rich": rich and rich.description(),
+        "slices": slices and slices.described,
     }
-    return ParameterSet(constant, table, manifest.model_copy(update=more), score, rich)
+    return ParameterSet(constant, table, manifest.model_copy(update=more), score, rich, slices)
 
 
 def load(folder: Path, trust: Path | None = None) -> ParameterSet:
@@ -110,7 +115,8 @@ def load(folder: Path, trust: Path | None = None) -> ParameterSet:
     _refuse_non_finite(str(folder), known, constant, table)
     _compare(path, known, manifest.layout, constant)
     score, rich = read_score(folder, manifest.ghost_score), read_rich(folder, manifest.rich)
-    return ParameterSet(constant, table, manifest, score, rich)
+    slices = read_slices(folder, manifest.slices)
+    return ParameterSet(constant, table, manifest, score, rich, slices)
 
 
 def _refuse_non_finite(where: str, known: Layout, constant: F32, table: F32) -> None:

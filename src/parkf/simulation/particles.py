@@ -4,12 +4,15 @@ import numpy as np
 
 from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Z_IN, Z_OUT
 from parkf.detector.transport.particles import FEWEST_VELO_MODULES
-from parkf.io.events import Columns
+from parkf.io.events import Columns, particle_key, select
 
 # PDG ids, and masses in MeV (PDG).
 ELECTRON, MUON, PHOTON, PION, KAON, PROTON = 11, 13, 22, 211, 321, 2212
 MASSES = {ELECTRON: 0.51099895, MUON: 105.6583755, PION: 139.57039, KAON: 493.677, PROTON: 938.27209}
 P_MIN, ETA_RANGE = 1400.0, (1.9, 5.1)  # momentum (MeV) and pseudorapidity of particles to train on
+# Largest scattering in one layer of a particle to train on, in widths of its core. Harder ones are mostly
+# elastic scatterings off nuclei by 20 to 500 MeV.
+HARDEST = 30.0
 
 
 def masses_of(pdg_id: np.ndarray) -> np.ndarray:
@@ -50,3 +53,15 @@ def long_like(plane: np.ndarray, active: np.ndarray, track: np.ndarray, count: i
     velo = np.bincount(track[active & (plane < VELO_PLANES.stop)], minlength=count)
     last = np.bincount(track[active & (plane == SCIFI_PLANES[-1])], minlength=count)
     return (velo >= FEWEST_VELO_MODULES) & (last > 0)
+
+
+def without_kinks(states: Columns) -> Columns:
+    """Leave out the states of particles whose hardest scattering exceeds `HARDEST`.
+
+    Behind such a kink a particle does not come from the beam any more. Few particles do that, but their
+    misfit would dominate every mean square, and no form is asked to describe them. `states` have the columns
+    of :func:`parkf.detector.transport.track_through`.
+    """
+    last = np.flatnonzero(np.diff(particle_key(states), append=-1) != 0)
+    straight = states["hardest"][last] < HARDEST
+    return select(states, np.repeat(straight, np.diff(last, prepend=-1)))

@@ -20,6 +20,7 @@ from parkf.params.ghost_score import load_score
 from parkf.params.imported import ALWAYS, new_manifest
 from parkf.params.manifest import Blobs, Constants, FitSummary, Validity
 from parkf.params.parameter_set import ParameterSet, load, with_blobs
+from parkf.params.slices import load_slices
 from parkf.training.fit_noise import noise_factors, way_through_magnet
 from parkf.training.magnet_table import load_table
 from parkf.training.result import FitResult, load_results
@@ -45,6 +46,7 @@ def assemble(
     seeds: Mapping[str, int] | None = None,
     score: Path | None = None,
     rich: Path | None = None,
+    slices: Path | None = None,
 ) -> ParameterSet:
     """Make a parameter set from its parts.
 
@@ -53,7 +55,8 @@ def assemble(
     that decide the training. Its ``training.noise_scale`` has the factor of the noise of each kind of step, 1
     by default. `inputs` are further fingerprints for the manifest, and `seeds` are seeds besides the run's.
     The set is for all data by default. Its magnet table is `closed`, by default `table`. The ghost score
-    `score` was trained with the same set without a score. `rich` is the fit of the RICH constants.
+    `score` was trained with the same set without a score. `rich` is the fit of the RICH constants, and
+    `slices` has the steps inside the magnet.
     """
     detector = load_geometry(geometry).align(load_alignment(alignment))
     # A damaged map is refused before its fingerprint goes into the manifest.
@@ -129,6 +132,7 @@ def assemble(
         magnet.coefficients,
         None if score is None else load_score(score),
         None if rich is None else RichFit.load(rich).constants(),
+        None if slices is None else load_slices(slices),
     )
 
 

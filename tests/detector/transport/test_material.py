@@ -17,7 +17,7 @@ from parkf.detector.transport import track_through
 
 ROOT = Path(__file__).parents[3]
 PION = 139.57
-ELECTRON, MUON = 0.51099895, 105.658
+ELECTRON, MUON, PROTON = 0.51099895, 105.658, 938.27
 COUNT = 40000
 EMPTY = FieldMap(np.full(3, -20000.0), np.full(3, 40000.0), np.zeros((2, 2, 2, 3), dtype=np.float32))
 
@@ -98,7 +98,7 @@ TUBE = {
 def test_a_tube_scatters_once_and_where_its_wall_is() -> None:
     """Particles from the origin at a slope of 0.1 meet the wall at z = 213, at different azimuths."""
     p, phi = 5000.0, np.linspace(0.0, 2 * np.pi, COUNT, endpoint=False)
-    beam = _beam(p, tx=0.1)
+    beam = _beam(p, MUON, tx=0.1)
     across = np.stack([np.cos(phi), np.sin(phi)])
     beam["x"] = np.zeros(COUNT)
     beam["px"], beam["py"] = beam["px"] * across
@@ -110,7 +110,7 @@ def test_a_tube_scatters_once_and_where_its_wall_is() -> None:
     before, after = (np.stack([*s, np.ones(COUNT)]) for s in (0.1 * across, slopes))
     turned = np.linalg.norm(np.cross(before, after, axis=0), axis=0)
     angle = np.arctan2(turned, (before * after).sum(axis=0))
-    beta, x = p / np.hypot(p, PION), 2.0 * np.sqrt(1.01) / 88.97
+    beta, x = p / np.hypot(p, MUON), 2.0 * np.sqrt(1.01) / 88.97
     highland = 13.6 / (beta * p) * np.sqrt(x) * (1 + 0.038 * np.log(x / beta**2))
     np.testing.assert_allclose(behind["hardest"], angle / highland, rtol=1e-6)
 
@@ -130,15 +130,16 @@ def test_the_steepest_slope_is_still_followed(axis: str, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("material", "length", "radiation_length", "p", "mass"),
     [
-        ("silicon", 1.0, 93.7, 5000.0, PION),
-        ("carbon", 10.0, 251.2, 20000.0, PION),
-        ("polystyrene", 5.0, 413.1, 3000.0, 938.27),
-        ("aluminium", 20.0, 88.97, 10000.0, PION),
+        ("silicon", 1.0, 93.7, 5000.0, MUON),
+        ("carbon", 10.0, 251.2, 20000.0, MUON),
+        ("polystyrene", 5.0, 413.1, 300.0, MUON),
+        ("aluminium", 20.0, 88.97, 10000.0, MUON),
     ],
 )
 def test_core_is_highlands(
     material: str, length: float, radiation_length: float, p: float, mass: float
 ) -> None:
+    """Multiple scattering alone: muons do not scatter off nuclei as hadrons do."""
     states = _through(_one_slab(material, length), _beam(p, mass))
     x = length / radiation_length
     beta = p / np.hypot(p, mass)
@@ -216,7 +217,9 @@ def test_slow_heavy_particles_lose_normally() -> None:
     gamma2 = 1 / (1 - beta2)
     xi = 0.5 * 0.307075 * 0.49848 * 2.329 * 0.1 * length / beta2
     most = 2 * ELECTRON * beta2 * gamma2
-    assert loss.std() == pytest.approx(np.sqrt(xi * most * (1 - beta2 / 2)), rel=0.1)
+    # One proton in a hundred scatters off a nucleus, and loses more.
+    low, high = np.quantile(loss, (0.1587, 0.8413))
+    assert (high - low) / 2 == pytest.approx(np.sqrt(xi * most * (1 - beta2 / 2)), rel=0.1)
 
 
 def test_a_particle_that_loses_all_stops() -> None:
@@ -248,3 +251,33 @@ def test_hard_photons_have_the_spectrum_of_bethe_and_heitler(share: float) -> No
 def test_muons_do_not_radiate() -> None:
     lost = _loss(_one_slab("aluminium", 0.3 * 88.97), 50_000.0, MUON)
     assert np.mean(lost > 0.05 * 50_000) < 1e-3
+
+
+@pytest.mark.parametrize(("mass", "path"), [(PION, 325.0), (PROTON, 195.0)])
+def test_hadrons_scatter_off_nuclei(mass: float, path: float) -> None:
+    """Muons have transverse momenta above 60 MeV, too; the others are from elastic scattering off carbon."""
+    p, length, least = 20_000.0, 30.0, 60.0
+
+    def hard(of: float) -> float:
+        behind = _through(_one_slab("carbon", length), _beam(p, of))
+        return float(np.mean(p * np.hypot(behind["tx"], behind["ty"]) > least))
+
+    # Slopes in 1/GeV² and weights for the whole nucleus (12 nucleons) and for one nucleon.
+    slopes = np.array([14.5 * 12**0.66, 10.0])
+    weights = np.array([12**1.63, 1.4 * 12**0.33]) / slopes
+    beyond = (weights * np.exp(-slopes * (1e-3 * least) ** 2)).sum() / weights.sum()
+    expected = 0.1 * 1.7 * length / path * beyond
+    # Multiple scattering turns some more of them by this much than by less.
+    assert hard(mass) - hard(MUON) == pytest.approx(expected, abs=4 * np.sqrt(expected / COUNT), rel=0.05)
+
+
+def test_a_struck_nucleon_takes_energy() -> None:
+    """Transverse momenta above 250 MeV are from single nucleons, whose kinetic energy is pT²/2m."""
+    p = 20_000.0
+    behind = _through(_one_slab("carbon", 30.0), _beam(p, PROTON))
+    pt = behind["p"] * np.sin(np.arctan(np.hypot(behind["tx"], behind["ty"])))
+    lost = np.hypot(p, PROTON) - np.hypot(behind["p"], PROTON)
+    hard = pt > 250.0
+    assert hard.sum() > 100
+    recoil = np.median((lost - np.median(lost[~hard]))[hard] / (pt[hard] ** 2 / (2 * PROTON)))
+    assert recoil == pytest.approx(1, abs=0.1)

@@ -117,6 +117,26 @@ def fit_full(
         say(f"warning: {candidates}: 0 candidates, expected some; check the events before", file=sys.stderr)
 
 
+@app.command("measure-without-ut")
+@options.grouped
+def measure_without_ut(
+    parameters: options.SetFolder,
+    output: Figures,
+    particles: Annotated[str, Option(help="Files of particles, separated by blanks.")],
+    candidates: Annotated[str, Option(help="Files of their candidates, in the same order.")],
+    detector: options.Detector,
+    threads: options.Threads = 1,
+) -> None:
+    """Fit candidates without their UT hits, and compare with the truth and the full fit."""
+    from parkf.proof.validation.without_ut import measure_without_ut as run
+
+    geometry, field = detector.load()
+    names = zip(particles.split(), candidates.split(), strict=True)
+    files = [(Path(one), Path(other)) for one, other in names]
+    write_sealed(output, run(parameters, files, geometry=geometry, field=field, threads=threads))
+    written(output)
+
+
 @app.command()
 def validate(
     results: options.RunFolder,
@@ -125,6 +145,8 @@ def validate(
     fits: Annotated[str, Option(help="Names of the fits, separated by blanks.")],
     misaligned: Annotated[str, Option(help="Samples of a misaligned detector; may be empty.")] = "",
     signals: Annotated[str, Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
+    inside: Annotated[Path | None, Option(help="Figures of the steps inside the magnet.")] = None,
+    without_ut: Annotated[Path | None, Option(help="Figures of fits without UT hits.")] = None,
     threads: options.Threads = 1,
 ) -> None:
     """Compare fitted candidates with the truth."""
@@ -157,6 +179,8 @@ def validate(
         {signal: load(" ".join(names)) for signal, names in peaks.items()},
         threads,
     )
+    kinds = {"scifi": inside, "long_no_ut": without_ut}
+    measured["kinds"] = {kind: read_json(file) for kind, file in kinds.items() if file is not None}
     # Add the set's fingerprints, because gates accept figures only for the set from which they were made.
     measured["set"] = common_set(
         results / f"fitted/{fit}/{sample}.parquet"

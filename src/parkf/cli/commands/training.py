@@ -125,6 +125,7 @@ def assemble(
     seeds: Annotated[str | None, Option(help="More seeds for the manifest (JSON).")] = None,
     score: Annotated[Path | None, Option(help="Ghost score, made by `train-score`.")] = None,
     rich: Annotated[Path | None, Option(help="RICH constants, made by `train-rich`.")] = None,
+    slices: Annotated[Path | None, Option(help="Steps inside the magnet, made by `train-slices`.")] = None,
 ) -> None:
     """Make a parameter set from fits, magnet table and layers."""
     from parkf.params.validity import validity_of
@@ -137,8 +138,29 @@ def assemble(
         validity=None if validity is None else validity_of(options.mapping("--validity", validity)),
         score=score,
         rich=rich,
+        slices=slices,
     ).save(folder)
     written(folder)
+
+
+@app.command("train-slices")
+def train_slices(
+    output: Annotated[Path, Argument(help="Steps inside the magnet to write (.npz).")],
+    accuracy: Annotated[Path, Argument(help="Figures on independent tracks to write (.json).")],
+    geometry: options.GeometryFile,
+    field: options.FieldFile,
+    seed: options.Seed,
+    threads: options.Threads = 1,
+) -> None:
+    """Train the steps inside the magnet, and measure them on independent tracks."""
+    from parkf.training.slices import train_slices as run
+    from parkf.training.slices_accuracy import measure_slices
+
+    magnet, nominal = options.field_map(field), options.aligned(geometry)
+    slices = run(magnet, nominal, seed=seed, threads=threads)
+    slices.save(output)
+    write_sealed(accuracy, measure_slices(slices, magnet, nominal, seed=seed, threads=threads))
+    written(output, accuracy)
 
 
 @app.command("train-rich")

@@ -34,9 +34,9 @@ def track_through(
     """Follow charged particles downstream, from where they are produced until they stop or leave.
 
     Scattering has the core of Highland's formula and the tail of Fruehwirth and Liendl; energy loss is
-    Bethe's with Landau's fluctuations. Electrons radiate, too; their photons are not followed. A state at a
-    plane lies in the middle of the plane's material. The outcome depends on seed, event and particle number
-    alone.
+    Bethe's with Landau's fluctuations. Hadrons scatter elastically off nuclei, too. Electrons radiate; their
+    photons are not followed. A state at a plane lies in the middle of the plane's material. The outcome
+    depends on seed, event and particle number alone.
 
     The polarity is +1 for MagUp, -1 for MagDown, and the seed is below 2**64. Particles have columns (n,):
     event, particle and `PROPERTIES`, as in ``parkf.io.tables.PARTICLES``. There is no state behind `z_end`,

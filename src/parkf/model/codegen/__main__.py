@@ -9,7 +9,8 @@ from pathlib import Path
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing, write_sealed
-from parkf.model.codegen.header import by_name_header, kernel_header, list_header
+from parkf.model.codegen.cpp_slices import slices_header
+from parkf.model.codegen.header import OPENING, by_name_header, kernel_header, list_header
 from parkf.model.layout.built import LAYOUT_FILE
 from parkf.model.steps.frozen import document, kernel_forms
 
@@ -25,6 +26,7 @@ def main() -> None:
             return
         folder = Path(sys.argv[2])
         _write(folder / "all_forms.hpp", list_header(kernel))
+        _write(folder / "slices_generated.hpp", slices_header(OPENING))
         for name, forms in kernel.items():
             _write(folder / name / "steps_generated.hpp", kernel_header(forms, name))
             _write(folder / name / "steps_by_name.hpp", by_name_header(forms))

@@ -10,7 +10,7 @@ from parkf.model.layout import Block
 from parkf.model.steps import Forms
 from parkf.model.steps.rich import OWN_STEPS, rich_blocks
 
-_OPENING = [
+OPENING = [
     "#pragma once",
     "// Written by `python -m parkf.model.codegen` from the formulas in parkf.model.steps;"
     " edit the formulas, not this file.",
@@ -23,7 +23,7 @@ _RICH_STEPS = [replace(step, noise={}) for step in OWN_STEPS]
 def kernel_header(forms: Forms, name: str) -> str:
     """Text of ``steps_generated.hpp``, in a namespace of this name."""
     lines = [
-        *_OPENING,
+        *OPENING,
         '#include "fit/state.hpp"',
         "",
         "// The set of forms: all that is made for it lies in a namespace of its own.",
@@ -63,7 +63,7 @@ def _places(blocks: Iterable[Block]) -> list[str]:
 def by_name_header(forms: Forms) -> str:
     """Text of ``steps_by_name.hpp``, which only the Python module includes."""
     lines = [
-        *_OPENING,
+        *OPENING,
         "#include <string>",
         "",
         '#include "steps_generated.hpp"',
@@ -82,7 +82,7 @@ def list_header(names: Iterable[str]) -> str:
     names = list(names)
     objects = ", ".join(f"&{name}::forms" for name in names)
     lines = [
-        *_OPENING,
+        *OPENING,
         '#include "fit/forms.hpp"',
         "",
         "namespace parkf::kalman {",

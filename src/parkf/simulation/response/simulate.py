@@ -16,7 +16,7 @@ from parkf.io.events import Columns, concatenate, particle_key, read_by_event, s
 from parkf.io.tables import FATES, HITS, PARTICLES, STATES, Table
 from parkf.io.terminal import progress_bar, say
 from parkf.io.workers import default_workers
-from parkf.simulation.particles import long_like, select_particles, usable_states
+from parkf.simulation.particles import long_like, select_particles, usable_states, without_kinks
 from parkf.simulation.plausible import check_particles
 from parkf.simulation.response.hits import respond
 from parkf.simulation.response.in_flight import mothers_of, placed
@@ -114,8 +114,9 @@ def _with_products(states: Columns, later: Columns, particles: Columns, mothers:
 def _worth_training(states: Columns, particles: Columns) -> Columns:
     """Select the states that steps can be trained on.
 
-    They belong to possible long tracks, and lie where a step may begin or end.
+    They belong to possible long tracks without a kink, and lie where a step may begin or end.
     """
+    states = without_kinks(states)
     row = np.searchsorted(particle_key(particles), particle_key(states))
     chosen = select_particles(particles)
     chosen &= long_like(states["plane"], states["active"], row, len(chosen))

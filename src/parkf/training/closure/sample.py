@@ -17,6 +17,7 @@ from parkf.io.arrow import numbers, table
 from parkf.io.events import Columns, particle_key, select
 from parkf.io.tables import CLOSURE_TRACKS
 from parkf.io.terminal import progress_bar
+from parkf.simulation.particles import without_kinks
 from parkf.simulation.pattern.candidates import Search
 from parkf.simulation.pattern.magnet import fit_magnet_model
 from parkf.simulation.random_numbers import Stream, keyed_generator
@@ -51,6 +52,7 @@ def simulate_sample(
             states = track_through(
                 field, polarity, geometry, particles, seed=seed, long_only=True, threads=threads
             )
+            states = without_kinks(states)
             columns = search.matched(respond(states, geometry=geometry, seed=seed))
             columns |= _truth(columns, states, particles)
             columns = select(columns, columns["purity"] == 1)

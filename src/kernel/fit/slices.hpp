@@ -1,0 +1,231 @@
+#pragma once
+// States inside the magnet: a track is carried from any z to any other, slice by slice, with its covariance.
+
+#include "slices_generated.hpp"
+
+namespace parkf {
+
+template <class S, int N>
+struct Lanes;
+
+/// Set and read the number of one track among those that run together.
+template <class T>
+KERNEL_FUNCTION void put(T& number, int, const T& value) {
+  number = value;
+}
+template <class S, int N>
+KERNEL_FUNCTION void put(Lanes<S, N>& numbers, int lane, const S& value) {
+  numbers.v[lane] = value;
+}
+template <class T>
+KERNEL_FUNCTION T lane_of(const T& number, int) {
+  return number;
+}
+template <class S, int N>
+KERNEL_FUNCTION S lane_of(const Lanes<S, N>& numbers, int lane) {
+  return numbers.v[lane];
+}
+
+}  // namespace parkf
+
+namespace parkf::slices {
+
+/// A thin layer of material: z (mm), the width of its scattering times momentum (MeV), and half the size of the opening
+/// around the beam pipe (mm).
+struct Scatterer {
+  double z, angle, opening;
+};
+
+/// The numbers of all slices.
+struct Slices {
+  int count;
+  double first, length;     // z where the first slice begins, and the length of each, mm
+  double edge_x, edge_y;    // of the grid, in x/z and y/z in the middle of a slice
+  const double* centre;     // the bend in the centre of each slice, MeV/mm
+  const float* numbers;     // (slice, node in x, node in y, row)
+  int scatterers;
+  const Scatterer* scatterer;
+};
+
+constexpr int covariance_numbers = 15;  // lower triangle of x, y, tx, ty, q/p, row by row
+
+/// A track on its way. `jacobian` has the derivatives of x, y, tx, ty with respect to x, y, tx, ty, q/p at the start.
+template <class T>
+struct Moving {
+  State<T> s;
+  T c[covariance_numbers];
+  T jacobian[4][5];
+  Mask<T> lost;  // whether it left the grid or the range in z
+};
+
+/// The place of tracks on an axis of the grid: the first of three nodes, their weights, and derivatives by mm.
+template <class T>
+struct Axis {
+  T first, w[3], slope[3];
+  Mask<T> outside;
+
+  KERNEL_FUNCTION Axis(const T& mm, double edge, int cells) {
+    using S = Scalar<T>;
+    const S per_mm = S(0.5 * cells / edge);
+    const T at = mm * T(per_mm) + T(S(0.5) * S(cells));
+    // With this order of the two limits even NaN becomes a place on the grid, and never a wrong address.
+    first = smaller(larger(round_down(at), T(0)), T(S(cells - 1)));
+    const Mask<T> within = at_most(T(0), at) & at_most(at, T(S(cells)));
+    outside = !within;
+    const T t = smaller(larger(at - first, T(0)), T(1));
+    spline_weights(t, w, slope);
+    for (T& one : slope) one = one * T(per_mm);
+  }
+};
+
+/// Interpolate the maps of a slice for each track.
+template <class T>
+KERNEL_FUNCTION Fields<T> look_up(const float* numbers, const Axis<T>& x, const Axis<T>& y) {
+  using S = Scalar<T>;
+  Fields<T> fields;
+  for (int lane = 0; lane < Number<T>::lanes; ++lane) {
+    const int ix = static_cast<int>(lane_of(x.first, lane)), iy = static_cast<int>(lane_of(y.first, lane));
+    S sum[row] = {}, by_x[row] = {}, by_y[row] = {};
+    for (int a = 0; a < 3; ++a) {
+      S along[row] = {}, along_y[row] = {};
+      for (int b = 0; b < 3; ++b) {
+        const float* node = numbers + ((ix + a) * nodes_y + iy + b) * row;
+        const S w = lane_of(y.w[b], lane), slope = lane_of(y.slope[b], lane);
+        for (int m = 0; m < row; ++m) along[m] += w * S(node[m]);
+        for (int m = 0; m < row; ++m) along_y[m] += slope * S(node[m]);
+      }
+      const S w = lane_of(x.w[a], lane), slope = lane_of(x.slope[a], lane);
+      for (int m = 0; m < row; ++m) sum[m] += w * along[m];
+      for (int m = 0; m < row; ++m) by_x[m] += slope * along[m];
+      for (int m = 0; m < row; ++m) by_y[m] += w * along_y[m];
+    }
+    put(fields.by, lane, sum[0]);
+    put(fields.gy, lane, sum[1]);
+    put(fields.bz, lane, sum[2]);
+    put(fields.bx, lane, sum[3]);
+    put(fields.gx, lane, sum[4]);
+    put(fields.gz, lane, sum[5]);
+    put(fields.cy, lane, sum[6]);
+    put(fields.by_x, lane, by_x[0]);
+    put(fields.by_y, lane, by_y[0]);
+    put(fields.gy_x, lane, by_x[1]);
+    put(fields.gy_y, lane, by_y[1]);
+  }
+  return fields;
+}
+
+KERNEL_FUNCTION constexpr int element(int i, int j) {
+  return i < j ? j * (j + 1) / 2 + i : i * (i + 1) / 2 + j;
+}
+
+/// Multiply covariance and Jacobian by the Jacobian of a hop. q/p stays.
+template <class T>
+KERNEL_FUNCTION void transport(const T (&f)[4][5], Moving<T>& track) {
+  T half[4][5];  // F·C
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 5; ++j) {
+      half[i][j] = f[i][4] * track.c[element(4, j)];
+      for (int m = 0; m < 4; ++m) half[i][j] += f[i][m] * track.c[element(m, j)];
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j <= i; ++j) {
+      T sum = half[i][4] * f[j][4];
+      for (int m = 0; m < 4; ++m) sum += half[i][m] * f[j][m];
+      track.c[element(i, j)] = sum;
+    }
+    track.c[element(4, i)] = half[i][4];
+  }
+  for (int j = 0; j < 5; ++j) {
+    T column[4];
+    for (int i = 0; i < 4; ++i) {
+      column[i] = T(Scalar<T>(0));
+      if (j == 4) column[i] = f[i][4];
+      for (int m = 0; m < 4; ++m) column[i] += f[i][m] * track.jacobian[m][j];
+    }
+    for (int i = 0; i < 4; ++i) track.jacobian[i][j] = column[i];
+  }
+}
+
+/// Add the scattering in the material of a slice between the z of begin and of end.
+template <class T>
+KERNEL_FUNCTION void scatter(const Slices& slices, const T& z_begin, const T& z_end, Moving<T>& track) {
+  using S = Scalar<T>;
+  const T zero(0), low = smaller(z_begin, z_end), high = larger(z_begin, z_end);
+  for (int n = 0; n < slices.scatterers; ++n) {
+    const Scatterer& layer = slices.scatterer[n];
+    const T z(static_cast<S>(layer.z)), way = z_end - z;
+    const Mask<T> crossed = (low < z) & at_most(z, high);
+    if (!any(crossed)) continue;
+    const T opening(static_cast<S>(layer.opening));
+    const T x = track.s.x - track.s.tx * way, y = track.s.y - track.s.ty * way;
+    const Mask<T> free = (magnitude(x) < opening) & (magnitude(y) < opening), hit = crossed & !free;
+    T turn[2];
+    turns(track.s, turn[0], turn[1]);
+    const T angle = select(hit, T(static_cast<S>(layer.angle)), zero);
+    for (int axis = 0; axis < 2; ++axis) {
+      const T width = angle * turn[axis], square = width * width;
+      track.c[element(axis, axis)] += way * way * square;
+      track.c[element(2 + axis, axis)] += way * square;
+      track.c[element(2 + axis, 2 + axis)] += square;
+    }
+  }
+}
+
+/// Carry tracks through one slice, as far as it lies between z_from and z_to. Tracks that move upstream wait while
+/// others move `downstream`, and the other way round.
+template <class T>
+KERNEL_FUNCTION void through(const Slices& slices, int number, bool downstream, const T& pol, const T& z_from,
+                             const T& z_to, Moving<T>& track) {
+  using S = Scalar<T>;
+  const double z = slices.first + (number + 0.5) * slices.length;
+  const T middle_z(static_cast<S>(z)), half(S(0.5)), per_mm(static_cast<S>(1 / slices.length));
+  Hop<T> hop;
+  hop.length = T(static_cast<S>(slices.length));
+  hop.begin = smaller(larger((z_from - middle_z) * per_mm, -half), half);
+  hop.end = smaller(larger((z_to - middle_z) * per_mm, -half), half);
+  const Mask<T> moving = downstream ? hop.begin < hop.end : hop.end < hop.begin;
+  if (!any(moving)) return;
+  hop.end = select(moving, hop.end, hop.begin);
+  hop.centre = T(static_cast<S>(slices.centre[number]));
+  T x, y;
+  middle(hop, pol, track.s, x, y);
+  const Axis<T> on_x(x, slices.edge_x * z, cells_x), on_y(y, slices.edge_y * z, cells_y);
+  const Mask<T> lost = moving & (on_x.outside | on_y.outside);
+  track.lost = track.lost | lost;
+  const Fields<T> fields = look_up(slices.numbers + number * nodes_x * nodes_y * row, on_x, on_y);
+  T f[4][5];
+  State<T> s = track.s;
+  cross(hop, fields, pol, s, f);
+  // A track that waits stays exactly as it is, so that its result does not depend on the others.
+  track.s = {select(moving, s.x, track.s.x), select(moving, s.y, track.s.y), select(moving, s.tx, track.s.tx),
+             select(moving, s.ty, track.s.ty), track.s.k};
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 5; ++j) f[i][j] = select(moving, f[i][j], T(S(i == j ? 1 : 0)));
+  }
+  transport(f, track);
+  scatter(slices, middle_z + hop.begin * hop.length, middle_z + hop.end * hop.length, track);
+}
+
+/// Carry tracks from z_from to z_to (mm), in either direction.
+template <class T>
+KERNEL_FUNCTION void carry(const Slices& slices, const T& pol, const T& z_from, const T& z_to, Moving<T>& track) {
+  using S = Scalar<T>;
+  const T first(static_cast<S>(slices.first)), last(static_cast<S>(slices.first + slices.count * slices.length));
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 5; ++j) track.jacobian[i][j] = T(S(i == j ? 1 : 0));
+  }
+  const Mask<T> within = at_most(first, smaller(z_from, z_to)) & at_most(larger(z_from, z_to), last);
+  track.lost = !within;
+  if (any(z_from < z_to)) {
+    for (int i = 0; i < slices.count; ++i) through(slices, i, true, pol, z_from, z_to, track);
+  }
+  if (any(z_to < z_from)) {
+    for (int i = slices.count - 1; i >= 0; --i) through(slices, i, false, pol, z_from, z_to, track);
+  }
+  const State<T>& s = track.s;
+  const Mask<T> good = finite(T(s.x + s.y + s.tx + s.ty));
+  track.lost = track.lost | !good;
+}
+
+}  // namespace parkf::slices

@@ -1,0 +1,89 @@
+"""The numbers of the steps inside the magnet, which a parameter set may have in a file of its own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.io.errors import ParkfError
+from parkf.io.files import replacing
+from parkf.io.npz import load_arrays
+from parkf.params.blobs import blob_of, read_blob
+from parkf.params.manifest import Scatterer, Slices
+
+SLICES_FILE = "slices.f32"
+# Version of the formulas in `parkf.model.steps.slices`, and of the order of the numbers.
+VERSION = 1
+# Floats of a node, as the kernel reads them: one for each map, then zeros.
+ROW = 8
+
+
+@dataclass(frozen=True, eq=False)
+class MagnetSlices:
+    """Numbers of the slices that the magnet is cut into."""
+
+    numbers: NDArray[np.float32]  # (slices, nodes in x, nodes in y, ROW): maps at the nodes, MeV/mm
+    described: Slices  # entry of the manifest
+
+    @classmethod
+    def of(
+        cls,
+        numbers: NDArray[np.floating],
+        centre: NDArray[np.floating],
+        scatterers: tuple[Scatterer, ...],
+    ) -> Self:
+        """Make the numbers from maps (slices, maps, nodes in x, nodes in y).
+
+        `centre` (slices,) is the bend in the centre of each slice, MeV/mm.
+        """
+        # Imported here, because the formulas take time to import and only the training needs them.
+        from parkf.model.steps import slices
+
+        rows = np.zeros((*numbers.shape[:1], *numbers.shape[2:], ROW), dtype="<f4")
+        rows[..., : numbers.shape[1]] = np.moveaxis(numbers, 1, -1)
+        described = Slices(
+            version=VERSION,
+            blob=blob_of(rows.ravel()),
+            z_first=slices.Z_FIRST,
+            z_last=slices.Z_LAST,
+            edge_x=slices.EDGES[0],
+            edge_y=slices.EDGES[1],
+            nodes_x=slices.NODES[0],
+            nodes_y=slices.NODES[1],
+            maps=[one.name for one in slices.MAPS],
+            centre=centre.tolist(),
+            scatterers=list(scatterers),
+        )
+        return cls(rows, described)
+
+    def save(self, path: Path) -> None:
+        """Write as arrays in one .npz; equal numbers have equal bytes."""
+        with replacing(path) as temporary, temporary.open("wb") as stream:
+            described = np.array(self.described.model_dump_json())
+            np.savez(stream, allow_pickle=False, numbers=self.numbers, described=described)
+
+
+def load_slices(path: Path) -> MagnetSlices:
+    """Read what :meth:`MagnetSlices.save` wrote; a ParkfError reports a file that is damaged."""
+    arrays = load_arrays(path, ("numbers", "described"))
+    described = Slices.model_validate_json(str(arrays["described"]))
+    if blob_of(arrays["numbers"]) != described.blob:
+        raise ParkfError(f"{path}: the numbers are not those of the description; train the slices again")
+    return MagnetSlices(arrays["numbers"], described)
+
+
+def read_slices(folder: Path, described: Slices | None) -> MagnetSlices | None:
+    """Read a set's slices; None where it has none, or has those of a newer version of the formulas.
+
+    A file that is not as described, or has a number that is not finite, raises a ParkfError.
+    """
+    if described is None or described.version != VERSION:
+        return None
+    path = folder / SLICES_FILE
+    shape = len(described.centre), described.nodes_x, described.nodes_y, ROW
+    numbers = read_blob(path, described.blob, int(np.prod(shape)))
+    for position in np.flatnonzero(~np.isfinite(numbers))[:1]:
+        raise ParkfError(f"{path}: index {position}: got {numbers[position]}, expected a number")
+    return MagnetSlices(numbers.reshape(shape), described)

@@ -1,0 +1,86 @@
+"""Long tracks without UT hits: the candidates of the validation, fitted again without theirs.
+
+The steps across the UT are those of all long tracks, since a fit leaves out what was not measured. The full
+fit of the same hits is what they are compared with.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from parkf.fit import fit_file, fit_file_full
+from parkf.fit.sample import Sample, load_sample
+from parkf.fit.truth import Files
+from parkf.io.files import scratch_folder
+from parkf.io.tables import CANDIDATES
+from parkf.proof.validation.breakdown import directions
+from parkf.proof.validation.figures import ENOUGH, binned, core_ratio
+from parkf.proof.validation.validate import MOMENTUM_EDGES, measure_alone
+
+if TYPE_CHECKING:
+    from parkf.detector.field import FieldMap
+    from parkf.detector.geometry import Geometry
+
+_UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
+
+
+def measure_without_ut(
+    parameters: Path,
+    samples: Sequence[tuple[Path, Path]],
+    *,
+    geometry: "Geometry",
+    field: "FieldMap",
+    threads: int | None = None,
+) -> dict[str, Any]:
+    """Fit candidates without their UT hits, by a set and by the full fit.
+
+    `samples` are files of particles and of their candidates. Return the figures of
+    :func:`parkf.proof.validation.validate.measure_alone`, ``directions``, and in ``momentum`` also
+    ``core_over_full``, with its error: the core of δp/p over that of the full fit of the same tracks.
+    """
+    with scratch_folder() as folder:
+        ours, full = [], []
+        for number, (particles, candidates) in enumerate(samples):
+            stripped, fitted, reference = (
+                Path(folder) / f"{name}{number}.parquet" for name in ("candidates", "fitted", "full")
+            )
+            _strip(candidates, stripped)
+            fit_file(parameters, stripped, fitted, threads=threads)
+            fit_file_full(stripped, reference, geometry=geometry, field=field, threads=threads)
+            ours.append(Files([particles], [stripped], [fitted]))
+            full.append(Files([particles], [stripped], [reference]))
+        return _compared(load_sample(ours), load_sample(full))
+
+
+def _strip(candidates: Path, path: Path) -> None:
+    """Write candidates without their UT hits."""
+    with CANDIDATES.open(candidates) as file:
+        known = file.schema_arrow.metadata or {}
+        made_with = {key.decode(): value.decode() for key, value in known.items()}
+        made_with.pop("parkf.table")
+        with CANDIDATES.writer(path, made_with) as writer:
+            for group in range(file.num_row_groups):
+                rows = file.read_row_group(group)
+                for name in _UT:
+                    place = rows.schema.get_field_index(name)
+                    field = rows.schema.field(place)
+                    nothing = pa.array(np.full(len(rows) * field.type.list_size, np.nan, np.float32))
+                    rows = rows.set_column(
+                        place, field, pa.FixedSizeListArray.from_arrays(nothing, type=field.type)
+                    )
+                writer.write_table(rows)
+
+
+def _compared(ours: Sample, full: Sample) -> dict[str, Any]:
+    measured = measure_alone(ours) | {"directions": directions(ours.good)}
+    edges = [1000 * edge for edge in MOMENTUM_EDGES]
+    pairs = zip(binned(ours.good["p_true"], edges), binned(full.good["p_true"], edges), strict=True)
+    for (low, _, inside), (_, _, others) in pairs:
+        own, other = ours.good[inside], full.good[others]
+        if min(len(own), len(other)) >= ENOUGH:
+            (one,) = (one for one in measured["momentum"] if one["p_min"] == low / 1000)
+            one["core_over_full"], one["core_over_full_error"] = core_ratio(own, other)
+    return measured

@@ -1,0 +1,232 @@
+"""Training of the steps inside the magnet: the maps of each slice, from tracks that Runge-Kutta carries.
+
+The states behind a slice are nearly linear in its maps, so three Gauss-Newton steps of least squares find
+them. Every track counts twice, once in each direction. Its residuals count in units of what the field does
+to it, as in the fit of the magnet table.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import Geometry
+from parkf.detector.transport import propagate
+from parkf.model.steps import slices
+from parkf.model.steps.slices import CELLS, EDGES, MAPS, NODES, SLICES, Z_FIRST, Z_LAST
+from parkf.model.steps.symbols import COMPONENTS, h, tx, ty, x, y
+from parkf.params.manifest import Scatterer
+from parkf.params.slices import MagnetSlices
+
+F64 = NDArray[np.float64]
+
+TRACKS = 24_000
+TOLERANCE = 1e-5  # mm, of a Runge-Kutta step
+P_MIN, P_MAX = 1400.0, 100e3  # MeV
+# Half of the tracks are born before the magnet, the others up to here, mm.
+LAST_BIRTH = 7000.0
+# Directions of births, as slopes of the line to the origin, and their spread times momentum, MeV: the
+# products of decays fly apart.
+BIRTH_SLOPES, SPREAD = (0.34, 0.28), 175.0
+# Tracks farther out would only determine the borders of the grid; mm, and steepest slope.
+EDGE, STEEPEST = (2900.0, 2550.0), 1.2
+NEWTON_STEPS = 3
+# Relative to the mean diagonal of the normal equations: determines nodes that hardly any track comes near.
+RIDGE = 1e-7
+# MeV: Highland's width of a scattering angle (Lynch and Dahl, NIM B 58 (1991) 6), times momentum.
+HIGHLAND, HIGHLAND_LOG = 13.6, 0.038
+
+_STATE = (x, y, tx, ty, h)
+_HOP = (slices.length, slices.begin, slices.end, slices.centre)
+# What outputs depend on linearly: the maps, and the derivatives of the second one.
+_LINEAR = (*slices.FIELDS, slices.gy_x, slices.gy_y)
+
+
+def _compiled(forms: list[sp.Expr]) -> Callable[..., list[Any]]:
+    arguments = (*_STATE, *_HOP, *slices.FIELDS, *slices.SLOPES)
+    return sp.lambdify(arguments, forms, "numpy", cse=True)
+
+
+class _Formulas:
+    """The formulas as NumPy functions."""
+
+    def __init__(self) -> None:
+        outputs = [slices.OUTPUTS[name] for name in COMPONENTS]
+        self.middle = _compiled(list(slices.MIDDLE))
+        self.outputs = _compiled(outputs)
+        self.gradients = _compiled([sp.diff(form, v) for form in outputs for v in _LINEAR])
+
+
+def train_slices(
+    field: FieldMap, geometry: Geometry, *, seed: int, tracks: int = TRACKS, threads: int | None = None
+) -> MagnetSlices:
+    """Fit the maps of all slices to Runge-Kutta in `field`; the material of `geometry` scatters.
+
+    `tracks` is the number of tracks, which depend on `seed` alone. The result does not depend on `threads`,
+    by default all cores.
+    """
+    planes = np.linspace(Z_FIRST, Z_LAST, 2 * SLICES + 1)
+    # Sums of the normal equations must not depend on the number of threads.
+    with threadpool_limits(1):
+        return _trained(field, geometry, planes, seed=seed, tracks=tracks, threads=threads)
+
+
+def _trained(
+    field: FieldMap, geometry: Geometry, planes: F64, *, seed: int, tracks: int, threads: int | None
+) -> MagnetSlices:
+    states = _tracks(field, planes, seed=seed, count=tracks, threads=threads)
+    formulas = _Formulas()
+    numbers, centre = np.zeros((SLICES, len(MAPS), *NODES)), np.zeros(SLICES)
+    for i in range(SLICES):
+        slice_ = slice(2 * i, 2 * i + 3)
+        there = np.isfinite(states[slice_]).all(axis=(0, 2))
+        numbers[i], centre[i] = _fit(formulas, states[slice_, there], planes[slice_])
+    return MagnetSlices.of(numbers, centre, scatterers(geometry))
+
+
+def scatterers(geometry: Geometry) -> tuple[Scatterer, ...]:
+    """Return the layers of material between the ends of the slices, with the widths of their scattering.
+
+    Slabs, and half of the first SciFi layer: tracks begin in the middle of its material. The logarithm in
+    Highland's formula is that of all layers together, since it corrects the whole path.
+    """
+    description = geometry.description
+    lengths = {name: material.radiation_length for name, material in description.materials.items()}
+    found = [
+        (slab.z, slab.thickness / lengths[slab.material], slab.opening)
+        for slab in description.slabs
+        if Z_FIRST < slab.z < Z_LAST
+    ]
+    scifi, first = description.scifi, description.scifi.layers[0]
+    # The layer leans, and its material counts for tracks that begin anywhere in it.
+    front = first.z - scifi.dzdy * first.half_height - 1.0
+    found.append((front, 0.5 * scifi.thickness / lengths[scifi.material], scifi.hole.half_width))
+    whole = 1 + HIGHLAND_LOG * np.log(sum(path for _, path, _ in found))
+    return tuple(
+        Scatterer(z=z, angle=float(HIGHLAND * np.sqrt(path) * whole), opening=opening)
+        for z, path, opening in sorted(found)
+    )
+
+
+def _tracks(field: FieldMap, planes: F64, *, seed: int, count: int, threads: int | None) -> F64:
+    """Return states (planes, tracks, 5) of x, y, tx, ty, q/p in MagUp; NaN where there is no track."""
+    random = np.random.Generator(np.random.Philox(key=[seed, 0]))
+    flat, normal = random.uniform(size=(count, 5)), random.standard_normal((count, 2))
+    # Uniform in 1/p: a polynomial in 1/p needs most tracks where its range ends.
+    qop = (1 / P_MAX + flat[:, 0] * (1 / P_MIN - 1 / P_MAX)) * np.where(flat[:, 1] < 0.5, -1, 1)
+    born = flat[:, 2] * np.where(np.arange(count) % 2, LAST_BIRTH, Z_FIRST)
+    line = (2 * flat[:, 3:] - 1) * BIRTH_SLOPES
+    states = np.column_stack([line * born[:, None], line + SPREAD * np.abs(qop)[:, None] * normal, qop])
+    z, alive = born.copy(), np.ones(count, dtype=bool)
+    result = np.full((len(planes), count, 5), np.nan)
+    for i, end in enumerate(planes):
+        rows = np.flatnonzero(alive & (born < end))
+        there = propagate(
+            field, +1, states[rows], z[rows], (end, 0.0, 0.0), tolerance=TOLERANCE, threads=threads
+        )
+        limits = np.minimum(EDGE, np.array(EDGES) * end)
+        with np.errstate(invalid="ignore"):
+            kept = there.ok & np.all(np.abs(there.states[:, :2]) < limits, axis=1)
+            kept &= np.abs(there.states[:, 2]) < STEEPEST
+        alive[rows[~kept]] = False
+        states[rows[kept]], z[rows[kept]] = there.states[kept], end
+        result[i, rows[kept]] = there.states[kept]
+    return result
+
+
+# Hops that a slice is fitted to: numbers of the planes, and the places −½ to ½, of start and target.
+_HOPS = ((0, 2, -0.5, 0.5), (2, 0, 0.5, -0.5), (0, 1, -0.5, 0.0), (2, 1, 0.5, 0.0))
+
+
+def _fit(formulas: _Formulas, states: F64, planes: F64) -> tuple[F64, float]:
+    """Return the maps (maps, *NODES) of a slice, and its bend in the centre, MeV/mm.
+
+    `states` (3, n, 5) are those at the `planes` (3,), mm: at the ends of the slice and in its middle.
+    """
+    numbers, centre = np.zeros((len(MAPS), *NODES)), 0.0
+    length = float(planes[2] - planes[0])
+    for _ in range(NEWTON_STEPS):
+        normal = np.zeros((numbers.size, numbers.size))
+        right = np.zeros(numbers.size)
+        for start, target, begin, end in _HOPS:
+            hop = (length, begin, end, centre)
+            rows = _rows(formulas, states[start], states[target], hop, float(planes[1]), numbers)
+            for columns, design, residual in rows:
+                # A displacement counts as the slope over half a slice.
+                scale = np.array([2 / length, 2 / length, 1.0, 1.0])[:, None]
+                scaled = design * scale[..., None]
+                flat = scaled.reshape(-1, scaled.shape[-1])
+                normal[np.ix_(columns, columns)] += flat.T @ flat
+                right[columns] += flat.T @ (residual * scale).ravel()
+        diagonal = np.diagonal(normal).copy()
+        size = np.sqrt(diagonal + 1e-12 * diagonal.max())
+        normal /= size[:, None] * size
+        normal[np.diag_indices_from(normal)] += RIDGE
+        numbers += (np.linalg.solve(normal, right / size) / size).reshape(numbers.shape)
+        centre = _in_the_centre(numbers[0])
+    return numbers, centre
+
+
+def _in_the_centre(bend: F64) -> float:
+    """Return the mean of a map (*NODES) at its four central nodes."""
+    i, j = NODES[0] // 2, NODES[1] // 2
+    return float(bend[i - 1 : i + 1, j - 1 : j + 1].mean())
+
+
+def _rows(
+    formulas: _Formulas, start: F64, target: F64, hop: tuple[float, ...], z: float, numbers: F64
+) -> Iterator[tuple[NDArray[np.int64], F64, F64]]:
+    """Yield, cell by cell, the numbers of the nodes, the design (4, n, nodes) and the residuals (4, n).
+
+    Design and residuals of a track are divided by its |q/p|.
+    """
+    state = tuple(start.T)
+    nothing = (0.0,) * (len(slices.FIELDS) + len(slices.SLOPES))
+    on_x, on_y = (
+        axis(np.broadcast_to(place, len(start)), edge * z, cells)
+        for place, edge, cells in zip(formulas.middle(*state, *hop, *nothing), EDGES, CELLS, strict=True)
+    )
+    order = np.lexsort((on_y[0], on_x[0]))
+    cell = on_x[0][order] * CELLS[1] + on_y[0][order]
+    for rows in np.split(order, np.flatnonzero(np.diff(cell)) + 1):
+        i, j = on_x[0][rows[0]], on_y[0][rows[0]]
+        weights = [
+            (a[rows, :, None] * b[rows, None, :]).reshape(len(rows), 9)
+            for a, b in ((on_x[1], on_y[1]), (on_x[2], on_y[1]), (on_x[1], on_y[2]))
+        ]
+        here = numbers[:, i : i + 3, j : j + 3].reshape(len(MAPS), 9)
+        maps = [weights[0] @ one for one in here]
+        gradients = [weights[d] @ here[m] for m in (0, 1) for d in (1, 2)]
+        arguments = (*(column[rows] for column in state), *hop, *maps, *gradients)
+        found = np.array([np.broadcast_to(one, len(rows)) for one in formulas.outputs(*arguments)])
+        by = np.array([np.broadcast_to(one, len(rows)) for one in formulas.gradients(*arguments)])
+        by = by.reshape(4, len(_LINEAR), len(rows), 1)
+        design = np.stack([by[:, m] * weights[0] for m in range(len(MAPS))], axis=2)
+        design[:, :, 1] += by[:, -2] * weights[1] + by[:, -1] * weights[2]
+        per_qop = 1 / np.abs(start[rows, 4])
+        nodes = np.arange(numbers[0].size).reshape(NODES)[i : i + 3, j : j + 3].ravel()
+        columns = (np.arange(len(MAPS))[:, None] * numbers[0].size + nodes).ravel()
+        residual = (target[rows, :4].T - found) * per_qop
+        yield columns, design.reshape(4, len(rows), -1) * per_qop[:, None], residual
+
+
+def axis(mm: F64, edge: float, cells: int) -> tuple[NDArray[np.int64], F64, F64]:
+    """Return the first of three nodes (n,), their weights (n, 3), and the derivatives by mm, (n, 3).
+
+    `mm` (n,) are places on an axis whose `cells` reach from −`edge` to `edge`, mm.
+    """
+    per_mm = 0.5 * cells / edge
+    at = mm * per_mm + 0.5 * cells
+    first = np.clip(np.floor(at), 0, cells - 1)
+    t = np.clip(at - first, 0, 1)
+    weights = np.stack([np.broadcast_to(one, len(t)) for one in _weights(t)], axis=1)
+    slopes = np.stack([np.broadcast_to(one, len(t)) for one in _weight_slopes(t)], axis=1)
+    return first.astype(np.int64), weights, slopes * per_mm
+
+
+_weights = sp.lambdify(slices.t, list(slices.WEIGHTS), "numpy")
+_weight_slopes = sp.lambdify(slices.t, [sp.diff(one, slices.t) for one in slices.WEIGHTS], "numpy")

@@ -1,0 +1,172 @@
+"""How good the steps inside the magnet are: against Runge-Kutta, and against the truth of the simulation.
+
+Both samples are tracks at the first SciFi layer, which are carried upstream. The tracks of the first sample
+are born anywhere up to the magnet and cross no material; those of the second are pions from the origin.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import SCIFI_PLANES, Z_IN, Geometry, geometry_of
+from parkf.detector.transport import propagate, track_through
+from parkf.fit.inside import Carried, carry_inside
+from parkf.params.slices import MagnetSlices
+from parkf.simulation.particles import MASSES, PION
+from parkf.training.spread import FEWEST_ROWS, half_width, momentum_bins
+
+F64 = NDArray[np.float64]
+
+# mm; targets of the figures.
+TARGETS = (7000.0, 6000.0, 5000.0, 4000.0, 3000.0)
+TRACKS = 40_000  # of each sample, before losses
+JACOBIANS, JACOBIAN_TARGET = 2_000, 4000.0  # tracks whose Jacobians are compared, and their target, mm
+TOLERANCE = 1e-5  # mm, of a Runge-Kutta step
+_P = (1500.0, 100e3)  # MeV; uniform in log p
+_ETA = (2.0, 5.0)
+LAST_BIRTH = 2500.0  # mm
+SPREAD = 100.0  # MeV; of slopes times momentum about the line to the origin
+EDGE = (2640.0, 2424.0)  # mm; of the first SciFi layer
+# mm, rad and 1/MeV: units in which the elements of a Jacobian count alike for a track of 10 GeV.
+UNITS = np.array([1.0, 1.0, 1e-3, 1e-3, 1e-7])
+_COMPONENTS = ("x", "y", "tx", "ty")
+# Positions of the variances in the lower triangle of a covariance.
+_VARIANCES = (0, 2, 5, 9)
+
+
+def measure_slices(
+    slices: MagnetSlices, field: FieldMap, geometry: Geometry, *, seed: int, threads: int | None = None
+) -> dict[str, Any]:
+    """Return ``states``, ``pulls``, ``jacobian``, ``domain`` and ``lost``.
+
+    ``states`` is a list of {z, p_min, p_max (GeV), component, q68, q99 (mm or rad), sigma, n}: quantiles of
+    the distance to Runge-Kutta, and the median width of the scattering on the way. ``pulls`` is a list of
+    {z, p_min, p_max, component, width, error, n}: half of the range that holds the central 68 % of (true −
+    carried)/σ. ``jacobian`` is {median, q95}: the Frobenius norm of the difference to Runge-Kutta's over that
+    norm of Runge-Kutta's, in :data:`UNITS`. ``domain`` is {q68, q99}, mm: quantiles of |δx| of all tracks and
+    targets together. ``lost`` is the fraction of tracks that leave the grid.
+    """
+    random = np.random.Generator(np.random.Philox(key=[seed, 1]))
+    start = _unscattered(random, field, threads)
+    z = geometry.planes()[SCIFI_PLANES.start, 0]
+    states, deltas, lost = [], [], []
+    for target in TARGETS:
+        there = propagate(field, +1, start, z, (target, 0.0, 0.0), tolerance=TOLERANCE, threads=threads)
+        carried = carry_inside(slices, start, z, target, +1, threads=threads)
+        good = there.ok & carried.ok
+        lost.append(float(np.mean(~carried.ok)))
+        delta = carried.states[good, :4] - there.states[good, :4]
+        sigma = np.sqrt(carried.covariances[good][:, _VARIANCES])
+        states += _quantiles(target, start[good, 4], delta, sigma)
+        deltas.append(delta[:, 0])
+    every = np.concatenate(deltas)
+    few = start[:JACOBIANS]
+    exact = propagate(
+        field, +1, few, z, (JACOBIAN_TARGET, 0.0, 0.0), tolerance=TOLERANCE, jacobian=True, threads=threads
+    )
+    ours = carry_inside(slices, few, z, JACOBIAN_TARGET, +1, threads=threads)
+    assert exact.jacobian is not None
+    both, scale = exact.ok & ours.ok, UNITS / UNITS[:4, None]
+    difference, size = (
+        np.sqrt(((jacobian[both] * scale) ** 2).sum(axis=(1, 2)))
+        for jacobian in (ours.jacobians - exact.jacobian[:, :4], exact.jacobian[:, :4])
+    )
+    return {
+        "states": states,
+        "pulls": [one for z in TARGETS for one in _pulls(slices, field, geometry, z, seed, threads)],
+        "jacobian": {
+            "median": float(np.median(difference / size)),
+            "q95": float(np.quantile(difference / size, 0.95)),
+            "n": int(both.sum()),
+        },
+        "domain": {"q68": half_width(every), "q99": half_width(every, 0.99), "n": len(every)},
+        "lost": max(lost),
+    }
+
+
+def _directions(random: np.random.Generator) -> tuple[F64, F64]:
+    """Draw momenta (MeV, with the charge's sign) and slopes from the origin, (n,) and (n, 2)."""
+    flat = random.uniform(size=(TRACKS, 4))
+    p = np.exp(np.log(_P[0]) + flat[:, 0] * np.log(_P[1] / _P[0])) * np.where(flat[:, 1] < 0.5, -1, 1)
+    slope, phi = 1 / np.sinh(_ETA[0] + flat[:, 2] * (_ETA[1] - _ETA[0])), 2 * np.pi * flat[:, 3]
+    return p, slope[:, None] * np.stack([np.cos(phi), np.sin(phi)], axis=1)
+
+
+def _unscattered(random: np.random.Generator, field: FieldMap, threads: int | None) -> F64:
+    """Return states (n, 5) at the first SciFi layer in MagUp, of tracks born up to the magnet."""
+    p, line = _directions(random)
+    born = LAST_BIRTH * random.uniform(size=TRACKS)
+    slopes = line + SPREAD / np.abs(p)[:, None] * random.standard_normal((TRACKS, 2))
+    states = np.column_stack([line * born[:, None], slopes, 1 / p])
+    end = propagate(field, +1, states, born, (7826.0, 0.0, 0.0), tolerance=TOLERANCE, threads=threads)
+    with np.errstate(invalid="ignore"):
+        seen = end.ok & np.all(np.abs(end.states[:, :2]) < EDGE, axis=1)
+    return np.ascontiguousarray(end.states[seen])
+
+
+def _quantiles(z: float, qop: F64, delta: F64, sigma: F64) -> list[dict[str, Any]]:
+    return [
+        {
+            "z": z,
+            "p_min": low,
+            "p_max": high,
+            "component": component,
+            "q68": half_width(delta[mask, c]),
+            "q99": half_width(delta[mask, c], 0.99),
+            "sigma": float(np.median(sigma[mask, c])),
+            "n": int(mask.sum()),
+        }
+        for low, high, mask in momentum_bins(qop)
+        if mask.sum() >= FEWEST_ROWS
+        for c, component in enumerate(_COMPONENTS)
+    ]
+
+
+def _pulls(
+    slices: MagnetSlices, field: FieldMap, geometry: Geometry, z: float, seed: int, threads: int | None
+) -> list[dict[str, Any]]:
+    """Compare with true states at z, which the simulation keeps where the magnet's first plane is."""
+    description = geometry.description
+    moved = geometry_of(
+        description.model_copy(update={"magnet": description.magnet.model_copy(update={"z_in": z})})
+    )
+    p, line = _directions(np.random.Generator(np.random.Philox(key=[seed, 2])))
+    pz = np.abs(p) / np.sqrt(1 + (line**2).sum(axis=1))
+    numbers, zero = np.arange(TRACKS), np.zeros(TRACKS)
+    pions = {
+        **{"event": np.zeros(TRACKS, np.int32), "particle": numbers, "charge": np.sign(p)},
+        **{"mass": np.full(TRACKS, MASSES[PION]), "x": zero, "y": zero, "z": zero},
+        **{"px": line[:, 0] * pz, "py": line[:, 1] * pz, "pz": pz, "z_end": np.full(TRACKS, np.inf)},
+    }
+    states = track_through(field, +1, moved, pions, seed=seed, threads=threads)
+    begin, end = (np.flatnonzero(states["plane"] == plane) for plane in (SCIFI_PLANES.start, Z_IN))
+    end = end[np.searchsorted(states["particle"][end], states["particle"][begin])]
+    # The momentum between target and SciFi, without what is lost in the SciFi layer itself.
+    qop = np.sign(p[states["particle"][begin]]) / states["p"][end]
+    start = np.column_stack([*(states[name][begin] for name in _COMPONENTS), qop])
+    carried = carry_inside(slices, start, states["z"][begin], z, +1, threads=threads)
+    return _widths(z, carried, np.column_stack([states[name][end] for name in _COMPONENTS]))
+
+
+def _widths(z: float, carried: Carried, truth: F64) -> list[dict[str, Any]]:
+    # In the openings around the beam pipe nothing scatters.
+    good = carried.ok & np.all(carried.covariances[:, _VARIANCES] > 0, axis=1)
+    qop = carried.states[good, 4]
+    pulls = (truth[good] - carried.states[good, :4]) / np.sqrt(carried.covariances[good][:, _VARIANCES])
+    return [
+        {
+            "z": z,
+            "p_min": low,
+            "p_max": high,
+            "component": component,
+            "width": float(np.diff(np.quantile(pulls[mask, c], [0.16, 0.84]))[0] / 2),
+            # Of half the distance of two quantiles of a normal distribution.
+            "error": float(1.05 / np.sqrt(mask.sum())),
+            "n": int(mask.sum()),
+        }
+        for low, high, mask in momentum_bins(qop)
+        if mask.sum() >= FEWEST_ROWS
+        for c, component in enumerate(_COMPONENTS)
+    ]

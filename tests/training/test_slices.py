@@ -1,0 +1,63 @@
+"""Training of the steps inside the magnet, and what its figures say."""
+
+import numpy as np
+import pytest
+
+from parkf.training.slices import axis, scatterers, train_slices
+from parkf.training.slices_accuracy import measure_slices
+
+TRACKS = 8000
+
+
+@pytest.fixture(scope="module")
+def slices(field, geometry):
+    return train_slices(field, geometry, seed=3, tracks=TRACKS, threads=2)
+
+
+def test_the_result_depends_on_the_seed_alone(slices, field, geometry):
+    again = train_slices(field, geometry, seed=3, tracks=TRACKS, threads=1)
+    np.testing.assert_array_equal(again.numbers, slices.numbers)
+    assert again.described == slices.described
+
+
+def test_figures_on_independent_tracks(slices, field, geometry, monkeypatch):
+    """From 5 GeV, as the documentation says of the full number of tracks."""
+    monkeypatch.setattr("parkf.training.slices_accuracy.TRACKS", 10_000)
+    figures = measure_slices(slices, field, geometry, seed=5, threads=2)
+    hard = [one for one in figures["states"] if one["component"] == "x" and one["p_min"] >= 5]
+    assert len(hard) == 20
+    for one in hard:
+        assert one["q68"] < one["sigma"] / 10
+        assert one["q99"] < one["sigma"]
+    for one in figures["pulls"]:
+        if one["p_min"] >= 5:
+            assert 0.92 - 3 * one["error"] < one["width"] < 1.08 + 3 * one["error"]
+    assert figures["jacobian"]["median"] < 0.02
+    assert figures["lost"] < 0.001
+
+
+def test_the_layers_are_the_geometrys(geometry):
+    """Each slab behind 2.5 m, and half of the first SciFi layer; in all, Highland's width of their sum."""
+    layers = scatterers(geometry)
+    slabs = [one for one in geometry.description.slabs if 2500 < one.z < 7850]
+    assert [one.z for one in layers[:-1]] == sorted(one.z for one in slabs)
+    lengths = {name: one.radiation_length for name, one in geometry.description.materials.items()}
+    path = sum(one.thickness / lengths[one.material] for one in slabs) + 0.5 * 4.9 / lengths["polystyrene"]
+    expected = 13.6 * np.sqrt(path) * (1 + 0.038 * np.log(path))
+    assert np.sqrt(sum(one.angle**2 for one in layers)) == pytest.approx(expected)
+    # The UT to the SciFi, as LHCb's own parameters have it: 2.8 MeV.
+    assert 2.3 < expected < 2.9
+
+
+def test_splines_reproduce_parabolas():
+    """With the values of a parabola's polar form, they are that parabola, and have its derivative."""
+    edge, cells = 100.0, 10
+    places = np.linspace(-99.9, 99.9, 57)
+    first, weights, slopes = axis(places, edge, cells)
+    width = 2 * edge / cells
+    ends = -edge + width * np.arange(-1, cells + 2)
+    # The control value between two knots is the product of their places.
+    control = ends[:-1] * ends[1:]
+    near = control[first[:, None] + np.arange(3)]
+    np.testing.assert_allclose((weights * near).sum(axis=1), places**2, atol=1e-9)
+    np.testing.assert_allclose((slopes * near).sum(axis=1), 2 * places, atol=1e-9)
