@@ -16,6 +16,7 @@
 
 #include "all_forms.hpp"
 #include "bindings/result_memory.hpp"
+#include "fit/residuals_layout.hpp"
 #include "fit/robust_layout.hpp"
 #include "fit/score_layout.hpp"
 #include "numbers/instruction_sets.hpp"
@@ -123,7 +124,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
               bool smoother, FitRange<S> Build::* range, const S* rich, const float* score, std::size_t number_rows,
               std::size_t more_rows, std::size_t integer_rows, S* trace = nullptr,
-              const Removed& removed = {}, double limit = 0) {
+              const Removed& removed = {}, double limit = 0, bool covariances = false) {
   const Forms& forms = forms_named(forms_name);
   const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
   expect(smoother || forms.has_trigger,
@@ -153,6 +154,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
   batch.rich = rich;
   batch.removed[0] = batch.removed[1] = nullptr;
   batch.limit = static_cast<S>(limit);
+  batch.covariances = covariances;
   batch.scored = more_rows > 0;
   batch.score = score;
   batch.score_row = static_cast<int>(number_rows);
@@ -242,6 +244,20 @@ nb::tuple fit_without_outliers(In<float, 1> constant, In<float, 1> table, In<dou
   else range = &Build::clean_double;
   return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
                 threads, true, range, nullptr, nullptr, fitted_numbers + 1, 0, fitted_integers + 3, nullptr, {}, limit);
+}
+
+/// Fit by the smoother, with every hit compared with all others (residuals_layout.hpp).
+template <class S>
+nb::tuple fit_residuals(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
+                        In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
+                        const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads,
+                        bool covariances) {
+  FitRange<S> Build::* range;
+  if constexpr (sizeof(S) == 4) range = &Build::residuals_float;
+  else range = &Build::residuals_double;
+  const std::size_t rows = fitted_numbers + residual_numbers + (covariances ? covariance_rows : 0);
+  return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
+                threads, true, range, nullptr, nullptr, rows, 0, fitted_integers, nullptr, {}, 0, covariances);
 }
 
 /// Fit in the trigger's arithmetic without some hits, and find the worst of the others. Its χ² is an additional number,
@@ -346,6 +362,13 @@ NB_MODULE(_fitter, module) {
          "rich"_a = nb::none());
   define("fit_without_outliers", &parkf::kalman::fit_without_outliers<float>, clean_text, "limit"_a);
   define("fit_without_outliers", &parkf::kalman::fit_without_outliers<double>, clean_text, "limit"_a);
+  const char* residuals_text =
+      "Fit by the smoother, with every hit compared with all others. Returns numbers (16 + 456, n) and integers (4, n). Of "
+      "68 coordinates (x and y of VELO slots, UT and SciFi layers): w, d, and the decrease of w for 1/MeV; of 42 slots: the "
+      "smoothed x, y, tx, ty; of the step to each: what is seen of its noise, and what is expected. With `covariances`, "
+      "also the noise of the step to each slot, 252 rows, and the lower triangle of the covariance of w at given q/p, 2278.";
+  define("fit_residuals", &parkf::kalman::fit_residuals<float>, residuals_text, "covariances"_a);
+  define("fit_residuals", &parkf::kalman::fit_residuals<double>, residuals_text, "covariances"_a);
   const char* search_text =
       "Fit in the trigger's arithmetic without the hits whose bits are set, and find the worst hit of each candidate; returns "
       "numbers (17, n), the last of them its chi2, and integers (5, n), the last of them its slot, or -1.";

@@ -16,8 +16,9 @@ struct Batch {
   bool scored;    // of robust fits: with ghost scores, too
   const float* score;  // numbers of the ghost score; none where features are wanted
   int score_row;       // of `numbers`, where scores or features begin
-  // (quantity, stride): those of Fitted, with those of a robust fit, of states at the RICH planes or of the worst hit
-  // behind them, and hits that were removed; rows begin at cache lines and hold whole ones.
+  bool covariances;    // of fits with residuals: with the covariances between hits, too
+  // (quantity, stride): those of Fitted, with those of a robust fit, of states at the RICH planes, of residuals or of the
+  // worst hit behind them, and hits that were removed; rows begin at cache lines and hold whole ones.
   long stride;
   S* numbers;
   int* integers;
@@ -47,6 +48,9 @@ struct Build {
   // The fit by the smoother with scores, or with the features that scores are computed from.
   FitRange<float> scored_float;
   FitRange<double> scored_double;
+  // The fit by the smoother with every hit compared with all others.
+  FitRange<float> residuals_float;
+  FitRange<double> residuals_double;
 };
 
 }  // namespace parkf::kalman

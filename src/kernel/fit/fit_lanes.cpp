@@ -36,6 +36,8 @@ void PARKF_NAME(clean_float_, PARKF_BUILD)(const Batch<float>&, long, long);
 void PARKF_NAME(clean_double_, PARKF_BUILD)(const Batch<double>&, long, long);
 void PARKF_NAME(outlier_float_, PARKF_BUILD)(const Batch<float>&, long, long);
 void PARKF_NAME(outlier_double_, PARKF_BUILD)(const Batch<double>&, long, long);
+void PARKF_NAME(residuals_float_, PARKF_BUILD)(const Batch<float>&, long, long);
+void PARKF_NAME(residuals_double_, PARKF_BUILD)(const Batch<double>&, long, long);
 void PARKF_NAME(rich_float_, PARKF_BUILD)(const Batch<float>&, long, long);
 void PARKF_NAME(rich_double_, PARKF_BUILD)(const Batch<double>&, long, long);
 void PARKF_NAME(robust_float_, PARKF_BUILD)(const Batch<float>&, long, long);
@@ -54,6 +56,8 @@ const Build PARKF_NAME(build_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), fit_range<
                                             PARKF_NAME(robust_float_, PARKF_BUILD),
                                             PARKF_NAME(robust_double_, PARKF_BUILD),
                                             PARKF_NAME(scored_float_, PARKF_BUILD),
-                                            PARKF_NAME(scored_double_, PARKF_BUILD)};
+                                            PARKF_NAME(scored_double_, PARKF_BUILD),
+                                            PARKF_NAME(residuals_float_, PARKF_BUILD),
+                                            PARKF_NAME(residuals_double_, PARKF_BUILD)};
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -42,7 +42,7 @@ function(add_fitter_part part source)
   endforeach()
 endfunction()
 
-set(fit_kinds fit clean outlier rich robust score)
+set(fit_kinds fit clean outlier residuals rich robust score)
 function(add_fitter_build build bytes)
   if(NOT build IN_LIST instruction_sets)
     return()

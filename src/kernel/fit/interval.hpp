@@ -33,7 +33,10 @@ KERNEL_FUNCTION Interval<T> fit_interval(const Candidates<Scalar<T>>& tracks, lo
   for (; strip >= 0; --strip) later.strip(record, strip);
   later.improve_y(record.first);
   later.velo(record);
-  return {publish(detector, pol, z_first, record.first, fit, qop_variance), later.worst, later.worst_slot};
+  // The second hit of the start has a later slot if two hits of the first module have the same z.
+  const WorstHit<T>& worst = later.seen;
+  const Integer<T> slot = select(worst.slot == Integer<T>(1), record.second, worst.slot);
+  return {publish(detector, pol, z_first, record.first, fit, qop_variance), worst.u2, slot};
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

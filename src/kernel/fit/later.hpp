@@ -1,62 +1,127 @@
 #pragma once
 // The pass backward over the record of the forward filter. ρ and N are the gradient and the curvature of the χ² of all
-// later hits. With them x + C·ρ and C − C·N·C are the state and covariance from all hits. The pass also computes the
-// residual of each hit against all others, u² = w²/D. All of this is at the q/p of the fit. A second ρ, from the
-// residuals' derivatives with respect to q/p, adds the uncertainty of q/p.
+// later hits. With them x + C·ρ and C − C·N·C are the state and covariance from all hits. The pass also compares each hit
+// with all others. All of this is at the q/p of the fit. A second ρ, from the residuals' derivatives with respect to q/p,
+// adds the uncertainty of q/p.
 
 #include "fit/record.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// The information of later hits for a filtered state, and the hit that agrees least with all others.
+/// A row of four numbers for x, y, tx, ty that goes back over the record, as ρ does.
 template <class T>
+struct Adjoint {
+  T v[4];
+
+  KERNEL_FUNCTION Adjoint() : v{T(0), T(0), T(0), T(0)} {}
+  KERNEL_FUNCTION const T& operator[](int j) const { return v[j]; }
+
+  /// Back over the strip of a UT or SciFi layer, which adds its `own` pull; return the change of x.
+  KERNEL_FUNCTION T hit(const StripRecord<T>& r, const T& own) {
+    const T before = v[0];
+    v[1] += r.slope * v[0];
+    v[0] = own + r.times_l(v[0], v[1], v[2], v[3]);
+    v[1] -= r.slope * v[0];
+    return v[0] - before;
+  }
+  /// Back over x (A = 0) or y (A = 1) of a VELO hit.
+  template <int A>
+  KERNEL_FUNCTION T pixel(const PixelRecord<T>& r, const T& own) {
+    const T change = own - r.place * r.weight * v[A] - r.slope * r.weight * v[A + 2];
+    v[A] += change;
+    return change;
+  }
+  /// Along x (A = 0) or y (A = 1), by `place` and `slope`.
+  template <int A>
+  KERNEL_FUNCTION T along(const T& place, const T& slope) const {
+    return place * v[A] + slope * v[A + 2];
+  }
+  KERNEL_FUNCTION void step(const Drift<T>& f) {
+    v[2] += f.x_tx * v[0];
+    v[3] += f.y_ty * v[1];
+  }
+  KERNEL_FUNCTION void step(const Levers<T>& f) {
+    const T tx = product(f.to[0]), ty = product(f.to[1]);
+    v[2] = tx;
+    v[3] = ty;
+  }
+  KERNEL_FUNCTION void scale_tx(const T& factor) { v[2] = v[2] * factor; }
+  KERNEL_FUNCTION T product(const T* column) const {
+    return v[0] * column[0] + v[1] * column[1] + v[2] * column[2] + v[3] * column[3];
+  }
+};
+
+/// A hit compared with all others. Let V be the covariance of the residuals r of the prediction from no hit, at the q/p of
+/// the fit. Then w is this hit's element of V⁻¹r, d is its diagonal element of V⁻¹, and `by_k` is the decrease of w for
+/// 1/MeV. The residual from the prediction by all other hits is w/d. If q/p is free, d is smaller by by_k²·σ²(q/p).
+template <class T>
+struct Compared {
+  T w, d, by_k;
+};
+
+/// Finds the hit that agrees least with all others: the largest u² = w²/d.
+template <class T>
+struct WorstHit {
+  T u2;
+  Integer<T> slot;  // -1: none
+
+  KERNEL_FUNCTION WorstHit() : u2(T(0)), slot(-1) {}
+  template <class Column, class Back>
+  KERNEL_FUNCTION void see(int axis, int its_slot, const Compared<T>& hit, const T& qop_variance, const Column&,
+                           const Back&) {
+    (void)axis;
+    const T zero(0), left = hit.d - hit.by_k * hit.by_k * qop_variance;
+    const T its_u2 = select(left > zero, hit.w * hit.w / left, zero);
+    const Mask<T> worse = u2 < its_u2;
+    u2 = select(worse, its_u2, u2);
+    slot = select(worse, Integer<T>(its_slot), slot);
+  }
+  template <class Back>
+  KERNEL_FUNCTION void step(const Back&) {}
+};
+
+/// The information of later hits for a filtered state. `seen` looks at each hit: see(axis, slot, compared hit, variance of
+/// q/p, column, back). `column` returns the covariance of the hit's w with ρ, and `back` takes such a column of a later hit
+/// back over this hit, and returns the covariance of both w. step(back) takes columns back over a step.
+template <class T, class Seen = WorstHit<T>>
 struct Later {
   T qop_variance;
-  T rho[4], by_k[4];  // of the residuals, and of their decrease for 1/MeV
+  Adjoint<T> rho, by_k;  // of the residuals, and of their decrease for 1/MeV
   Covariance<T> n;
-  T worst;  // u²
-  Integer<T> worst_slot;
+  Seen seen;
 
-  KERNEL_FUNCTION explicit Later(const T& qop_variance) : qop_variance(qop_variance), worst(T(0)), worst_slot(-1) {
-    for (int j = 0; j < 4; ++j) rho[j] = by_k[j] = T(0);
+  KERNEL_FUNCTION explicit Later(const T& qop_variance) : qop_variance(qop_variance) {
     for (T& e : n.elements) e = T(0);
-  }
-
-  /// Compare w²/D of a hit with the worst one; `slope` is the decrease of w for 1/MeV.
-  KERNEL_FUNCTION void compare(const Integer<T>& slot, const T& w, const T& d, const T& slope) {
-    const T zero(0), left = d - slope * slope * qop_variance;
-    const T u2 = select(left > zero, w * w / left, zero);
-    const Mask<T> worse = worst < u2;
-    worst = select(worse, u2, worst);
-    worst_slot = select(worse, slot, worst_slot);
   }
 
   /// Back over the strip of a UT or SciFi layer. In coordinates m = x - slope·y, y, tx, ty, it multiplies with
   /// L = (shrink, -gain), and nothing cancels: behind the magnet all but a hundredth of N would.
   KERNEL_FUNCTION void hit(int slot, const StripRecord<T>& r) {
-    const T gain[4] = {T(1) - r.shrink, r.gain[0], r.gain[1], r.gain[2]};
-    const T own_rho = rho[0], own_by_k = by_k[0], s = r.slope;
-    rho[1] += s * rho[0];
-    by_k[1] += s * by_k[0];
+    const T gain[4] = {T(1) - r.shrink, r.gain[0], r.gain[1], r.gain[2]}, s = r.slope;
     n(1, 1) += s * n(1, 0);
     n(1, 0) += s * n(0, 0);
     n(1, 1) += s * n(1, 0);
     n(2, 1) += s * n(2, 0);
     n(3, 1) += s * n(3, 0);
 
-    rho[0] = r.pull + times_l(rho[0], rho[1], rho[2], rho[3], r);
-    by_k[0] = r.by_k + times_l(by_k[0], by_k[1], by_k[2], by_k[3], r);
-    T nl[4], d = r.weight;
+    const T w = rho.hit(r, r.pull), w_by_k = by_k.hit(r, r.by_k);
+    T nl[4], change[4], d = r.weight;  // the covariance of w with ρ behind the hit is -change
     for (int j = 0; j < 4; ++j) {
-      nl[j] = times_l(n(j, 0), n(j, 1), n(j, 2), n(j, 3), r);
-      d += gain[j] * (n(j, 0) - nl[j]);
+      nl[j] = r.times_l(n(j, 0), n(j, 1), n(j, 2), n(j, 3));
+      change[j] = n(j, 0) - nl[j];
+      d += gain[j] * change[j];
     }
-    n(0, 0) = r.weight + times_l(nl[0], nl[1], nl[2], nl[3], r);
+    n(0, 0) = r.weight + r.times_l(nl[0], nl[1], nl[2], nl[3]);
     for (int j = 1; j < 4; ++j) n(j, 0) = nl[j];
-    compare(Integer<T>(slot), rho[0] - own_rho, d, by_k[0] - own_by_k);
+    const auto column = [&] {
+      Adjoint<T> c;
+      c.v[0] = d - change[0];
+      for (int j = 1; j < 4; ++j) c.v[j] = -change[j];
+      c.v[1] -= s * c.v[0];
+      return c;
+    };
+    seen.see(0, slot, {w, d, w_by_k}, qop_variance, column, [&](Adjoint<T>& c) { return c.hit(r, T(0)); });
 
-    rho[1] -= s * rho[0];
-    by_k[1] -= s * by_k[0];
     n(1, 1) -= s * n(1, 0);
     n(1, 0) -= s * n(0, 0);
     n(1, 1) -= s * n(1, 0);
@@ -70,25 +135,30 @@ struct Later {
     constexpr int slope = A + 2, other = 1 - A, other_slope = 3 - A;
     const T gain = r.place * r.weight, slope_gain = r.slope * r.weight;
     const auto nk = [&](int j) { return n(j, A) * gain + n(j, slope) * slope_gain; };
-    const T own = nk(A), along = nk(slope);
-    const T w = r.pull - gain * rho[A] - slope_gain * rho[slope];
-    const T w_by_k = own_by_k - gain * by_k[A] - slope_gain * by_k[slope];
+    const T own = nk(A), along = nk(slope), across = nk(other), across_slope = nk(other_slope);
+    const T w = rho.template pixel<A>(r, r.pull), w_by_k = by_k.template pixel<A>(r, own_by_k);
     const T d = r.weight + gain * own + slope_gain * along;
-    compare(Integer<T>(slot), w, d, w_by_k);
-    rho[A] += w;
-    by_k[A] += w_by_k;
-    n(other, A) -= nk(other);
-    n(other_slope, A) -= nk(other_slope);
+    n(other, A) -= across;
+    n(other_slope, A) -= across_slope;
     n(slope, A) -= along;
     n(A, A) += d - (own + own);
+    const auto column = [&] {
+      Adjoint<T> c;
+      c.v[A] = d - own;
+      c.v[slope] = -along;
+      c.v[other] = -across;
+      c.v[other_slope] = -across_slope;
+      return c;
+    };
+    seen.see(A, slot, {w, d, w_by_k}, qop_variance, column,
+             [&](Adjoint<T>& c) { return c.template pixel<A>(r, T(0)); });
   }
 
   /// Back over a step between two planes.
   KERNEL_FUNCTION void step(const Drift<T>& f) {
-    rho[2] += f.x_tx * rho[0];
-    rho[3] += f.y_ty * rho[1];
-    by_k[2] += f.x_tx * by_k[0];
-    by_k[3] += f.y_ty * by_k[1];
+    rho.step(f);
+    by_k.step(f);
+    seen.step([&](Adjoint<T>& c) { c.step(f); });
     const T tx = n(2, 2) + f.x_tx * n(2, 0), ty = n(3, 3) + f.y_ty * n(3, 1);
     n(2, 0) += f.x_tx * n(0, 0);
     n(2, 1) += f.x_tx * n(1, 0);
@@ -102,18 +172,14 @@ struct Later {
 
   /// Back over the magnet.
   KERNEL_FUNCTION void step(const Levers<T>& f) {
+    rho.step(f);
+    by_k.step(f);
+    seen.step([&](Adjoint<T>& c) { c.step(f); });
     T half[4][2];  // N·F, columns tx, ty
     for (int i = 0; i < 4; ++i) {
       for (int c = 0; c < 2; ++c) half[i][c] = product(n(i, 0), n(i, 1), n(i, 2), n(i, 3), f.to[c]);
     }
-    T carried[2], carried_by_k[2];
     for (int c = 0; c < 2; ++c) {
-      carried[c] = product(rho[0], rho[1], rho[2], rho[3], f.to[c]);
-      carried_by_k[c] = product(by_k[0], by_k[1], by_k[2], by_k[3], f.to[c]);
-    }
-    for (int c = 0; c < 2; ++c) {
-      rho[2 + c] = carried[c];
-      by_k[2 + c] = carried_by_k[c];
       n(2 + c, 0) = half[0][c];
       n(2 + c, 1) = half[1][c];
       for (int b = 0; b <= c; ++b) n(2 + c, 2 + b) = product(half[0][c], half[1][c], half[2][c], half[3][c], f.to[b]);
@@ -122,8 +188,9 @@ struct Later {
 
   /// Back over a factor on tx.
   KERNEL_FUNCTION void scale_tx(const T& factor) {
-    rho[2] = rho[2] * factor;
-    by_k[2] = by_k[2] * factor;
+    rho.scale_tx(factor);
+    by_k.scale_tx(factor);
+    seen.step([&](Adjoint<T>& c) { c.scale_tx(factor); });
     for (int j = 0; j < 4; ++j) n(2, j) = n(2, j) * factor;
     n(2, 2) = n(2, 2) * factor;
   }
@@ -147,18 +214,22 @@ struct Later {
     strip(record, number, [] {});
   }
 
-  /// Back over the VELO hits. The state at the second hit of the start passes through both hits of the start: `lever` is
-  /// its slope's covariance with the second, and has the other sign with the first, with which its place has none.
-  KERNEL_FUNCTION void velo(const Record<T>& record) {
+  /// Back over the VELO hits. `look(slot)` is called behind each hit, and `look_before(slot)` where the noise of the step to
+  /// it was added.
+  template <class Look, class LookBefore>
+  KERNEL_FUNCTION void velo(const Record<T>& record, const Look& look, const LookBefore& look_before) {
     for (int slot = record.end - 1; slot >= 2; --slot) {
+      look(slot);
       pixel<1>(slot, record.y[slot], T(0));
       pixel<0>(slot, record.x[slot], record.by_k[slot]);
+      look_before(slot);
       step(record.steps[slot]);
     }
-    start<0>(Integer<T>(0), T(0), -record.lever);
-    start<1>(Integer<T>(0), T(0), -record.lever);
-    start<0>(record.second, record.variance, record.lever);
-    start<1>(record.second, record.variance, record.lever);
+    look(1);
+    start(record);
+  }
+  KERNEL_FUNCTION void velo(const Record<T>& record) {
+    velo(record, [](int) {}, [](int) {});
   }
 
   /// Let x and tx of the first state, which are correlated with the state here, know of all later hits.
@@ -175,14 +246,22 @@ struct Later {
   }
 
   /// Return a filtered state with the information of all later hits.
+  KERNEL_FUNCTION State<T> smoothed_state(const Conditional<T>& filtered) const {
+    State<T> s = filtered.state;
+    T* const components[4] = {&s.x, &s.y, &s.tx, &s.ty};
+    for (int i = 0; i < 4; ++i) {
+      for (int j = 0; j < 4; ++j) *components[i] += filtered.c(i, j) * rho[j];
+    }
+    return s;
+  }
+  /// The same, with covariance and derivatives.
   KERNEL_FUNCTION Conditional<T> smoothed(const Conditional<T>& filtered) const {
     Conditional<T> result = filtered;
     const Covariance<T>& c = filtered.c;
-    T* const components[4] = {&result.state.x, &result.state.y, &result.state.tx, &result.state.ty};
+    result.state = smoothed_state(filtered);
     for (int i = 0; i < 4; ++i) {
       T row[4];  // of C·N
       for (int j = 0; j < 4; ++j) {
-        *components[i] += c(i, j) * rho[j];
         result.by_k[i] -= c(i, j) * by_k[j];
         const T column[4] = {n(0, j), n(1, j), n(2, j), n(3, j)};
         row[j] = product(c(i, 0), c(i, 1), c(i, 2), c(i, 3), column);
@@ -196,8 +275,8 @@ struct Later {
 
  private:
   KERNEL_FUNCTION void improve(FirstState<T>& first, int l) const {
-    first.state[l] += product(rho[0], rho[1], rho[2], rho[3], first.cross[l]);
-    first.by_k[l] -= product(by_k[0], by_k[1], by_k[2], by_k[3], first.cross[l]);
+    first.state[l] += rho.product(first.cross[l]);
+    first.by_k[l] -= by_k.product(first.cross[l]);
   }
   /// The covariance aa, ab, bb of two numbers whose covariances with the state here are `a` and `b`.
   KERNEL_FUNCTION void improve(const T* a, const T* b, T& aa, T& ab, T& bb) const {
@@ -209,16 +288,21 @@ struct Later {
     }
   }
 
-  KERNEL_FUNCTION static T times_l(const T& a, const T& b, const T& c, const T& d, const StripRecord<T>& r) {
-    return r.shrink * a - r.gain[0] * b - r.gain[1] * c - r.gain[2] * d;
+  /// Compare the two hits of the start, slots 0 and 1. The state at the second one is (m₂, (m₂ − m₁)/Δ), so that w of a
+  /// hit m is -ρ·∂(state)/∂m.
+  KERNEL_FUNCTION void start(const Record<T>& record) {
+    const T per_dz = record.lever / record.variance;
+    start<0>(0, T(0), per_dz);
+    start<1>(0, T(0), per_dz);
+    start<0>(1, T(-1), -per_dz);
+    start<1>(1, T(-1), -per_dz);
   }
-
-  /// x (A = 0) or y (A = 1) of a hit of the start, by its covariance with this coordinate and its slope.
   template <int A>
-  KERNEL_FUNCTION void start(const Integer<T>& slot, const T& place, const T& slope) {
-    constexpr int b = A + 2;
-    const T d = place * (place * n(A, A) + T(2) * slope * n(b, A)) + slope * slope * n(b, b);
-    compare(slot, place * rho[A] + slope * rho[b], d, place * by_k[A] + slope * by_k[b]);
+  KERNEL_FUNCTION void start(int slot, const T& place, const T& slope) {
+    Adjoint<T> own;  // covariance of w with ρ
+    for (int j = 0; j < 4; ++j) own.v[j] = place * n(j, A) + slope * n(j, A + 2);
+    const auto back = [&](const Adjoint<T>& c) { return c.template along<A>(place, slope); };
+    seen.see(A, slot, {back(rho), back(own), back(by_k)}, qop_variance, [&] { return own; }, back);
   }
 
   KERNEL_FUNCTION static T product(const T& a, const T& b, const T& c, const T& d, const T* v) {

@@ -32,6 +32,10 @@ struct StripRecord {
   T gain[3], pull, by_k, weight, shrink, slope;
 
   KERNEL_FUNCTION void move(const T& change) { pull -= by_k * change; }
+  /// The row's product with L = (shrink, -gain), in coordinates x - slope·y, y, tx, ty.
+  KERNEL_FUNCTION T times_l(const T& a, const T& b, const T& c, const T& d) const {
+    return shrink * a - gain[0] * b - gain[1] * c - gain[2] * d;
+  }
 };
 
 /// A measured x or y of a VELO hit: the covariance of this coordinate and of its slope with it, and its residual. In the

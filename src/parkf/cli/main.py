@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 import parkf.cli.commands.publication  # noqa: F401 (adds commands to params.app)
 from parkf import __version__
-from parkf.cli.commands import fitting, importing, params, results, running, simulation, training
+from parkf.cli.commands import fitting, importing, monitoring, params, results, running, simulation, training
 from parkf.cli.commands.options import check_outputs
 from parkf.cli.messages import UsageError, explained, usage
 from parkf.io.process_settings import prepare_process
@@ -27,7 +27,7 @@ PANELS: Mapping[str, Sequence[str]] = {
     "Run": ("init", "run"),
     "Find your way": ("doctor", "schema", "check", "why"),
     "Look at a run": ("where", "gate", "compare", "display", "accuracy", "explain", "verify", "shared"),
-    "Fit tracks": ("fit", "fit-full"),
+    "Fit tracks": ("fit", "fit-full", "monitor", "monitor-reference", "align"),
     "Parameter sets": ("params",),
     "Bring your own": ("import", "export", "field", "geometry", "check-dataset", "measure-field"),
     "Many runs at once": ("family",),
@@ -87,7 +87,7 @@ app = Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for part in (simulation, training, running, fitting, results, importing):
+for part in (simulation, training, running, fitting, monitoring, results, importing):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(running.families, name="family")

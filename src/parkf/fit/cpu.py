@@ -117,6 +117,25 @@ def fit_and_search(
     return fitted, numbers[-1], integers[-1]
 
 
+def fit_residuals(
+    parameters: ParameterSet,
+    tracks: Candidates,
+    *,
+    covariances: bool,
+    threads: int | None,
+    build: str = "",
+    origin: Origin = "vertex",
+) -> tuple[Fitted, NDArray[Any]]:
+    """Fit a batch by the smoother, and compare each hit with all others (:mod:`parkf.fit.residuals`).
+
+    Also return the kernel's rows, (456, n) float, or (2986, n) with `covariances`.
+    """
+    numbers, integers = _in_pieces(
+        _fitter.fit_residuals, parameters, tracks, threads, build, origin=origin, covariances=covariances
+    )
+    return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
+
+
 def fit_with_rich(
     parameters: ParameterSet,
     rich: NDArray[np.float32],

@@ -279,6 +279,21 @@ FITTED = Table(
     ),
 )
 
+# Residuals of hits from the other hits of their track, with derivatives for displacements of their element.
+ALIGNMENT_RESIDUALS = Table(
+    "alignment-residuals",
+    1,
+    (
+        *_each(pa.int32(), "event", "candidate"),
+        ("section", pa.string()),
+        *_each(pa.int16(), "element", "coordinate"),
+        *_each(pa.float32(), "residual", "error", "sigma"),
+        *_each(pa.float32(), *(f"by_{name}" for name in ("x", "y", "z", "rx", "ry", "rz"))),
+        *_each(pa.float32(), *_STATE, "qop"),
+    ),
+    rows_in_group=_LONG_GROUP,
+)
+
 # Options of the fit add the columns below to `fitted`. A bit for each hit that was removed as an outlier:
 REMOVED_HITS = _each(np.int64, "removed")
 # χ² after the treatment by a robust fit, on which nobody should cut, and what the fit did. The columns

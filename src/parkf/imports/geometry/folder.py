@@ -44,7 +44,7 @@ def import_dumps(
     said += [material, magnet, _table(placed), *_unsaid(placed)]
     head = f"Places from Allen's dumps ({', '.join(sorted(found))}); {material}."
     _write_yaml(geometry, placed.description, head)
-    _write_alignment(alignment, placed.alignment, f"What {geometry.name} cannot say of Allen's dumps.")
+    write_alignment(alignment, placed.alignment, f"What {geometry.name} cannot say of Allen's dumps.")
     return "\n".join([*said, f"wrote {geometry} and {alignment}"])
 
 
@@ -135,7 +135,7 @@ def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Pat
             read[name] = condition
     placed = load_geometry(geometry)
     alignment, lacking = import_alignment(read, placed, tag=tag or conditions[0].stem)
-    _write_alignment(output, alignment, f"From LHCb's conditions, for geometry {placed.description.tag}.")
+    write_alignment(output, alignment, f"From LHCb's conditions, for geometry {placed.description.tag}.")
     moved = sum(len(of) for of in alignment.values() if isinstance(of, dict))
     said = f"{len(read) - len(lacking)} of {len(read)} elements taken, {moved} entries in {output}"
     if lacking:
@@ -143,7 +143,7 @@ def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Pat
     return said
 
 
-def _write_alignment(path: Path, content: dict[str, Any], head: str) -> None:
+def write_alignment(path: Path, content: dict[str, Any], head: str) -> None:
     """Write an alignment file; the units of dumps and conditions are known, so what is large is confirmed."""
     unusual = Alignment.model_validate(content).unusual()
     _write_yaml(path, content | ({"beyond_1_mm": True} if unusual else {}), head)

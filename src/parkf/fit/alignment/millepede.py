@@ -1,0 +1,122 @@
+"""Files for Millepede II: a record of each track, and their reading.
+
+Millepede takes measurements with independent errors. The residuals of a fit with scattering are correlated;
+with V⁻¹ = LLᵀ for the coordinates behind the two hits that the fit starts from, the numbers L⁻¹w are
+independent and have the error 1. Their derivatives are L⁻¹V⁻¹A for displacements, and L⁻¹V⁻¹∂r/∂(q/p) for
+the only local parameter, q/p in units of its error. The pattern recognition's q/p is one more measurement.
+Normal equations of these records are exactly those of the fit, AᵀWA.
+
+A record is an int32, twice the number of words, then the words as float32, then their labels as int32. Each
+measurement has its value (label 0), local derivatives with their numbers, its error (label 0), and global
+derivatives with their labels (V. Blobel and C. Kleinwort; `Mille.cc` of Millepede II writes the same).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.fit.alignment.derivatives import FREEDOMS, Elements, by_field, derivatives
+from parkf.fit.candidates import Candidates
+from parkf.fit.fitted import Fitted
+from parkf.fit.residuals import Residuals
+from parkf.io.errors import ParkfError
+from parkf.io.files import existing, replacing
+from parkf.io.tables import VELO_SLOTS
+
+Floats = NDArray[np.float64]
+
+FIELD_LABEL = 1_000_000
+"""Label of the scale of the field."""
+SEED_WIDTH = 0.3
+"""Relative error of the pattern recognition's q/p in the fit."""
+_START = (0, 1, VELO_SLOTS, VELO_SLOTS + 1)  # coordinates of the two hits of the start
+
+
+def label(element: int, freedom: str) -> int:
+    """Return Millepede's label of an element's freedom, from 1 on."""
+    return 1 + len(FREEDOMS) * element + FREEDOMS.index(freedom)
+
+
+class Mille:
+    """Writes records; the file appears when the block ends without an error."""
+
+    def __init__(self, path: Path, elements: Elements) -> None:
+        self._replacing = replacing(path)
+        self._elements = elements
+
+    def __enter__(self) -> Self:
+        self._file: IO[bytes] = self._replacing.__enter__().open("wb")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+        self._replacing.__exit__(kind, error, trace)
+
+    def write(self, tracks: Candidates, fitted: Fitted, residuals: Residuals, use: NDArray[np.bool_]) -> int:
+        """Write a record of each candidate of `use` (n,), with covariances; return their number."""
+        element, slopes = derivatives(tracks, fitted, residuals, self._elements)
+        precision, field = residuals.precision(), by_field(fitted, residuals)
+        for number in np.flatnonzero(use):
+            there = np.flatnonzero(residuals.has[:, number])
+            behind = ~np.isin(there, _START)
+            own = precision[number][np.ix_(there, there)]
+            lower = np.linalg.cholesky(own[np.ix_(behind, behind)])
+            error = float(np.sqrt(residuals.qop_variance[number]))
+            w, by_k, by_scale = (a[there, number] for a in (residuals.w, residuals.by_k, field))
+            columns = np.column_stack([w, by_k * error, by_scale, own * 1.0])[behind]
+            value, local, of_field, whitened = np.split(np.linalg.solve(lower, columns), [1, 2, 3], axis=1)
+            labels = 1 + len(FREEDOMS) * element[there, number][:, None] + np.arange(len(FREEDOMS))
+            glob = whitened[:, :, None] * slopes[there, :, number]
+            self._record(
+                value[:, 0],
+                local[:, 0],
+                np.column_stack([of_field, glob.reshape(len(value), -1)]),
+                np.concatenate([[FIELD_LABEL], labels.ravel()]),
+                (tracks.qop[number] - fitted.qop[number]) / (SEED_WIDTH * abs(tracks.qop[number])),
+                error / (SEED_WIDTH * abs(tracks.qop[number])),
+            )
+        return int(use.sum())
+
+    def _record(
+        self,
+        value: Floats,
+        local: Floats,
+        slopes: Floats,
+        labels: NDArray[np.int64],
+        seed: float,
+        seed_local: float,
+    ) -> None:
+        # x and y of a VELO hit have the same labels, whose derivatives add up.
+        unique, place = np.unique(labels, return_inverse=True)
+        summed = np.zeros((len(value), len(unique)))
+        np.add.at(summed.T, place, slopes.T)
+        words, numbers = [0.0], [0]
+        for one, of_local, row in zip(value, local, summed, strict=True):
+            kept = row != 0
+            words += [one, of_local, 1.0, *row[kept]]
+            numbers += [0, 1, 0, *unique[kept]]
+        words += [seed, seed_local, 1.0]
+        numbers += [0, 1, 0]
+        np.array([2 * len(words)], "<i4").tofile(self._file)
+        np.array(words, "<f4").tofile(self._file)
+        np.array(numbers, "<i4").tofile(self._file)
+
+
+def read_mille(path: Path) -> Iterator[tuple[Floats, NDArray[np.int64]]]:
+    """Yield words and labels of each record, without the first word; a damaged file is a ParkfError."""
+    with existing(path).open("rb") as file:
+        while head := file.read(4):
+            length = int(np.frombuffer(head, "<i4")[0]) if len(head) == 4 else -1
+            body = file.read(4 * length) if length > 0 and length % 2 == 0 else b""
+            if length <= 0 or len(body) != 4 * length:
+                raise ParkfError(
+                    f"{path}: a record of {length} words is cut short, or is none of Millepede's"
+                )
+            words, labels = np.frombuffer(body, "<f4", length // 2), np.frombuffer(body[2 * length :], "<i4")
+            yield words[1:].astype(np.float64), labels[1:].astype(np.int64)

@@ -1,0 +1,1 @@
+"""What data without truth say of a parameter set: quantities, a reference, changes and a verdict."""

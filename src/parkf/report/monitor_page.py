@@ -1,0 +1,127 @@
+"""The page of ``parkf monitor``, from its JSON alone."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parkf.report.drawing import Drawn, Panel, Series
+from parkf.report.site import write_page
+from parkf.report.tables import Cells
+
+_SIDES = ("MagUp", "MagDown")
+
+
+def write_monitor(content: Mapping[str, Any], name: str, path: Path) -> None:
+    """Write the page of a set `name`; `content` is the JSON of ``parkf monitor``."""
+    write_page(
+        path,
+        "monitor.html",
+        folder=f"{path.stem}-figures",
+        name=name,
+        content=content,
+        found=_found(content["found"]),
+        widths=_widths(content["histograms"], content["reference_histograms"]),
+        chi2=_chi2(content["histograms"], content["reference_histograms"]),
+        asymmetries=_asymmetries(content),
+        peaks=_peaks(content),
+    )
+
+
+def _found(found: Sequence[Mapping[str, Any]]) -> Cells:
+    rows = []
+    for one in found:
+        factor, unit = (1e3, " µm") if one["unit"] == "mm" else (100, " %")
+        size = f"{factor * one['size']:+.2f} ± {factor * one['error']:.2f}{unit}"
+        rows.append([one["what"], size, f"{one['significance']:.1f}"])
+    return Cells(["change", "size", "in errors"], rows, ("change",))
+
+
+def _moments(counts: Any, edges: Sequence[float]) -> tuple[float, float, float, float]:
+    """Return mean and width of a histogram, with their errors; NaN if it has fewer than two entries."""
+    counts = np.asarray(counts).sum(axis=0)
+    total = counts.sum()
+    if total < 2:
+        return (np.nan,) * 4
+    middle = 0.5 * (np.asarray(edges)[1:] + np.asarray(edges)[:-1])
+    mean = float((counts * middle).sum() / total)
+    width = float(np.sqrt((counts * (middle - mean) ** 2).sum() / total))
+    return mean, width / total**0.5, width, width / (2 * total) ** 0.5
+
+
+def _widths(own: Mapping[str, Any], reference: Mapping[str, Any]) -> Drawn:
+    """Means and widths of the pulls of each layer and module, beside the reference's."""
+    names = list(own["pulls"])
+    panels = []
+    for label, at, level in (("mean of the pull", 0, 0.0), ("width of the pull", 2, 1.0)):
+        series = []
+        for colour, (title, content) in enumerate((("reference", reference), ("these candidates", own))):
+            values = [_moments(content["pulls"][one], content["pull_edges"]) for one in names]
+            series.append(
+                Series(
+                    title,
+                    [float(i) for i in range(len(names))],
+                    [one[at] for one in values],
+                    error=[one[at + 1] for one in values],
+                    colour=colour,
+                )
+            )
+        panels.append(Panel("UT, SciFi, then x and y of VELO modules", label, series, levels=(level,)))
+    return Drawn(
+        "pulls",
+        "Pulls of hits from the other hits of their track",
+        panels,
+        see="Mean and width of (hit − prediction by the other hits)/error of each UT and SciFi layer, then of"
+        " x and y of each VELO module, in ascending z.",
+        good="The candidates agree with the reference within errors.",
+        otherwise="A mean that differs alone is a displaced layer; other widths are hit errors or noise.",
+    )
+
+
+def _chi2(own: Mapping[str, Any], reference: Mapping[str, Any]) -> Drawn:
+    panels = []
+    for detector in own["chi2"]:
+        series = []
+        for colour, (title, content) in enumerate((("reference", reference), ("these candidates", own))):
+            counts = np.asarray(content["chi2"][detector]).sum(axis=0)
+            share = counts / max(counts.sum(), 1)
+            series.append(Series(title, content["chi2_edges"], share.tolist(), shape="steps", colour=colour))
+        panels.append(Panel(f"χ²/ndof of the {detector}", "share of the tracks", series))
+    return Drawn(
+        "chi2",
+        "χ² by detector",
+        panels,
+        see="Distribution of χ²/ndof of the hits of each detector; the last bin has all larger ones.",
+        good="Both distributions agree.",
+        otherwise="Larger χ²: hits lie off, or their errors or the noise are too small.",
+    )
+
+
+def _asymmetries(content: Mapping[str, Any]) -> Cells:
+    value, error = (np.array(content["asymmetries"][key], float) for key in ("value", "error"))
+    rows = [
+        [direction, *(_with_error(value[i, side], error[i, side]) for side in range(len(_SIDES)))]
+        for i, direction in enumerate(content["histograms"]["directions"])
+    ]
+    return Cells(["direction", *_SIDES], rows, ("direction",))
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{100 * value:+.2f} ± {100 * error:.2f} %" if np.isfinite(value) else "–"
+
+
+def _peaks(content: Mapping[str, Any]) -> Cells:
+    rows = []
+    for decay, peak in content["peaks"].items():
+        of, scale = content["reference_peaks"].get(decay), content["field_scale"].get(decay)
+        rows.append(
+            [
+                decay,
+                f"{peak['n']:.0f}",
+                f"{peak['mean']:.2f} ± {peak['mean_error']:.2f} MeV",
+                "–" if of is None else f"{of['mean']:.2f} ± {of['mean_error']:.2f} MeV",
+                "–" if scale is None else f"{1e3 * scale['scale']:+.2f} ± {1e3 * scale['error']:.2f} ‰",
+            ]
+        )
+    return Cells(["peak", "pairs", "mean", "of the reference", "field above the set's"], rows, ("peak",))

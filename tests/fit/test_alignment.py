@@ -1,0 +1,220 @@
+"""Alignment: derivatives by moving planes in space, Millepede's records, and shifts that are put back."""
+
+import dataclasses
+import struct
+
+import numpy as np
+import pytest
+from kalman_toy import generate
+
+from parkf.detector.alignment import Alignment, Displacement, Motion
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
+from parkf.fit.alignment.derivatives import FREEDOMS, Elements, by_field, derivatives, element_of
+from parkf.fit.alignment.millepede import FIELD_LABEL, Mille, label, read_mille
+from parkf.fit.alignment.solve import Equations
+from parkf.fit.residuals import COORDINATES, SLOT_OF, fit_residuals
+from parkf.imports.geometry.conditions import export_alignment, import_alignment, read_conditions
+from parkf.io.errors import ParkfError
+from parkf.io.project import PROJECT
+from parkf.io.tables import VELO_SLOTS
+
+UT = np.array([0.03, -0.02, 0.05, 0.0])
+SCIFI = np.array([0.05, -0.03, 0.02, 0, 0.04, 0, 0, -0.06, 0.03, 0, 0, 0])
+
+
+@pytest.fixture(scope="module")
+def geometry():
+    return load_geometry(PROJECT / "data/geometry/run3.yaml")
+
+
+def moved(toy):
+    """Candidates of a detector whose UT and SciFi layers are displaced along x."""
+    tracks = toy.candidates("float64")
+    ut, scifi = ((x - shift, *rest) for (x, *rest), shift in ((tracks.ut, UT), (tracks.scifi, SCIFI)))
+    return dataclasses.replace(tracks, ut=ut, scifi=scifi)
+
+
+def local(frame, motion, state, z):
+    """Where the straight track (x, y, tx, ty) at z meets a moved element, in its coordinates: x and y."""
+    x, y, tx, ty = state
+    direction = np.array([tx, ty, 1.0])
+    point = np.array([x, y, z])
+    # Undo the motion of the element, and meet the plane where it is assumed.
+    back = motion.inverse
+    start, along = back(point), back.rotation @ direction
+    normal = np.cross(frame.axis_u, frame.axis_v)
+    way = normal @ (frame.origin - start) / (normal @ along)
+    return (start + way * along)[:2]
+
+
+def test_derivatives_are_those_of_finite_displacements(geometry):
+    """A track meets the displaced element elsewhere; 1e-5 of the derivative."""
+    toy = generate(40, 9000.0, seed=2, efficiency=0.95)
+    tracks, elements = toy.candidates("float64"), Elements.of(geometry)
+    fitted, residuals = fit_residuals(toy.parameters, tracks)
+    element, slopes = derivatives(tracks, fitted, residuals, elements)
+    frames = [geometry.frames[plane] for plane in (*VELO_PLANES, *UT_PLANES, *SCIFI_PLANES)]
+    checked = 0
+    for number in range(40):
+        for c in np.flatnonzero(residuals.has[:, number]):
+            frame, state = frames[element[c, number]], residuals.state[SLOT_OF[c], :, number]
+            height = frame.plane @ np.array([1.0, state[0], state[1]])
+            for i, freedom in enumerate(FREEDOMS):
+                step = 1e-3 if freedom in "xyz" else 1e-6
+                up, down = (
+                    local(
+                        frame,
+                        Motion.of(Displacement(**{freedom: way * step}), elements.centre[element[c, number]]),
+                        state,
+                        height,
+                    )
+                    for way in (1, -1)
+                )
+                x, y = (up - down) / (2 * step)
+                slope = residuals.dxdy[c - 2 * VELO_SLOTS, number] if c >= 2 * VELO_SLOTS else 0.0
+                expected = y if VELO_SLOTS <= c < 2 * VELO_SLOTS else x - slope * y
+                size = 1.0 if freedom in "xyz" else 1000.0
+                assert slopes[c, i, number] == pytest.approx(expected, rel=1e-5, abs=1e-5 * size)
+                checked += 1
+    assert checked > 5000
+
+
+def test_the_derivative_by_the_field_is_that_of_q_over_p():
+    """V⁻¹·∂h/∂k is the decrease of w for a larger q/p: by fits whose q/p is held elsewhere by the seed."""
+    toy = generate(50, 9000.0, seed=2)
+    fitted, residuals = fit_residuals(toy.parameters, toy.candidates("float64"), covariances=True)
+    scale = by_field(fitted, residuals)
+    # Without the freedom of q/p, Σ w·∂r/∂scale = 0 at the best q/p apart from the seed's pull.
+    np.testing.assert_allclose(scale, -fitted.qop * residuals.by_k, rtol=1e-12)
+    weights = residuals.weights()
+    # In W, where q/p is free, only the seed's weight is left: W·∂r/∂k = by_k·σ²/σ²(seed).
+    for i in range(5):
+        there = np.flatnonzero(residuals.has[:, i])
+        precision = residuals.precision()[i][np.ix_(there, there)]
+        design = np.linalg.lstsq(precision, residuals.by_k[there, i], rcond=1e-12)[0]
+        left = weights[i][np.ix_(there, there)] @ design
+        seed = residuals.qop_variance[i] / (0.3 * toy.arrays["qop"][i]) ** 2
+        np.testing.assert_allclose(
+            left, residuals.by_k[there, i] * seed, rtol=1e-3, atol=1e-3 * np.abs(left).max()
+        )
+
+
+def test_elements_of_hits(geometry):
+    """VELO hits belong to the module of their z, strips to their layers."""
+    toy = generate(60, 9000.0, seed=2)
+    tracks, elements = toy.candidates("float64"), Elements.of(geometry)
+    _, residuals = fit_residuals(toy.parameters, tracks)
+    element = element_of(tracks, residuals, elements)
+    z = elements.centre[element[:VELO_SLOTS], 2]
+    has = residuals.has[:VELO_SLOTS]
+    planes = np.sort(elements.centre[:52, 2])
+    assert np.abs(z - tracks.velo[2].T)[has].max() <= np.diff(planes).max() / 2 + 1e-9
+    np.testing.assert_array_equal(element[2 * VELO_SLOTS :, 0], np.arange(52, 68))
+    assert element.shape == (COORDINATES, 60)
+
+
+def equations_of(toys, elements, freedoms, mille=None):
+    equations = Equations(elements, freedoms)
+    for toy in toys:
+        tracks = moved(toy)
+        fitted, residuals = fit_residuals(toy.parameters, tracks, covariances=True)
+        use = (fitted.status == 0) & (fitted.chi2 < 3 * fitted.ndof)
+        equations.add(tracks, fitted, residuals, use)
+        if mille is not None:
+            mille.write(tracks, fitted, residuals, use)
+    return equations
+
+
+def test_displaced_layers_are_found(geometry, tmp_path):
+    """Sizes within errors; the alignment file and LHCb's conditions have them."""
+    toys = [generate(500, p, seed=3 + i, efficiency=0.97) for i, p in enumerate((5000.0, 15000.0, 40000.0))]
+    elements = Elements.of(geometry)
+    solution = equations_of(toys, elements, ["x"]).solve(survey={"x": 0.1})
+    off = solution.value[52:, 0] - np.concatenate([UT, SCIFI])
+    assert np.abs(off / solution.error[52:, 0]).max() < 4
+    # Differences between neighbours do not depend on weak modes, and are known to some µm.
+    covariance = solution.covariance[52:, 52:]
+    for a, b in ((0, 1), (2, 3), (4, 7), (8, 11), (12, 15)):
+        error = np.sqrt(covariance[a, a] + covariance[b, b] - 2 * covariance[a, b])
+        assert error < 0.006
+        assert abs(off[a] - off[b]) < 4 * error
+    before = Alignment(
+        tag="a", velo_halves={}, velo_modules={}, ut_layers={1: Displacement(x=0.2)}, scifi_layers={}
+    )
+    after = solution.alignment(before, "b")
+    assert after.ut_layers[1].x == pytest.approx(0.2 + solution.value[53, 0])
+    assert after.scifi_layers[7].x == pytest.approx(solution.value[63, 0])
+    export_alignment(after, tmp_path / "lhcb.yml")
+    again, _ = import_alignment(read_conditions(tmp_path / "lhcb.yml"), geometry, tag="b")
+    assert again["scifi_layers"][7]["x"] == pytest.approx(solution.value[63, 0], abs=1e-9)
+
+
+def test_without_a_survey_the_bend_of_all_scifi_layers_is_weak(geometry):
+    """Shifts in proportion to the distance from the magnet change q/p alone: data cannot tell them."""
+    toys = [generate(300, p, seed=3 + i) for i, p in enumerate((5000.0, 40000.0))]
+    solution = equations_of(toys, Elements.of(geometry), ["x"]).solve()
+    weak = [mode for mode in solution.weak if all(name.startswith("scifi") for name in mode)]
+    assert len(weak) == 1
+    signs = {np.sign(part) for part in weak[0].values()}
+    assert len(signs) == 1
+    assert "scifi_layers 11 x" in weak[0]
+
+
+def parsed(path, names):
+    """Measurements of a Millepede file as (value, local derivative, global derivatives), by record."""
+    for words, labels in read_mille(path):
+        rows, i = [], 0
+        while i < len(words):
+            value, i = words[i], i + 1
+            local = 0.0
+            while labels[i] != 0:
+                local, i = words[i], i + 1
+            sigma, i = words[i], i + 1
+            by = np.zeros(names)
+            while i < len(words) and labels[i] != 0:
+                if labels[i] != FIELD_LABEL:
+                    by[labels[i] - 1] += words[i]
+                i += 1
+            rows.append((value / sigma, local / sigma, by / sigma))
+        yield tuple(map(np.array, zip(*rows, strict=True)))
+
+
+def test_records_lead_to_the_normal_equations_of_the_fit(geometry, tmp_path):
+    """Eliminating each record's local parameter, as Millepede does, gives AᵀWA and Aᵀw."""
+    elements, path = Elements.of(geometry), tmp_path / "mille.bin"
+    with Mille(path, elements) as mille:
+        equations = equations_of([generate(40, 12000.0, seed=5, efficiency=0.95)], elements, FREEDOMS, mille)
+    matrix, vector = np.zeros_like(equations.matrix), np.zeros_like(equations.vector)
+    count = 0
+    for value, local, by in parsed(path, len(vector)):
+        free = np.eye(len(value)) - np.outer(local, local) / (local @ local)
+        matrix += by.T @ free @ by
+        vector += by.T @ free @ value
+        count += 1
+    assert count == equations.tracks
+    size = np.sqrt(np.maximum(np.diag(equations.matrix), 1e-9))
+    assert np.abs((matrix - equations.matrix) / np.outer(size, size)).max() < 1e-5
+    np.testing.assert_allclose(
+        vector / size, equations.vector / size, atol=1e-4 * np.abs(vector / size).max()
+    )
+
+
+def test_a_record_has_millepedes_bytes(tmp_path):
+    """Mille.cc: twice the number of words, a first word of 0, floats, then labels."""
+    path = tmp_path / "mille.bin"
+    words, labels = [0.0, 0.5, 0.25, 1.0, -2.0], [0, 0, 1, 0, label(3, "rz")]
+    path.write_bytes(struct.pack("<i5f5i", 10, *words, *labels))
+    ((got, of),) = read_mille(path)
+    np.testing.assert_array_equal(got, words[1:])
+    np.testing.assert_array_equal(of, labels[1:])
+    assert label(3, "rz") == 24
+    path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(ParkfError, match="cut short"):
+        list(read_mille(path))
+
+
+def test_unknown_freedoms_and_no_tracks_are_refused(geometry):
+    with pytest.raises(ParkfError, match="freedoms: got w"):
+        Equations(Elements.of(geometry), ["x", "w"])
+    with pytest.raises(ParkfError, match="0 tracks"):
+        Equations(Elements.of(geometry), ["x"]).solve()
