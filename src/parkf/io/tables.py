@@ -284,12 +284,12 @@ ALIGNMENT_RESIDUALS = Table(
     "alignment-residuals",
     1,
     (
-        *_each(pa.int32(), "event", "candidate"),
-        ("section", pa.string()),
-        *_each(pa.int16(), "element", "coordinate"),
-        *_each(pa.float32(), "residual", "error", "sigma"),
-        *_each(pa.float32(), *(f"by_{name}" for name in ("x", "y", "z", "rx", "ry", "rz"))),
-        *_each(pa.float32(), *_STATE, "qop"),
+        *_each(np.int32, "event", "candidate"),
+        *_each(np.str_, "section"),
+        *_each(np.int16, "element", "coordinate"),
+        *_each(np.float32, "residual", "error", "sigma"),
+        *_each(np.float32, *(f"by_{name}" for name in ("x", "y", "z", "rx", "ry", "rz"))),
+        *_each(np.float32, *_STATE, "qop"),
     ),
     rows_in_group=_LONG_GROUP,
 )

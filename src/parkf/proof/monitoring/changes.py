@@ -98,15 +98,14 @@ def changed(
 
 def _layers(number: int) -> NDArray[np.bool_]:
     """Which of the strip layers a number stands for, (16,)."""
+    layers = {-1: slice(0, UT_LAYERS), -2: slice(UT_LAYERS, None)}.get(number, slice(number, number + 1))
     chosen = np.zeros(len(STRIP_LAYERS), bool)
-    chosen[{-1: slice(0, UT_LAYERS), -2: slice(UT_LAYERS, None)}.get(number, slice(number, number + 1))] = (
-        True
-    )
+    chosen[layers] = True
     return chosen
 
 
 def _slots(region: int) -> NDArray[np.bool_]:
-    return np.ones(SLOTS, bool) if region < 0 else region == REGION_OF
+    return np.ones(SLOTS, bool) if region < 0 else np.asarray(region == REGION_OF)
 
 
 def _moved(
