@@ -200,6 +200,8 @@ def test_noise_that_is_seen_is_what_the_set_assumes():
 @pytest.mark.parametrize("forms", FORMS)
 def test_derivatives_by_the_noise_are_those_of_finite_differences(forms):
     """With a factor on a step's noise, log det V grows by tr(QW), and χ² falls by wᵀQw."""
+    # With the better forms, the kernel leaves out small elements of Jacobians, so that W agrees to 1e-4.
+    tolerance = {"production": 1e-5, "improved": 1e-4}[forms]
     toy = alike(forms)
     _, residuals = fit_residuals(toy.parameters, toy.candidates("float64"))
     whole, velo = GlobalFit(toy), toy.arrays["velo_n"][0]
@@ -214,11 +216,10 @@ def test_derivatives_by_the_noise_are_those_of_finite_differences(forms):
             w = residuals.w[numbers, i]
             seen = w @ (up - down) @ w / (2 * eps)
             size = abs(expected)
-            # The kernel leaves out small elements of Jacobians, and W agrees to 1e-4; here it is 2e-5 at most.
-            assert abs(residuals.scatter[slot, 1, i] - expected) < 3e-5 * size + 1e-7
-            # w itself agrees to 1e-4, as W does; the terms of the sum may cancel.
+            assert abs(residuals.scatter[slot, 1, i] - expected) < tolerance * size
+            # The terms of the sum may cancel.
             terms = np.abs(w) @ np.abs(up - down) @ np.abs(w) / (2 * eps)
-            assert abs(residuals.scatter[slot, 0, i] - seen) < 2e-4 * terms + 1e-7
+            assert abs(residuals.scatter[slot, 0, i] - seen) < tolerance * terms
 
 
 def test_builds_and_threads_agree():
