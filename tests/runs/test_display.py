@@ -51,18 +51,24 @@ def test_a_hit_is_of_the_particle_that_made_it(event):
 
 
 def test_paths_pass_their_hits(hard):
-    """A quarter of a radiation length scatters by 13.6 MeV/2p: 50 mm GeV/p over 7.5 m. The bend is 3,600."""
+    """A quarter of a radiation length scatters by 13.6 MeV/2p: 50 mm GeV/p over 7.5 m. The bend is 3,600.
+
+    One hadron in twenty scatters off a nucleus, by more.
+    """
+    far = set()
     for track in hard:
         own = track.own[len(track.velo) :]
         strips = track.strips[own]
         for path in (track.truth, track.fit):
             place = at(path, strips[:, 1])
             away = strips[:, 0] + strips[:, 2] * place[:, 1] - place[:, 0]
-            assert np.nanmax(np.abs(away)) < 4 * 50 / abs(track.p), (track.number, track.p)
+            if np.nanmax(np.abs(away)) > 4 * 50 / abs(track.p):
+                far.add((track.number, track.p))
         velo = track.velo[track.own[: len(track.velo)]]
         away = np.abs(at(track.fit, velo[:, 2]) - velo[:, :2])
         # The VELO hits of a decay product may all be its mother's.
         assert np.nanmax(away, initial=0.0) < 1 + 3 / abs(track.p), (track.number, track.p)
+    assert len(far) <= 1 + len(hard) / 20, far
 
 
 def test_fit_and_truth_agree_in_momentum_and_charge(hard):
