@@ -77,7 +77,7 @@ def test_what_changed_is_told_in_words(ask, finished, tmp_path):
         shutil.copy2(tmp_path / "kept.yaml", alignment)
     seen = found.causes["data/geometry/alignment_nominal.yaml has changed"]
     assert seen.items() >= {"simulate_training": 2, "closure_tracks": 2}.items()
-    assert found.kept == {"field": 1, "generate": 2, "table": 1}
+    assert found.kept == {"field": 1, "generate": 2, "table": 1, "slices": 1}
     assert "data/geometry/alignment_nominal.yaml has changed (2 " in in_words(found)
 
 
