@@ -24,8 +24,7 @@ def prepare_process() -> None:
     for Linux include jemalloc.
     """
     os.environ.update({f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")})
-    # Of the builds that run here, a checkout has the plain one and the best one alone.
-    if {"v3", "v4"} & set(_transport.instruction_sets()):
+    if "v3" in _transport.instruction_sets():
         os.environ.setdefault(_KERNELS, "Haswell")
     if sys.platform == "linux":
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
