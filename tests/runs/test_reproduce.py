@@ -15,7 +15,7 @@ GATES = """
 gates:
   - {gate: ghosts, figure: "validation.json: fits/parkf/working_point/ghost", at_most: 0.6, reason: Few.}
 """
-FILES = ("constant.f32", "global.f32", "ghosts.f32", "manifest.json")
+FILES = ("constant.f32", "global.f32", "ghosts.f32", "slices.f32", "manifest.json")
 
 
 def params(project, *arguments):

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 from typer import Argument, BadParameter, Option, Typer
 
 from parkf.cli.commands import options
@@ -153,7 +152,7 @@ def align(
         for (section, key), values, errors in zip(
             solution.elements.names, solution.value, solution.error, strict=True
         )
-        if np.any(errors)
+        if any(errors)
     ]
     say(aligned(("element", *solution.freedoms), rows))
     for mode in solution.weak:
