@@ -5,7 +5,7 @@ import sys
 
 
 def test_no_command_loads_numpy_before_the_process_is_prepared():
-    """NumPy loads OpenBLAS, which then reads its number of threads and its kernels; last bits depend on both."""
+    """NumPy loads OpenBLAS, which then reads its threads and its kernels; last bits depend on both."""
     program = (
         "import sys, parkf.cli.main; print([n for n in ('numpy', 'scipy', 'pyarrow') if n in sys.modules])"
     )
