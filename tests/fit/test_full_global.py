@@ -16,7 +16,8 @@ def test_the_filter_is_at_the_optimum(tmp_path, geometry, field):
     sample = tracks(tmp_path, geometry, field, events=1, seed=21, p_range=(2000.0, 60_000.0))
     reference = FullReference(geometry, field, sample.candidates, threads=1)
     fitted = reference.run()
-    good = np.flatnonzero(fitted.status == 0)[:10]
+    # A pion that scattered off a nucleus is too far from the reference for a filter that is linear about it.
+    good = np.flatnonzero((fitted.status == 0) & (fitted.chi2 < 2 * fitted.ndof))[:10]
     assert len(good) == 10
     near = replace(fitted, **{name: getattr(fitted, name)[good] for name in (*NUMBERS, *INTEGERS)})
     knowledge = Knowledge(reference.error[good], reference.in_velo[good], reference.behind[good])
