@@ -21,7 +21,7 @@ F64 = NDArray[np.float64]
 
 # mm; targets of the figures.
 TARGETS = (7000.0, 6000.0, 5000.0, 4000.0, 3000.0)
-TRACKS = 40_000  # of each sample, before losses
+TRACKS = 20_000  # of each sample, before losses
 JACOBIANS, JACOBIAN_TARGET = 2_000, 4000.0  # tracks whose Jacobians are compared, and their target, mm
 TOLERANCE = 1e-5  # mm, of a Runge-Kutta step
 _P = (1500.0, 100e3)  # MeV; uniform in log p
