@@ -77,7 +77,7 @@ class Workflow:
     def said(self):
         return self._log.read_text()
 
-    def wait(self, seconds=900):
+    def wait(self, seconds=1800):
         """Exit code."""
         return self._process.wait(seconds)
 
