@@ -31,4 +31,5 @@ def test_the_sentences_hold(figures, page):
     assert f"68 % of |δx| is {1000 * domain['q68']:.1f} µm and 99 % {domain['q99']:.2f} mm" in page
     widths = [one["width"] for one in figures["pulls"] if one["p_min"] >= 3]
     assert f"widths of {min(widths):.3f} to {max(widths):.3f} from 3 GeV" in page
+    assert jacobian["q95"] < 0.05
     assert f"by {100 * jacobian['median']:.2f} % for half of the tracks" in page
