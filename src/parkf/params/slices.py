@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+import parkf._slices as _slices
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.npz import load_arrays
@@ -16,8 +17,8 @@ from parkf.params.manifest import Scatterer, Slices
 SLICES_FILE = "slices.f32"
 # Version of the formulas in `parkf.model.steps.slices`, and of the order of the numbers.
 VERSION = 1
-# Floats of a node, as the kernel reads them: one for each map, then zeros.
-ROW = 8
+# Floats of a node: one for each map, then zeros.
+ROW = _slices.row
 
 
 @dataclass(frozen=True, eq=False)
