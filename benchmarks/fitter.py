@@ -21,6 +21,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,6 +35,7 @@ from parkf.fit import Fitted, cpu, fit
 from parkf.fit.candidates import Candidates, from_arrays
 from parkf.fit.outliers import fit_without_outliers
 from parkf.fit.rich import fit_with_rich
+from parkf.io.kinds import KINDS, LONG
 from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS
 from parkf.params.ghost_score import NUMBERS, Score
@@ -42,10 +44,12 @@ from parkf.proof.validation import throughput
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "fit"))
 from kalman_reference import ReferenceFit
 from kalman_toy import Toy, generate
+from uniform_field import uniform
 
 # The trigger's arithmetic exists only for production's forms.
 SCHEMES = {"improved": ("smoother",), "production": ("smoother", "trigger")}
 VELO_HITS = 10
+KICK = 0.1  # T; of the field that the slices of downstream tracks have in place of a trained one
 # Numbers of tracks. Rates on one core use the first: the 11 µs of the call itself do not matter, and the
 # tracks fit into the third-level cache, so arithmetic is measured. Rates of several threads use the last,
 # which is larger than any cache.
@@ -138,6 +142,28 @@ def extras(machine: Machine, toy: Toy, tracks: Candidates) -> dict[str, float]:
     return {name: tracks.count / timing.value for name, timing in zip(runs, timings, strict=True)}
 
 
+def of_kinds(machine: Machine, toy: Toy, tracks: Candidates, peak: float) -> dict[str, dict[str, float]]:
+    """Rates of one core for each kind of tracks, beside its own floor.
+
+    Runs of all kinds alternate. `peak` is the machine's rate of multiply-adds.
+    """
+    p, sigma = toy.parameters, toy.parameters.manifest.constants.velo_sigma
+    p.slices = uniform(KICK)
+    kinds = [kind for kind in KINDS.values() if kind is not LONG]
+    timings = machine.timings([partial(cpu.fit_kind, p, tracks, kind, threads=1) for kind in kinds])
+    single = repeated(toy, SIZES[0], "float32")
+    result = {}
+    for kind, timing in zip(kinds, timings, strict=True):
+        counted = machine.kind_operations(single, p.constant, p.table, sigma, kind.name, p.slices)
+        rate, flops = tracks.count / timing.value, sum(counted.values())
+        result[kind.name] = {
+            "tracks_per_s_core": rate,
+            "flops_per_track": flops,
+            "floor_ratio": peak / flops / rate,
+        }
+    return result
+
+
 def numpy_rate(toy: Toy) -> float:
     part = Toy(toy.parameters, {n: a[:512] for n, a in toy.arrays.items()}, toy.vertex, toy.z_vertex)
     begin = time.thread_time()
@@ -191,6 +217,7 @@ def measure(machine: Machine, toy: Toy, precision: str) -> dict[str, Any]:
         "batch": {str(n): tracks_per_second(machine, toy, repeated(toy, n, precision)) for n in SIZES},
         "schemes": {n: tracks_per_second(machine, toy, tracks, smoother=n == "smoother") for n in schemes},
         "extras": extras(machine, toy, repeated(toy, SIZES[1], precision)),
+        "kinds": of_kinds(machine, toy, repeated(toy, SIZES[1], precision), peak),
         "builds": {build: tracks_per_second(machine, toy, tracks, build=build) for build in _fitter.builds()},
     }
 
@@ -258,6 +285,15 @@ def show(results: dict[str, Any]) -> None:
             print(f"  {part}: " + ", ".join(f"{name} {rate / 1e6:.2f} M/s" for name, rate in r[part].items()))
 
 
+def show_kinds(results: dict[str, Any]) -> None:
+    for precision, r in results["cpu"].items():
+        for name, of in r["kinds"].items():
+            rate, flops = of["tracks_per_s_core"] / 1e6, of["flops_per_track"]
+            print(
+                f"{precision} {name}: {rate:.2f} M/s, {flops:.0f} FLOPs, {of['floor_ratio']:.2f} x its floor"
+            )
+
+
 def show_gpu(results: dict[str, Any]) -> None:
     for precision in ("float32", "float64"):
         r = results[precision]
@@ -282,6 +318,7 @@ def main() -> None:
     results["copy_bytes_per_s"] = machine.copy_bandwidth()
     results["numpy_tracks_per_s"] = numpy_rate(toy)
     show(results)
+    show_kinds(results)
     device = gpu.device()
     if device is not None:
         results["gpu"] = measure_gpu(device, toy, results["cpu"])

@@ -10,6 +10,7 @@
 
 #include "counted.hpp"
 #include "dense.hpp"
+#include "fit/fit_kind.hpp"
 #include "fit/smoother.hpp"
 #include "fit/trigger.hpp"
 
@@ -117,6 +118,34 @@ void dense_float(long count, const float* polarity, const float* qop, const int*
 void dense_double(long count, const double* polarity, const double* qop, const int* velo_n, const double* const* hits,
                   const double* constant, const float* table, double variance, double* results) {
   dense(count, polarity, qop, velo_n, hits, constant, table, variance, results);
+}
+
+/// Additions, multiplications, divisions and roots of all fits of a kind besides long tracks together. `place` has z where
+/// the first slice begins, the length of a slice, and the edges of the grid.
+void count_kind_operations(long count, const float* polarity, const float* qop, const int* velo_n,
+                           const float* const* hits, const float* constant, const float* table, float variance,
+                           int kind, int slices, const double* place, const double* centre, const float* numbers,
+                           long* operations) {
+  using namespace parkf;
+  using namespace parkf::kalman;
+  using namespace parkf::kalman::PARKF_FORMS;
+  const auto rows = rows_of(count, polarity, qop, velo_n, hits);
+  const Detector<float> detector{constant, table, variance, 0.0F, 0.0F};
+  const parkf::slices::Slices of{slices, place[0], place[1], place[2], place[3], centre, numbers, 0, nullptr};
+  const Counted loss(0.0F);
+  std::memset(Counted::done, 0, sizeof(Counted::done));
+  for (long i = 0; i < count; ++i) {
+    Tile<float> tile;
+    fill(rows, i, tile);
+    if (kinds[kind].velo) {
+      fit_upstream<Counted>(tile.candidates(), 0, detector);
+    } else if (kinds[kind].ut) {
+      fit_downstream<Counted>(tile.candidates(), 0, detector, of, loss);
+    } else {
+      fit_scifi<Counted>(tile.candidates(), 0, detector, loss);
+    }
+  }
+  std::memcpy(operations, Counted::done, sizeof(Counted::done));
 }
 
 /// Additions, multiplications, divisions and roots of all fits together.

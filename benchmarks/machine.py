@@ -17,7 +17,9 @@ import numpy as np
 
 from parkf.fit.candidates import Candidates
 from parkf.fit.source import KERNEL_FOLDER
+from parkf.io.kinds import KINDS
 from parkf.io.option_types import FormsName
+from parkf.params.slices import MagnetSlices
 
 REPEATS = 7
 # On a core that another program uses as well, the probe takes a third longer or twice as long.
@@ -167,6 +169,29 @@ class Machine:
         done = (ctypes.c_long * len(OPERATIONS))()
         arguments = self._arguments(tracks, constant, table)
         self._library.count_operations(*arguments, ctypes.c_float(velo_sigma**2), int(smoother), done)
+        return {name: count / tracks.count for name, count in zip(OPERATIONS, done, strict=True)}
+
+    def kind_operations(
+        self,
+        tracks: Candidates,
+        constant: np.ndarray,
+        table: np.ndarray,
+        velo_sigma: float,
+        kind: str,
+        slices: MagnetSlices,
+    ) -> dict[str, float]:
+        """Count the operations of a fit of a kind of tracks besides long ones."""
+        numbers, place, centre, _ = slices.for_kernel
+        done = (ctypes.c_long * len(OPERATIONS))()
+        given = [np.array(place), centre, np.ascontiguousarray(numbers)]
+        self._library.count_kind_operations(
+            *self._arguments(tracks, constant, table),
+            ctypes.c_float(velo_sigma**2),
+            list(KINDS).index(kind),
+            len(centre),
+            *(array.ctypes.data_as(ctypes.c_void_p) for array in given),
+            done,
+        )
         return {name: count / tracks.count for name, count in zip(OPERATIONS, done, strict=True)}
 
 

@@ -21,6 +21,7 @@ def fit(
     velo: Sequence[NDArray[np.float64]],
     ut: Sequence[NDArray[np.float64]],
     scifi: Sequence[NDArray[np.float64]],
+    kind: str,
     build: str,
     threads: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...

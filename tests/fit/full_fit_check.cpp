@@ -85,7 +85,7 @@ int main() {
   const transport::Detector detector = small_detector();
   std::vector<float> nodes;
   for (int node = 0; node < 9 * 9 * 30; ++node) nodes.insert(nodes.end(), {0.05F, -0.5F, 0.01F * (node % 30)});
-  double numbers[fitted_numbers * count];
+  double numbers[all_numbers * count];
   int integers[fitted_integers * count];
   Batch batch{{},
               make_way(detector, {first_ut, first_scifi}, 0.0125, 0.02, -0.03),
@@ -96,6 +96,7 @@ int main() {
                {c.velo[0].data(), c.velo[1].data(), c.velo[2].data()},
                {c.ut[0].data(), c.ut[1].data(), c.ut[2].data(), c.ut[3].data()},
                {c.scifi[0].data(), c.scifi[1].data(), c.scifi[2].data(), c.scifi[3].data()}},
+              nullptr,
               numbers,
               integers};
   batch.grid.nodes = nodes.data();
@@ -106,11 +107,14 @@ int main() {
     batch.grid.size[axis] = size[axis];
   }
   using T = NUMBER;
-  for (long i = 0; i < count; i += Number<T>::lanes) {
-    const Tracks<T> tracks(batch.way, batch.tracks, i);
-    Filter<T> filter(batch.grid, tracks);
-    store(filter.run(), tracks, batch, i, count);
+  for (const parkf::kalman::Kind& kind : parkf::kalman::kinds) {
+    batch.kind = &kind;
+    for (long i = 0; i < count; i += Number<T>::lanes) {
+      const Tracks<T> tracks(batch.way, batch.tracks, i);
+      Filter<T> filter(batch.grid, tracks, kind);
+      store(filter.run(), tracks, batch, i, count);
+    }
+    for (const double number : numbers) std::printf("%a\n", std::isfinite(number) ? number : 0.0);
+    for (const int number : integers) std::printf("%d\n", number);
   }
-  for (const double number : numbers) std::printf("%a\n", std::isfinite(number) ? number : 0.0);
-  for (const int number : integers) std::printf("%d\n", number);
 }

@@ -136,8 +136,11 @@ def scatter(random, noise):
     return np.stack([noise["x"] * a, noise["y"] * c, tx, ty], axis=1)
 
 
-def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="improved"):
-    """Generate `n` tracks of `momentum` (MeV) whose seeds' q/p have the relative error `seed_error`."""
+def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="improved", hop=None):
+    """Generate `n` tracks of `momentum` (MeV) whose seeds' q/p have the relative error `seed_error`.
+
+    `hop` carries states (n, 5) with the local q/p, of polarities (n,), from z_in to z_out.
+    """
     random = np.random.default_rng(seed)
     p = parameters(forms)
     model = Model(p)
@@ -189,7 +192,12 @@ def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="impro
             passed["first UT layer"] = state.copy(), z
         ut[:, :, layer] = strip(state, UT_DXDY[layer], UT_SIGMA, z_layer)
     state = model.predict("UT", 2, state, polarity, z, np.full(n, model.z_in))
-    before, state = state, model.magnet(state, k, polarity)
+    before = state
+    if hop is None:
+        state = model.magnet(state, k, polarity)
+    else:
+        local = model.functions("UTTF").local_qop(model.block("UTTF")[0], k)
+        state = np.column_stack([hop(np.column_stack([state[:, :4], local]), polarity)[:, :4], k])
     state[:, :4] += scatter(random, model.noise("UTTF", 0, state, polarity, z, z, before=before))
 
     scifi = np.empty((4, n, 12))
@@ -205,6 +213,8 @@ def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="impro
             state[:, :4] += scatter(random, noise)
         # From here on z is the true z on the plane, and the track is exactly on it.
         z = z_layer + 0.0036 * state[:, 1]
+        if layer == 0:
+            passed["first SciFi layer"] = state.copy(), z
         scifi[:, :, layer] = strip(state, SCIFI_DXDY[layer], SCIFI_SIGMA, z_layer)
 
     arrays = {

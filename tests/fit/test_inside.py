@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from uniform_field import KAPPA, uniform
 
 import parkf._slices as _slices
 from parkf.detector.transport import propagate
@@ -14,20 +15,11 @@ from parkf.params.manifest import Scatterer
 from parkf.params.slices import MagnetSlices
 from parkf.training.slices import train_slices
 
-# c in mm, MeV and T: q/p times this times the field is the curvature.
-KAPPA = 0.299792458
 FIELD = 0.3  # T, along y
 TRACKS = 200
 SCIFI = 7826.0  # mm; the first layer
 # Positions of the variances in the lower triangle of a covariance.
 VARIANCES = (0, 2, 5, 9)
-
-
-def uniform(by=0.0, scatterers=()):
-    """Slices of a field along y that is the same everywhere, in T."""
-    numbers = np.zeros((formulas.SLICES, len(formulas.MAPS), *formulas.NODES))
-    numbers[:, [one.name for one in formulas.MAPS].index("by")] = -KAPPA * by
-    return MagnetSlices.of(numbers, np.full(formulas.SLICES, -KAPPA * by), tuple(scatterers))
 
 
 def states(seed=1, count=TRACKS):
@@ -125,7 +117,7 @@ def test_the_jacobian_is_that_of_numerical_differences():
         (formulas.SLICES, len(formulas.MAPS), *formulas.NODES),
     ).copy()
     maps[:, 0] = -0.3 + 0.1 * random.normal(size=(formulas.SLICES, *formulas.NODES))
-    slices = MagnetSlices.of(maps, np.full(formulas.SLICES, -0.3), ())
+    slices = MagnetSlices.of(maps, np.full(formulas.SLICES, -0.3), (), (0.0, 0.0))
     start = states(count=50)
     exact = carry_inside(slices, start, 5000.0, 4200.0, +1).jacobians
     for j, step in enumerate((1e-2, 1e-2, 1e-6, 1e-6, 1e-10)):
@@ -204,7 +196,7 @@ def test_tracks_off_the_grid_and_z_outside_are_told(trained):
     assert carry_inside(trained, start, 5000.0, 4000.0, +1).ok.tolist() == [False, False] + [True] * (
         TRACKS - 2
     )
-    assert not carry_inside(trained, start, 5000.0, 2400.0, +1).ok.any()
+    assert not carry_inside(trained, start, 5000.0, 300.0, +1).ok.any()
     assert not carry_inside(trained, start, 8000.0, 5000.0, +1).ok.any()
 
 

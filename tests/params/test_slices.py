@@ -18,7 +18,7 @@ LAYER = Scatterer(z=3000.0, angle=1.5, opening=35.0)
 @pytest.fixture
 def slices():
     maps = NUMBERS.reshape(formulas.SLICES, len(formulas.MAPS), *formulas.NODES)
-    return MagnetSlices.of(maps, np.linspace(-0.3, -0.1, formulas.SLICES), (LAYER,))
+    return MagnetSlices.of(maps, np.linspace(-0.3, -0.1, formulas.SLICES), (LAYER,), (12.0, 20.0))
 
 
 @pytest.fixture

@@ -37,16 +37,27 @@ def test_figures_on_independent_tracks(slices, field, geometry, monkeypatch):
 
 
 def test_the_layers_are_the_geometrys(geometry):
-    """Each slab behind 2.5 m, and half of the first SciFi layer; in all, Highland's width of their sum."""
+    """Slabs, both halves of the UT's layers, and half of the first SciFi layer.
+
+    Those behind the UT have Highland's width of their sum.
+    """
     layers = scatterers(geometry)
-    slabs = [one for one in geometry.description.slabs if 2500 < one.z < 7850]
-    assert [one.z for one in layers[:-1]] == sorted(one.z for one in slabs)
-    lengths = {name: one.radiation_length for name, one in geometry.description.materials.items()}
-    path = sum(one.thickness / lengths[one.material] for one in slabs) + 0.5 * 4.9 / lengths["polystyrene"]
-    expected = 13.6 * np.sqrt(path) * (1 + 0.038 * np.log(path))
-    assert np.sqrt(sum(one.angle**2 for one in layers)) == pytest.approx(expected)
+    description = geometry.description
+    lengths = {name: one.radiation_length for name, one in description.materials.items()}
+    slabs = [one for one in description.slabs if one.z < 7850]
+    ut = [layer.z + side for layer in description.ut.layers for side in (-10, 10)]
+    assert [one.z for one in layers[:-1]] == sorted([*(one.z for one in slabs), *ut])
+    behind = sum(one.thickness / lengths[one.material] for one in slabs if one.z > 2660)
+    behind += 0.5 * 4.9 / lengths["polystyrene"]
+    found = np.sqrt(sum(one.angle**2 for one in layers if one.z > 2660))
     # The UT to the SciFi, as LHCb's own parameters have it: 2.8 MeV.
-    assert 2.3 < expected < 2.9
+    assert 2.3 < found < 2.9
+    assert found == pytest.approx(13.6 * np.sqrt(behind) * (1 + 0.038 * np.log(behind)), rel=0.02)
+    # Two halves of a layer scatter as the layer does.
+    thickness = description.ut.thickness / lengths[description.ut.material]
+    halves = [one.angle for one in layers if one.z in ut[:2]]
+    ratio = np.sqrt(thickness / behind)
+    assert np.hypot(*halves) == pytest.approx(found * ratio, rel=0.02)
 
 
 def test_splines_reproduce_parabolas():

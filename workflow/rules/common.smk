@@ -37,6 +37,8 @@ SET = [f"{RESULTS}/set/{file}" for file in (*BLOBS, "slices.f32", *(["ghosts.f32
 # Inputs of a set in addition to the table.
 PARTS_OF_SET = [*FITS, *FIELD_SOURCE, *(CLOSED.values() if CLOSURE else ())]
 SIGNALS = RUN.samples("jpsi", "d0")
+# Kinds of tracks that the validation measures besides long ones.
+KINDS = [kind for kind in kinds.KINDS if kind != kinds.LONG.name]
 # Crowded hits and the search for segments cost several times as much.
 CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"

@@ -37,10 +37,10 @@ rule generate:
 
 
 rule generate_signal:
-    """Collisions with a decay of J/psi or D0, for a mass peak."""
+    """Collisions with a decay of J/psi, D0, K0s or Lambda, for a mass peak."""
     input: geometry=GEOMETRY
     output: f"{RESULTS}/particles/{{chunk}}.parquet"
-    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0")
+    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *STRANGE)
     params:
         signal=lambda w: RUN.purpose(w.chunk),
         collisions=lambda w: len(RUN.chunk(w.chunk)),
@@ -74,8 +74,9 @@ rule simulate_training:
 
 
 use rule simulate_training as simulate_validation with:
-    # The validation needs hits for its candidates, and fates for the hardest scattering of each track.
-    output: hits=f"{RESULTS}/hits/{{chunk}}.parquet", fates=f"{RESULTS}/fates/{{chunk}}.parquet"
+    # The validation needs hits for its candidates, fates for the hardest scattering of each track, and the truth of
+    # tracks without VELO hits.
+    output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "fates", "crossings")}
     wildcard_constraints: chunk=RUN.pattern("validation")
     params:
         hits_before=None,
@@ -88,6 +89,12 @@ use rule simulate_validation as simulate_signal with:
     output: hits=f"{RESULTS}/hits/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("jpsi", "d0")
     resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
+
+
+use rule simulate_signal as simulate_strange with:
+    # Decays behind the VELO, of which the truth in first layers is wanted, too.
+    output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "crossings")}
+    wildcard_constraints: chunk=RUN.pattern(*STRANGE)
 
 
 rule misalign:
@@ -123,8 +130,8 @@ rule gather:
     input: lambda w: [f"{RESULTS}/{w.product}/{chunk}.parquet" for chunk in RUN.chunks(w.sample)]
     output: f"{RESULTS}/{{product}}/{{sample}}.parquet"
     wildcard_constraints:
-        product="particles|fates|hits|candidates|fitted/[a-z0-9_]+",
-        sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0"),
+        product="particles|fates|crossings|hits|candidates|fitted/[a-z0-9_]+",
+        sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0", *STRANGE),
     params:
         sample=f"{RESULTS}/{{product}}/{{sample}}",
         chunks=lambda w: len(RUN.chunks(w.sample)),

@@ -1,6 +1,7 @@
 """Fit independent candidates with the new set and measure the outcome."""
 
 VALIDATED = RUN.samples("validation", "misaligned", "jpsi", "d0")
+KINDS_SEEN = RUN.samples("validation", *STRANGE)
 
 for purpose in ("validation", "misaligned", "jpsi", "d0", "likeness"):
 
@@ -47,6 +48,26 @@ rule without_ut:
     shell: "parkf measure-without-ut --job {log}.json --threads {threads} 2> {log}"
 
 
+rule measure_kind:
+    """Tracks of another kind than long ones, by the set and by the full fit."""
+    input:
+        SET,
+        [f"{RESULTS}/{product}/{s}.parquet" for s in KINDS_SEEN for product in ("particles", "hits", "crossings")],
+        **PASSAGE,
+    output: f"{RESULTS}/kinds/{{kind}}.json"
+    wildcard_constraints: kind="|".join(KINDS)
+    params:
+        parameters=fixed(f"{RESULTS}/set"),
+        results=fixed(RESULTS),
+        samples=RUN.samples("validation"),
+        decays=RUN.samples(*STRANGE),
+        kind="{kind}",
+    threads: LAST_THREADS
+    resources: **needs(COSTS, "measure_kind", RUN.sizes("validation"))
+    log: f"{RESULTS}/logs/measure-{{kind}}.log"
+    shell: "parkf measure-kind --job {log}.json --threads {threads} 2> {log}"
+
+
 rule validate:
     input:
         [f"{RESULTS}/particles/{s}.parquet" for s in RUN.samples("validation", "jpsi", "d0")],
@@ -55,7 +76,7 @@ rule validate:
         [f"{RESULTS}/fitted/{fit}/{s}.parquet" for fit in RUN["fits"]["of"] for s in VALIDATED],
         [f"{RESULTS}/fitted/parkf_float64/{s}.parquet" for s in RUN.samples("validation")],
         inside=SLICES_ACCURACY,
-        without_ut=f"{RESULTS}/kinds/long_no_ut.json",
+        kinds=[f"{RESULTS}/kinds/{kind}.json" for kind in ("long_no_ut", *KINDS)],
     output: f"{RESULTS}/validation.json"
     params:
         results=fixed(RESULTS),

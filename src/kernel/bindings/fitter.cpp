@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -15,6 +16,8 @@
 #include <vector>
 
 #include "all_forms.hpp"
+#include "bindings/given_slices.hpp"
+#include "bindings/kind_named.hpp"
 #include "bindings/result_memory.hpp"
 #include "fit/residuals_layout.hpp"
 #include "fit/robust_layout.hpp"
@@ -98,6 +101,13 @@ Out<S> owned(const std::vector<S>& values, std::initializer_list<std::size_t> sh
 /// Bits of the hits that the fit of each track leaves out: VELO slots; UT and SciFi layers.
 using Removed = std::array<std::optional<In<int, 1>>, 2>;
 
+/// A kind of tracks, with the steps inside the magnet and the loss before its first layer; of long ones by default.
+struct OfKind {
+  int number = -1;
+  slices::Slices slices = {};
+  double loss = 0;
+};
+
 /// Rows of hits: quantities of (n, slots) each.
 template <class S>
 using Hits = std::vector<In<S, 2>>;
@@ -124,7 +134,8 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
               bool smoother, FitRange<S> Build::* range, const S* rich, const float* score, std::size_t number_rows,
               std::size_t more_rows, std::size_t integer_rows, S* trace = nullptr,
-              const Removed& removed = {}, double limit = 0, bool covariances = false) {
+              const Removed& removed = {}, double limit = 0, bool covariances = false,
+              const OfKind& of = {}) {
   const Forms& forms = forms_named(forms_name);
   const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
   expect(smoother || forms.has_trigger,
@@ -155,6 +166,9 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
   batch.removed[0] = batch.removed[1] = nullptr;
   batch.limit = static_cast<S>(limit);
   batch.covariances = covariances;
+  batch.kind = of.number;
+  batch.slices = of.slices;
+  batch.loss = static_cast<S>(of.loss);
   batch.scored = more_rows > 0;
   batch.score = score;
   batch.score_row = static_cast<int>(number_rows);
@@ -258,6 +272,24 @@ nb::tuple fit_residuals(In<float, 1> constant, In<float, 1> table, In<double, 1>
   const std::size_t rows = fitted_numbers + residual_numbers + (covariances ? covariance_rows : 0);
   return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
                 threads, true, range, nullptr, nullptr, rows, 0, fitted_integers, nullptr, {}, 0, covariances);
+}
+
+/// Fit tracks of a kind. Those without VELO hits have more_covariances further numbers.
+template <class S>
+nb::tuple fit_kind(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
+                   In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
+                   const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads,
+                   const std::string& name, In<float, 4> numbers, std::array<double, 4> place, In<double, 1> centre,
+                   In<double, 2> scatterers, double loss) {
+  FitRange<S> Build::* range;
+  if constexpr (sizeof(S) == 4) range = &Build::kind_float;
+  else range = &Build::kind_double;
+  const Kind& kind = kind_named(name);
+  expect(&kind != kinds, "kind '" + name + "': expected one besides long tracks");
+  const slices::GivenSlices slices(numbers, place, centre, scatterers);
+  return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
+                threads, true, range, nullptr, nullptr, fitted_numbers + (kind.velo ? 0 : more_covariances), 0,
+                fitted_integers, nullptr, {}, 0, false, {static_cast<int>(&kind - kinds), slices.get(), loss});
 }
 
 /// Fit in the trigger's arithmetic without some hits, and find the worst of the others. Its χ² is an additional number,
@@ -369,6 +401,14 @@ NB_MODULE(_fitter, module) {
       "also the noise of the step to each slot, 252 rows, and the lower triangle of the covariance of w at given q/p, 2278.";
   define("fit_residuals", &parkf::kalman::fit_residuals<float>, residuals_text, "covariances"_a);
   define("fit_residuals", &parkf::kalman::fit_residuals<double>, residuals_text, "covariances"_a);
+  const char* kind_text =
+      "Fit tracks of a kind besides long ones; returns numbers and integers (4, n). Tracks with VELO hits have the numbers of "
+      "long ones, (16, n). The others are at their first layer, and have xy, ytx, xty, txty and the covariances of q/p with "
+      "x, y, tx, ty behind, (24, n).";
+  define("fit_kind", &parkf::kalman::fit_kind<float>, kind_text, "kind"_a, "numbers"_a, "place"_a, "centre"_a,
+         "scatterers"_a, "loss"_a);
+  define("fit_kind", &parkf::kalman::fit_kind<double>, kind_text, "kind"_a, "numbers"_a, "place"_a, "centre"_a,
+         "scatterers"_a, "loss"_a);
   const char* search_text =
       "Fit in the trigger's arithmetic without the hits whose bits are set, and find the worst hit of each candidate; returns "
       "numbers (17, n), the last of them its chi2, and integers (5, n), the last of them its slot, or -1.";
@@ -403,6 +443,11 @@ NB_MODULE(_fitter, module) {
     bits.append(nb::make_tuple(one.bit, one.name, one.meaning));
   }
   module.attr("status") = bits;
+  nb::list kinds;
+  for (const parkf::kalman::Kind& one : parkf::kalman::kinds) {
+    kinds.append(nb::make_tuple(one.name, one.meaning, one.velo, one.ut, one.scifi));
+  }
+  module.attr("kinds") = kinds;
   nb::dict formulas;
   for (const parkf::kalman::Forms* forms : parkf::kalman::all_forms) formulas[forms->name] = forms->formulas_hash;
   module.attr("formulas") = formulas;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bindings/field.hpp"
+#include "bindings/kind_named.hpp"
 #include "full_fit/batch.hpp"
 #include "numbers/instruction_sets.hpp"
 #include "threads/parallel.hpp"
@@ -67,14 +68,16 @@ nb::ndarray<nb::numpy, S> owned(std::unique_ptr<S[]> values, std::size_t rows, s
 nb::tuple fit(const transport::Field& field, const transport::Detector& detector, int ut_plane, int scifi_plane,
               double velo_sigma, double beam_x, double beam_y, In<double, 1> polarity, In<double, 1> qop,
               In<int, 1> velo_n, const std::array<In<double, 2>, 3>& velo, const std::array<In<double, 2>, 4>& ut,
-              const std::array<In<double, 2>, 4>& scifi, const std::string& build, int threads) {
+              const std::array<In<double, 2>, 4>& scifi, const std::string& kind, const std::string& build,
+              int threads) {
   const std::size_t count = qop.shape(0);
   const Build& chosen = build_named(build);
-  auto numbers = std::make_unique<double[]>(fitted_numbers * count);
+  auto numbers = std::make_unique<double[]>(all_numbers * count);
   auto integers = std::make_unique<int[]>(fitted_integers * count);
   Batch batch{field.grid,
               make_way(detector, {ut_plane, scifi_plane}, velo_sigma, beam_x, beam_y),
               {static_cast<long>(count), polarity.data(), qop.data(), velo_n.data(), {}, {}, {}},
+              &kalman::kind_named(kind),
               numbers.get(),
               integers.get()};
   expect(polarity.shape(0) == count && velo_n.shape(0) == count, "arrays differ in length");
@@ -87,7 +90,7 @@ nb::tuple fit(const transport::Field& field, const transport::Detector& detector
       chosen.fit(batch, static_cast<long>(begin), static_cast<long>(end));
     });
   }
-  return nb::make_tuple(owned(std::move(numbers), fitted_numbers, count),
+  return nb::make_tuple(owned(std::move(numbers), all_numbers, count),
                         owned(std::move(integers), fitted_integers, count));
 }
 
@@ -100,9 +103,9 @@ NB_MODULE(_full_fit, module) {
   // That module defines the types Field and Detector.
   nb::module_::import_("parkf._transport");
   module.def("fit", &parkf::full_fit::fit,
-             "Fit candidates given as rows of hits; returns numbers (16, n) and integers (4, n).", "field"_a,
+             "Fit candidates of a kind given as rows of hits; returns numbers (24, n) and integers (4, n).", "field"_a,
              "detector"_a, nb::kw_only(), "ut_plane"_a, "scifi_plane"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a,
-             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "build"_a, "threads"_a);
+             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "kind"_a, "build"_a, "threads"_a);
   module.def("builds", [] {
     std::vector<std::string> names;
     for (const parkf::full_fit::Build* build : parkf::full_fit::builds()) names.emplace_back(build->name);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/given_slices.hpp"
 #include "fit/slices_batch.hpp"
 #include "numbers/build_names.hpp"
 #include "numbers/instruction_sets.hpp"
@@ -44,16 +45,14 @@ std::vector<const Build*> builds() {
   return runnable(std::vector<const Build*>{PARKF_EACH_BUILD(PARKF_ADDRESS)});
 }
 
-/// `place` has z where the first slice begins, the length of a slice, and the edges of the grid.
 template <class S>
 nb::tuple run(In<float, 4> numbers, std::array<double, 4> place, In<double, 1> centre,
               In<double, 2> scatterers, In<S, 2> states, In<S, 2> covariances, In<S, 1> z_from, In<S, 1> z_to,
               In<S, 1> polarity, int threads, const std::string& build) {
-  const std::size_t count = states.shape(0), slices = numbers.shape(0);
-  if (numbers.shape(1) != nodes_x || numbers.shape(2) != nodes_y || numbers.shape(3) != row ||
-      centre.shape(0) != slices || scatterers.shape(1) != 3 || states.shape(1) != 5 ||
-      covariances.shape(0) != count || covariances.shape(1) != covariance_numbers || z_from.shape(0) != count ||
-      z_to.shape(0) != count || polarity.shape(0) != count) {
+  const GivenSlices slices(numbers, place, centre, scatterers);
+  const std::size_t count = states.shape(0);
+  if (states.shape(1) != 5 || covariances.shape(0) != count || covariances.shape(1) != covariance_numbers ||
+      z_from.shape(0) != count || z_to.shape(0) != count || polarity.shape(0) != count) {
     throw std::invalid_argument("slices: arrays do not fit together");
   }
   const Build* chosen = nullptr;
@@ -61,16 +60,10 @@ nb::tuple run(In<float, 4> numbers, std::array<double, 4> place, In<double, 1> c
     if (chosen == nullptr && (build.empty() || build == candidate->name)) chosen = candidate;
   }
   if (chosen == nullptr) throw std::invalid_argument("build '" + build + "' is unknown or beyond this machine");
-  std::vector<Scatterer> layers(scatterers.shape(0));
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const double* from = scatterers.data() + 3 * i;
-    layers[i] = {from[0], from[1], from[2]};
-  }
   std::unique_ptr<S[]> carried(new S[5 * count]), covariance(new S[covariance_numbers * count]),
       jacobian(new S[20 * count]);
   std::unique_ptr<bool[]> inside(new bool[count]);
-  const Batch<S> batch{{static_cast<int>(slices), place[0], place[1], place[2], place[3], centre.data(),
-                        numbers.data(), static_cast<int>(layers.size()), layers.data()},
+  const Batch<S> batch{slices.get(),
                        static_cast<long>(count), states.data(), covariances.data(), z_from.data(), z_to.data(),
                        polarity.data(), carried.get(), covariance.get(), jacobian.get(), inside.get()};
   {

@@ -65,8 +65,9 @@ KERNEL_FUNCTION void move(const T& change, Filter<T>& fit, Memory& memory) {
   memory.move(change);
 }
 
-/// Run the filter from the last VELO hit through the UT layers to z_in.
-template <class T, class Memory>
+/// Run the filter from the last VELO hit through the UT layers to z_in. With `begins`, the track begins at the first UT
+/// layer, where the filter already is.
+template <bool begins = false, class T, class Memory>
 KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant, const T& pol,
                                 Filter<T>& fit, Memory& memory) {
   for (int layer = 0; layer < ut_layers; ++layer) {
@@ -76,11 +77,13 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
     strip.measured = memory.ut_hit(strip.measured);
     Noise<T> q;
     if (layer == 0) {
-      const Scalar<T>* p = constant + layout::VUT;
-      JacobianVUT<T> f;
-      q = noise_VUT<T>(p, fit.state.k, fit.z, strip.z, fit.state);
-      step_VUT<T>(p, pol, fit.z, strip.z, fit.state, f);
-      carry(f, fit, memory);
+      if constexpr (!begins) {
+        const Scalar<T>* p = constant + layout::VUT;
+        JacobianVUT<T> f;
+        q = noise_VUT<T>(p, fit.state.k, fit.z, strip.z, fit.state);
+        step_VUT<T>(p, pol, fit.z, strip.z, fit.state, f);
+        carry(f, fit, memory);
+      }
     } else {
       const Scalar<T>* p = constant + layout::UT + (layer - 1) * layout::UT_columns;
       JacobianUT<T> f;
@@ -88,7 +91,7 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
       step_UT<T>(p, pol, fit.z, strip.z, fit.state, f);
       carry(f, fit, memory);
     }
-    add(memory.scattering(ut_slots + layer, q), fit.c);
+    if (!begins || layer > 0) add(memory.scattering(ut_slots + layer, q), fit.c);
     fit.z = strip.z;
     if (memory.looks_at(strip.measured)) measure(strip, fit, fit.ut, memory);
     memory.layer(layer, fit);
@@ -199,8 +202,9 @@ KERNEL_FUNCTION auto gap_numbers(const Scalar<T>* constant, int gap, const State
   }
 }
 
-/// Run the filter from z_out through the SciFi layers. The state stays on the leaning planes.
-template <class T, class Memory>
+/// Run the filter from z_out through the SciFi layers. The state stays on the leaning planes. With `begins`, the track
+/// begins on the first of them, where the filter already is.
+template <bool begins = false, class T, class Memory>
 KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant,
                                    const T& pol, Filter<T>& fit, Memory& memory) {
   for (int layer = 0; layer < scifi_layers; ++layer) {
@@ -213,9 +217,11 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
     fit.worst.strip(strip.sigma, strip.off);
     const T lean(layer_lean(place));
     if (layer == 0) {
-      JacobianTFT<T> f;
-      step_TFT<T>(constant + layout::TFT, pol, lean, strip.z, fit.z, fit.state, f);
-      carry(f, fit, memory);
+      if constexpr (!begins) {
+        JacobianTFT<T> f;
+        step_TFT<T>(constant + layout::TFT, pol, lean, strip.z, fit.z, fit.state, f);
+        carry(f, fit, memory);
+      }
     } else {
       const auto p = gap_numbers(constant, layer - 1, fit.state);
       const T lean_before(layer_lean(place - 1));

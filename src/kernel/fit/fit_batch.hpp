@@ -1,6 +1,8 @@
 #pragma once
 // A batch of candidates for the CPU, and the builds of the kernel that can fit it.
 
+#include "fit/kind.hpp"
+#include "fit/slices.hpp"
 #include "fit/tile.hpp"
 
 namespace parkf::kalman {
@@ -17,6 +19,9 @@ struct Batch {
   const float* score;  // numbers of the ghost score; none where features are wanted
   int score_row;       // of `numbers`, where scores or features begin
   bool covariances;    // of fits with residuals: with the covariances between hits, too
+  int kind;               // of fits of a kind: its number in `kinds`,
+  slices::Slices slices;  // the steps inside the magnet,
+  S loss;                 // and the mean loss of momentum before the first layer behind the VELO, MeV
   // (quantity, stride): those of Fitted, with those of a robust fit, of states at the RICH planes, of residuals or of the
   // worst hit behind them, and hits that were removed; rows begin at cache lines and hold whole ones.
   long stride;
@@ -51,6 +56,9 @@ struct Build {
   // The fit by the smoother with every hit compared with all others.
   FitRange<float> residuals_float;
   FitRange<double> residuals_double;
+  // The fit of a kind of tracks besides long ones.
+  FitRange<float> kind_float;
+  FitRange<double> kind_double;
 };
 
 }  // namespace parkf::kalman

@@ -34,6 +34,8 @@ void fit_range(const Batch<S>& batch, long begin, long end) {
 
 void PARKF_NAME(clean_float_, PARKF_BUILD)(const Batch<float>&, long, long);
 void PARKF_NAME(clean_double_, PARKF_BUILD)(const Batch<double>&, long, long);
+void PARKF_NAME(kind_float_, PARKF_BUILD)(const Batch<float>&, long, long);
+void PARKF_NAME(kind_double_, PARKF_BUILD)(const Batch<double>&, long, long);
 void PARKF_NAME(outlier_float_, PARKF_BUILD)(const Batch<float>&, long, long);
 void PARKF_NAME(outlier_double_, PARKF_BUILD)(const Batch<double>&, long, long);
 void PARKF_NAME(residuals_float_, PARKF_BUILD)(const Batch<float>&, long, long);
@@ -58,6 +60,8 @@ const Build PARKF_NAME(build_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), fit_range<
                                             PARKF_NAME(scored_float_, PARKF_BUILD),
                                             PARKF_NAME(scored_double_, PARKF_BUILD),
                                             PARKF_NAME(residuals_float_, PARKF_BUILD),
-                                            PARKF_NAME(residuals_double_, PARKF_BUILD)};
+                                            PARKF_NAME(residuals_double_, PARKF_BUILD),
+                                            PARKF_NAME(kind_float_, PARKF_BUILD),
+                                            PARKF_NAME(kind_double_, PARKF_BUILD)};
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -27,17 +27,22 @@ struct Conditional {
   }
 };
 
-/// The state at the first VELO hit, carried along as later hits improve it (fixed-point smoothing).
+/// The state where a track begins, carried along as later hits improve it (fixed-point smoothing).
 template <class T>
-struct FirstState {
-  T state[4];                       // x, y, tx, ty
-  T by_k[4];                        // and their derivatives
-  T xx, xtx, txtx, yy, yty, tyty;   // the published elements of its covariance
-  T cross[4][4];                    // its covariance with the current state
+struct Smoothed {
+  T state[4];     // x, y, tx, ty
+  T by_k[4];      // and their derivatives
+  T cross[4][4];  // its covariance with the current state
 
   KERNEL_FUNCTION void move(const T& change) {
     for (int l = 0; l < 4; ++l) state[l] += by_k[l] * change;
   }
+};
+
+/// That of a track that begins at a VELO hit, with the published elements of its covariance.
+template <class T>
+struct FirstState : Smoothed<T> {
+  T xx, xtx, txtx, yy, yty, tyty;
 };
 
 /// A measurement. A track without this measurement has weight 0 and shrink 1: nothing changes.
@@ -101,7 +106,7 @@ KERNEL_FUNCTION Innovation<T> update(const Mask<T>& measured, const T& value, co
 
 /// The same measurement's effect on one number of the first state; returns the covariance of both.
 template <class T>
-KERNEL_FUNCTION T update_first(int l, const Innovation<T>& u, const T& slope, const T* p, FirstState<T>& first) {
+KERNEL_FUNCTION T update_first(int l, const Innovation<T>& u, const T& slope, const T* p, Smoothed<T>& first) {
   T* row = first.cross[l];
   const T v = row[0] - slope * row[1];
   first.state[l] += v * u.pull;

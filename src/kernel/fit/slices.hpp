@@ -53,9 +53,14 @@ constexpr int covariance_numbers = 15;  // lower triangle of x, y, tx, ty, q/p, 
 template <class T>
 struct Moving {
   State<T> s;
-  T c[covariance_numbers];
   T jacobian[4][5];
   Mask<T> lost;  // whether it left the grid or the range in z
+};
+
+/// The same with its covariance, to which the material on the way adds scattering.
+template <class T>
+struct Scattered : Moving<T> {
+  T c[covariance_numbers];
 };
 
 /// The place of tracks on an axis of the grid: the first of three nodes, their weights, and derivatives by mm.
@@ -81,10 +86,10 @@ struct Axis {
 /// Interpolate the maps of a slice for each track.
 template <class T>
 KERNEL_FUNCTION Fields<T> look_up(const float* numbers, const Axis<T>& x, const Axis<T>& y) {
-  using S = Scalar<T>;
+  using S = decltype(lane_of(x.first, 0));
   Fields<T> fields;
   for (int lane = 0; lane < Number<T>::lanes; ++lane) {
-    const int ix = static_cast<int>(lane_of(x.first, lane)), iy = static_cast<int>(lane_of(y.first, lane));
+    const int ix = to_integer(lane_of(x.first, lane)), iy = to_integer(lane_of(y.first, lane));
     S sum[row] = {}, by_x[row] = {}, by_y[row] = {};
     for (int a = 0; a < 3; ++a) {
       S along[row] = {}, along_y[row] = {};
@@ -118,38 +123,43 @@ KERNEL_FUNCTION constexpr int element(int i, int j) {
   return i < j ? j * (j + 1) / 2 + i : i * (i + 1) / 2 + j;
 }
 
-/// Multiply covariance and Jacobian by the Jacobian of a hop. q/p stays.
+/// Multiply the Jacobian by that of a hop. q/p stays.
 template <class T>
-KERNEL_FUNCTION void transport(const T (&f)[4][5], Moving<T>& track) {
+KERNEL_FUNCTION void chain(const T (&f)[4][5], T (&jacobian)[4][5]) {
+  for (int j = 0; j < 5; ++j) {
+    T column[4];
+    for (int i = 0; i < 4; ++i) {
+      column[i] = T(Scalar<T>(0));
+      if (j == 4) column[i] = f[i][4];
+      for (int m = 0; m < 4; ++m) column[i] += f[i][m] * jacobian[m][j];
+    }
+    for (int i = 0; i < 4; ++i) jacobian[i][j] = column[i];
+  }
+}
+
+/// Transport a covariance by the Jacobian of a hop.
+template <class T>
+KERNEL_FUNCTION void transport(const T (&f)[4][5], T (&c)[covariance_numbers]) {
   T half[4][5];  // F·C
   for (int i = 0; i < 4; ++i) {
     for (int j = 0; j < 5; ++j) {
-      half[i][j] = f[i][4] * track.c[element(4, j)];
-      for (int m = 0; m < 4; ++m) half[i][j] += f[i][m] * track.c[element(m, j)];
+      half[i][j] = f[i][4] * c[element(4, j)];
+      for (int m = 0; m < 4; ++m) half[i][j] += f[i][m] * c[element(m, j)];
     }
   }
   for (int i = 0; i < 4; ++i) {
     for (int j = 0; j <= i; ++j) {
       T sum = half[i][4] * f[j][4];
       for (int m = 0; m < 4; ++m) sum += half[i][m] * f[j][m];
-      track.c[element(i, j)] = sum;
+      c[element(i, j)] = sum;
     }
-    track.c[element(4, i)] = half[i][4];
-  }
-  for (int j = 0; j < 5; ++j) {
-    T column[4];
-    for (int i = 0; i < 4; ++i) {
-      column[i] = T(Scalar<T>(0));
-      if (j == 4) column[i] = f[i][4];
-      for (int m = 0; m < 4; ++m) column[i] += f[i][m] * track.jacobian[m][j];
-    }
-    for (int i = 0; i < 4; ++i) track.jacobian[i][j] = column[i];
+    c[element(4, i)] = half[i][4];
   }
 }
 
 /// Add the scattering in the material of a slice between the z of begin and of end.
 template <class T>
-KERNEL_FUNCTION void scatter(const Slices& slices, const T& z_begin, const T& z_end, Moving<T>& track) {
+KERNEL_FUNCTION void scatter(const Slices& slices, const T& z_begin, const T& z_end, Scattered<T>& track) {
   using S = Scalar<T>;
   const T zero(0), low = smaller(z_begin, z_end), high = larger(z_begin, z_end);
   for (int n = 0; n < slices.scatterers; ++n) {
@@ -172,11 +182,24 @@ KERNEL_FUNCTION void scatter(const Slices& slices, const T& z_begin, const T& z_
   }
 }
 
+/// Go on behind a hop with Jacobian `f`.
+template <class T>
+KERNEL_FUNCTION void advance(const Slices&, const T (&f)[4][5], const T&, const T&, Moving<T>& track) {
+  chain(f, track.jacobian);
+}
+template <class T>
+KERNEL_FUNCTION void advance(const Slices& slices, const T (&f)[4][5], const T& z_begin, const T& z_end,
+                             Scattered<T>& track) {
+  chain(f, track.jacobian);
+  transport(f, track.c);
+  scatter(slices, z_begin, z_end, track);
+}
+
 /// Carry tracks through one slice, as far as it lies between z_from and z_to. Tracks that move upstream wait while
 /// others move `downstream`, and the other way round.
-template <class T>
+template <class T, class Track>
 KERNEL_FUNCTION void through(const Slices& slices, int number, bool downstream, const T& pol, const T& z_from,
-                             const T& z_to, Moving<T>& track) {
+                             const T& z_to, Track& track) {
   using S = Scalar<T>;
   const double z = slices.first + (number + 0.5) * slices.length;
   const T middle_z(static_cast<S>(z)), half(S(0.5)), per_mm(static_cast<S>(1 / slices.length));
@@ -203,13 +226,12 @@ KERNEL_FUNCTION void through(const Slices& slices, int number, bool downstream, 
   for (int i = 0; i < 4; ++i) {
     for (int j = 0; j < 5; ++j) f[i][j] = select(moving, f[i][j], T(S(i == j ? 1 : 0)));
   }
-  transport(f, track);
-  scatter(slices, middle_z + hop.begin * hop.length, middle_z + hop.end * hop.length, track);
+  advance(slices, f, middle_z + hop.begin * hop.length, middle_z + hop.end * hop.length, track);
 }
 
 /// Carry tracks from z_from to z_to (mm), in either direction.
-template <class T>
-KERNEL_FUNCTION void carry(const Slices& slices, const T& pol, const T& z_from, const T& z_to, Moving<T>& track) {
+template <class T, class Track>
+KERNEL_FUNCTION void carry(const Slices& slices, const T& pol, const T& z_from, const T& z_to, Track& track) {
   using S = Scalar<T>;
   const T first(static_cast<S>(slices.first)), last(static_cast<S>(slices.first + slices.count * slices.length));
   for (int i = 0; i < 4; ++i) {

@@ -21,7 +21,7 @@ void carry_range(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;
   constexpr int lanes = Number<T>::lanes;
   for (long i = begin; i < end; i += lanes) {
-    Moving<T> track;
+    Scattered<T> track;
     T pol, z_from, z_to;
     T* const state[5] = {&track.s.x, &track.s.y, &track.s.tx, &track.s.ty, &track.s.k};
     for (int lane = 0; lane < lanes; ++lane) {

@@ -22,6 +22,8 @@ constexpr int velo_unsorted = 256;
 constexpr int velo_count = 512;
 constexpr int wrong_qop = 1024;
 constexpr int null_number = 2048;
+constexpr int few_hits = 8192;
+constexpr int outside_slices = 16384;
 
 struct Bit {
   int bit;
@@ -43,6 +45,8 @@ constexpr Bit bits[] = {
     {velo_count, "velo_count", "the number of VELO hits is negative, or above the 26 that there is room for"},
     {wrong_qop, "wrong_qop", "the pattern recognition's q/p is zero or not finite"},
     {null_number, "null_number", "a number of a hit is null; NaN says that there is no hit"},
+    {few_hits, "few_hits", "a track without VELO hits has too few others to determine its state"},
+    {outside_slices, "outside_slices", "beyond the grid of the steps inside the magnet; its edge was continued"},
 };
 }  // namespace status
 

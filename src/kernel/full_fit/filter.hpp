@@ -3,8 +3,10 @@
 //
 // A forward filter finds q/p and the trajectory. It runs once more, linearised about that trajectory, for the χ². A
 // backward filter starts again behind the last layer. When it has passed the first layer, it has used all hits, so its
-// state there is the smoothed one.
+// state there is the smoothed one. For tracks without VELO hits, a backward filter runs between both forward ones, too:
+// only a smoothed state is a good point to linearise about.
 
+#include "fit/kind.hpp"
 #include "full_fit/estimate.hpp"
 #include "full_fit/tracks.hpp"
 
@@ -14,6 +16,9 @@ constexpr double pion = 139.57039;    // MeV; every track is fitted as one
 constexpr double tolerance = 1e-3;    // mm; of a Runge-Kutta step
 constexpr double seed_width = 0.3;    // relative, of the first q/p: as wide as in the parameterised fit
 constexpr double start_width[4] = {10.0, 10.0, 0.3, 0.3};  // mm and rad; far wider than two VELO hits determine
+// Of tracks without VELO hits: larger than the detector, but the line comes from z = 0 within the error of its slope.
+constexpr double start_width_behind[4] = {300.0, 1500.0, 0.5, 0.1};
+constexpr double unknown_qop = 2e-3;  // 1/MeV; where no pattern recognition knows q/p
 constexpr double forget = 1e4;        // factor on the forward filter's covariance at the start of the backward filter
 // The errors that the first filter assumes for its own result: a relative error of q/p, and an error of directions in
 // radians divided by q/p in 1/MeV.
@@ -30,7 +35,7 @@ constexpr double angle_cut = 1.9;
 // need 2.4, and these layers double the variance that the direction has at the other end of the VELO.
 constexpr double velo_cut = 2.4 * 1.4142135623730951;
 
-/// Tracks at their closest approach to the beam line.
+/// Tracks at their closest approach to the beam line, or at their first layer behind the VELO.
 template <class T>
 struct Fitted {
   Estimate<T> estimate;
@@ -41,12 +46,23 @@ struct Fitted {
 template <class T>
 class Filter {
  public:
-  KERNEL_FUNCTION Filter(const transport::FieldGrid& grid, const Tracks<T>& tracks)
-      : grid_(grid), way_(tracks.way), tracks_(tracks), turn_(-tracks.polarity.load()), seed_(tracks.qop.load()) {
-    for (int i = 0; i < 3; ++i) first_[i] = tracks.first[i].load();
-    const T dz = tracks.last[2].load() - first_[2];
-    alive_ = (tracks.velo_n.load() > T(1.0)) & finite(seed_) & !(seed_ == T(0.0)) & (dz > T(0.0));
-    for (int i = 0; i < 2; ++i) slopes_[i] = select(alive_, T((tracks.last[i].load() - first_[i]) / dz), T(0.0));
+  KERNEL_FUNCTION Filter(const transport::FieldGrid& grid, const Tracks<T>& tracks, const kalman::Kind& kind)
+      : grid_(grid), way_(tracks.way), tracks_(tracks), kind_(kind), turn_(-tracks.polarity.load()),
+        seed_(tracks.qop.load()) {
+    const int layers = static_cast<int>(way_.layers.size());
+    begin_ = kind.velo ? 0 : tracks.velo_count + first_of(kind.ut ? Part::ut : Part::scifi);
+    end_ = tracks.velo_count + (kind.scifi ? layers : first_of(Part::ut) + ut_layers);
+    for (int i = 0; i < 3; ++i) first_[i] = kind.velo ? tracks.first[i].load() : T(0.0);
+    alive_ = finite(seed_) & !(seed_ == T(0.0));
+    T dz(1.0);
+    if (kind.velo) {
+      dz = tracks.last[2].load() - first_[2];
+      alive_ = alive_ & (tracks.velo_n.load() > T(1.0)) & (dz > T(0.0));
+    }
+    for (int i = 0; i < 2; ++i) {
+      slopes_[i] = select(alive_, kind.velo ? T((tracks.last[i].load() - first_[i]) / dz) : T(0.0), T(0.0));
+    }
+    if (!kind.velo) line_from_origin();
     for (T& coordinate : first_) coordinate = select(alive_, coordinate, T(0.0));
     reference_ = select(alive_, seed_, T(1.0));
     loss_ = T(0.0);
@@ -55,45 +71,83 @@ class Filter {
   }
 
   KERNEL_FUNCTION Fitted<T> run() {
-    const int count = tracks_.velo_count + static_cast<int>(way_.layers.size());
-    // The passes are forward, forward, backward. They are one loop, so that there is only one copy of the long code of
-    // the filter.
-    for (int pass = 0; pass < 3; ++pass) {
-      const bool forward = pass < 2;
-      if (forward) {
+    // The passes are one loop, so that there is only one copy of the long code of the filter.
+    constexpr bool forward[2][4] = {{true, false, true, false}, {true, true, false, false}};
+    for (int pass = 0; pass < (kind_.velo ? 3 : 4); ++pass) {
+      const bool downstream = forward[kind_.velo][pass];
+      if (downstream) {
         begin_forward(pass == 0);
       } else {
         begin_backward();
       }
-      for (int i = 0; i < count; ++i) {
-        if (forward && i == tracks_.velo_count) learn_of_velo();
-        visit(forward ? i : count - 1 - i, forward);
+      last_ = pass == 3;
+      for (int i = begin_; i < end_; ++i) {
+        if (downstream && i == tracks_.velo_count) learn_of_velo();
+        visit(downstream ? i : begin_ + end_ - 1 - i, downstream);
       }
-      if (forward) learn_of_bend();
+      if (downstream) learn_of_bend();
     }
-    to_beamline();
+    if (kind_.velo) to_beamline();
     result_.alive = alive_;
     return result_;
   }
 
  private:
-  /// Start at the first hit with hardly any knowledge, except the q/p that an earlier filter found.
+  /// Number of the first layer of a part.
+  KERNEL_FUNCTION int first_of(Part part) const {
+    int number = 0;
+    while (way_.layers[static_cast<std::size_t>(number)].part != part) ++number;
+    return number;
+  }
+
+  /// Begin at the first layer, on the line from z = 0 through the first hit, at y = 0.
+  KERNEL_FUNCTION void line_from_origin() {
+    T x(0.0), z(1.0);
+    Mask<T> found = x > z;
+    for (int i = end_ - 1; i >= begin_; --i) {
+      const Layer& layer = way_.layers[static_cast<std::size_t>(i - tracks_.velo_count)];
+      if (layer.part == Part::none) continue;
+      const Hits<T> hits = tracks_.strip_hits(layer);
+      x = select(hits.measured, hits.x, x);
+      z = select(hits.measured, hits.z0, z);
+      found = found | hits.measured;
+      first_[2] = hits.z0;
+    }
+    slopes_[0] = x / z;
+    first_[0] = slopes_[0] * first_[2];
+    alive_ = alive_ & found;
+  }
+
+  /// Start at the first hit with hardly any knowledge, except the q/p, and without VELO hits the state, that earlier
+  /// filters found.
   KERNEL_FUNCTION void begin_forward(bool first) {
     auto& e = result_.estimate;
-    if (!first) {
-      T derivative;
-      reference_ = changed_energy(select(alive_, e.state[QOP], T(1.0)), T(-loss_), pion, derivative);
+    if (first || kind_.velo) {
+      if (!first) {
+        T derivative;
+        reference_ = changed_energy(select(alive_, e.state[QOP], T(1.0)), T(-loss_), pion, derivative);
+      }
+      e.state[X] = first_[0];
+      e.state[Y] = first_[1];
+      e.state[TX] = slopes_[0];
+      e.state[TY] = slopes_[1];
+      e.state[QOP] = reference_;
+      e.z = first_[2];
+      e.dzdx = e.dzdy = 0.0;
+    } else {
+      reference_ = select(alive_, e.state[QOP], T(1.0));
+      slopes_[0] = e.state[TX];
+      slopes_[1] = e.state[TY];
     }
-    e.state[X] = first_[0];
-    e.state[Y] = first_[1];
-    e.state[TX] = slopes_[0];
-    e.state[TY] = slopes_[1];
-    e.state[QOP] = reference_;
+    const double(&width)[4] = kind_.velo ? start_width : start_width_behind;
     for (T& element : e.covariance) element = T(0.0);
-    for (int i = 0; i < 4; ++i) e.c(i, i) = T(start_width[i] * start_width[i]);
-    e.c(QOP, QOP) = (seed_width * seed_) * (seed_width * seed_);
-    e.z = first_[2];
-    e.dzdx = e.dzdy = 0.0;
+    for (int i = 0; i < 4; ++i) e.c(i, i) = T(width[i] * width[i]);
+    if (first && !kind_.velo) {
+      e.c(TY, Y) = e.c(Y, Y) / first_[2];
+      e.c(TY, TY) += e.c(TY, Y) / first_[2];
+    }
+    e.c(QOP, QOP) = kind_.velo && kind_.scifi ? (seed_width * seed_) * (seed_width * seed_)
+                                              : T(unknown_qop * unknown_qop);
     loss_ = T(0.0);
     for (int part = 0; part < parts; ++part) result_.chi2[part] = result_.hits[part] = T(0.0);
   }
@@ -139,7 +193,8 @@ class Filter {
         result_.hits[part] += select(hits.measured, T(pixels ? 2.0 : 1.0), T(0.0));
       }
     }
-    traverse_half(*layer.surface, plane, pixels, here, forward);
+    // The published state of a track without VELO hits is in the middle of its first layer.
+    if (!(last_ && number == begin_)) traverse_half(*layer.surface, plane, pixels, here, forward);
   }
 
   /// Propagate states and covariances. Tracks that do not arrive are abandoned.
@@ -227,6 +282,9 @@ class Filter {
   const transport::FieldGrid& grid_;
   const Way& way_;
   const Tracks<T>& tracks_;
+  const kalman::Kind& kind_;
+  int begin_, end_;    // numbers of visits
+  bool last_ = false;  // pass of a track without VELO hits
   const T turn_, seed_;   // sign of the field map; q/p of the pattern recognition
   T first_[3], slopes_[2];  // the first VELO hit, and the line from there to the last
   T reference_;             // the local q/p about which everything is linearised

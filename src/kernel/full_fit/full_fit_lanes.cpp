@@ -17,7 +17,7 @@ void fit(const Batch& batch, long begin, long end) {
   constexpr int lanes = Number<Together>::lanes;
   for (long i = begin; i < end; i += lanes) {
     const Tracks<Together> tracks(batch.way, batch.tracks, i);
-    Filter<Together> filter(batch.grid, tracks);
+    Filter<Together> filter(batch.grid, tracks, *batch.kind);
     store(filter.run(), tracks, batch, i, end);
   }
 }

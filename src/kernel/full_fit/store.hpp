@@ -9,10 +9,11 @@
 
 namespace parkf::full_fit {
 
-KERNEL_FUNCTION void store_track(const Batch& batch, const double (&numbers)[fitted_numbers], const double* hits,
+KERNEL_FUNCTION void store_track(const Batch& batch, const double* numbers, const double* hits,
                                  bool alive, int velo_n, long row) {
   const long stride = batch.tracks.count;
-  for (int q = 0; q < fitted_numbers; ++q) batch.numbers[q * stride + row] = numbers[q];
+  const kalman::Kind& kind = *batch.kind;
+  for (int q = 0; q < all_numbers; ++q) batch.numbers[q * stride + row] = numbers[q];
   const int velo = static_cast<int>(hits[0]), ut = static_cast<int>(hits[1]), scifi = static_cast<int>(hits[2]);
   bool good = alive, positive = true;
   for (int q = 1; q <= 5; ++q) good = good && finite(numbers[q]);
@@ -21,11 +22,17 @@ KERNEL_FUNCTION void store_track(const Batch& batch, const double (&numbers)[fit
   int status = wrong_inputs(batch.way, batch.tracks, row);
   if (!good) status |= status::non_finite;
   if (good && !positive) status |= status::negative_variance;
-  if (velo_n < 2) status |= status::few_velo_hits;
-  if (scifi == 0) status |= status::no_scifi_hit;
-  // q/p costs one degree of freedom: one of the UT's, or of the SciFi's if there are no UT hits.
-  const int integers[fitted_integers] = {velo > 4 ? velo - 4 : 0, ut > 0 ? ut - 1 : 0,
-                                         ut == 0 && scifi > 0 ? scifi - 1 : scifi, status};
+  if (kind.velo && velo_n < 2) status |= status::few_velo_hits;
+  if (kind.scifi && scifi == 0) status |= status::no_scifi_hit;
+  // Position, direction and q/p cost five degrees of freedom, in the order of the filter.
+  int left = kind.velo ? 1 : 5, ndof[2] = {ut, scifi};
+  for (int& one : ndof) {
+    const int cost = one < left ? one : left;
+    one -= cost;
+    left -= cost;
+  }
+  if (!kind.velo && left > 0) status |= status::few_hits;
+  const int integers[fitted_integers] = {velo > 4 ? velo - 4 : 0, ndof[0], ndof[1], status};
   for (int q = 0; q < fitted_integers; ++q) batch.integers[q * stride + row] = integers[q];
 }
 
@@ -35,7 +42,7 @@ KERNEL_FUNCTION void store(const Fitted<T>& fitted, const Tracks<T>& tracks, con
                            long end) {
   const Estimate<T>& e = fitted.estimate;
   const T lost = select(fitted.alive, T(0.0), T(std::numeric_limits<double>::quiet_NaN()));
-  const T numbers[fitted_numbers] = {e.z,
+  const T numbers[all_numbers] = {e.z,
                                      e.state[X] + lost,
                                      e.state[Y] + lost,
                                      e.state[TX] + lost,
@@ -50,18 +57,26 @@ KERNEL_FUNCTION void store(const Fitted<T>& fitted, const Tracks<T>& tracks, con
                                      e.c(QOP, QOP),
                                      fitted.chi2[0],
                                      fitted.chi2[1],
-                                     fitted.chi2[2]};
-  alignas(64) double columns[fitted_numbers + parts + 1][Number<T>::lanes];
-  for (int q = 0; q < fitted_numbers; ++q) __builtin_memcpy(columns[q], &numbers[q], sizeof(T));
+                                     fitted.chi2[2],
+                                     e.c(X, Y),
+                                     e.c(Y, TX),
+                                     e.c(X, TY),
+                                     e.c(TX, TY),
+                                     e.c(X, QOP),
+                                     e.c(Y, QOP),
+                                     e.c(TX, QOP),
+                                     e.c(TY, QOP)};
+  alignas(64) double columns[all_numbers + parts + 1][Number<T>::lanes];
+  for (int q = 0; q < all_numbers; ++q) __builtin_memcpy(columns[q], &numbers[q], sizeof(T));
   for (int part = 0; part < parts; ++part)
-    __builtin_memcpy(columns[fitted_numbers + part], &fitted.hits[part], sizeof(T));
+    __builtin_memcpy(columns[all_numbers + part], &fitted.hits[part], sizeof(T));
   const T alive = select(fitted.alive, T(1.0), T(0.0));
-  __builtin_memcpy(columns[fitted_numbers + parts], &alive, sizeof(T));
+  __builtin_memcpy(columns[all_numbers + parts], &alive, sizeof(T));
   for (int lane = 0; lane < Number<T>::lanes && begin + lane < end; ++lane) {
-    double track[fitted_numbers], hits[parts];
-    for (int q = 0; q < fitted_numbers; ++q) track[q] = columns[q][lane];
-    for (int part = 0; part < parts; ++part) hits[part] = columns[fitted_numbers + part][lane];
-    store_track(batch, track, hits, columns[fitted_numbers + parts][lane] > 0.0,
+    double track[all_numbers], hits[parts];
+    for (int q = 0; q < all_numbers; ++q) track[q] = columns[q][lane];
+    for (int part = 0; part < parts; ++part) hits[part] = columns[all_numbers + part][lane];
+    store_track(batch, track, hits, columns[all_numbers + parts][lane] > 0.0,
                 static_cast<int>(tracks.velo_n.lane[lane]), begin + lane);
   }
 }

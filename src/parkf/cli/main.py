@@ -37,7 +37,7 @@ PANELS: Mapping[str, Sequence[str]] = {
         *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
         *("closure-tracks", "close", "take-closure", "train-score", "train-rich"),
         *("train-slices", "assemble"),
-        *("measure-without-ut", "validate", "throughput", "measure"),
+        *("measure-without-ut", "measure-kind", "validate", "throughput", "measure"),
         *("characterise", "characterise-search", "likeness", "report", "stages"),
     ),
 }

@@ -11,6 +11,7 @@ import parkf._fitter as _fitter
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.fit.source import kernel_of
+from parkf.io.kinds import Kind
 from parkf.io.option_types import Origin
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
@@ -55,6 +56,22 @@ def fit(
         score=parameters.score.numbers if score and parameters.score is not None else None,
     )
     return Fitted.from_kernel(numbers, integers)
+
+
+def fit_kind(
+    parameters: ParameterSet, tracks: Candidates, kind: Kind, *, threads: int | None, build: str = ""
+) -> Fitted:
+    """Fit tracks of a kind other than long ones, as described at :func:`parkf.fit.fit`."""
+    slices = parameters.slices
+    assert slices is not None
+    loss = slices.described.loss_before_ut if kind.ut else slices.described.loss_before_scifi
+    given: dict[str, Any] = dict(
+        zip(("numbers", "place", "centre", "scatterers"), slices.for_kernel, strict=True)
+    )
+    numbers, integers = _in_pieces(
+        _fitter.fit_kind, parameters, tracks, threads, build, kind=kind.name, loss=loss, **given
+    )
+    return Fitted.from_kernel(numbers, integers, behind_velo=not kind.velo)
 
 
 def fit_features(

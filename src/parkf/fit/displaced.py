@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from parkf.fit import cpu
 from parkf.fit.candidates import Candidates
-from parkf.fit.fitted import Fitted
+from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.fit.medians import Floats, medians, weighted_medians
 from parkf.params.parameter_set import ParameterSet
 
@@ -81,8 +81,7 @@ def fitted_moved(
     together = cpu.fit(parameters, joined(batches), smoother=True, threads=1)
     shape = (len(batches), tracks.count)
     chi2 = together.chi2_velo.astype(np.float64) + together.chi2_ut + together.chi2_scifi
-    names = [name for name in together.__dataclass_fields__ if name not in ("before", "scores")]
-    plain = Fitted(**{name: getattr(together, name)[: tracks.count] for name in names})
+    plain = Fitted(**{name: getattr(together, name)[: tracks.count] for name in (*NUMBERS, *INTEGERS)})
     with np.errstate(all="ignore"):  # fits that failed have no distance
         measured = _distances(motions, tracks, chi2.reshape(shape), together.status.reshape(shape) == 0)
         return plain, list(measured)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
 from parkf.io.errors import ParkfError
-from parkf.io.tables import FITTED
+from parkf.io.tables import BEHIND_VELO, FITTED
 from parkf.params.ghost_score import NAMES
 from parkf.params.manifest import Blobs
 
@@ -28,6 +28,11 @@ INTEGERS = ("ndof_velo", "ndof_ut", "ndof_scifi", "status")
 # SciFi layer (30 is the magnet); it is -1 if no noise was enlarged.
 NUMBERS_BEFORE = ("chi2_velo_before", "chi2_ut_before", "chi2_scifi_before")
 INTEGERS_BEFORE = ("ndof_ut_before", "treated", "scattered")
+
+TRIANGLE = (
+    *("xx", "xy", "yy", "xtx", "ytx", "txtx", "xty", "yty", "txty", "tyty"),
+    *("xqop", "yqop", "txqop", "tyqop", "qopqop"),
+)
 
 # Meanings and names of the bits of a status, as the kernel lists them (fit/status.hpp); 0 is a good fit.
 STATUS: Mapping[int, str] = {bit: meaning for bit, _, meaning in _fitter.status}
@@ -93,6 +98,10 @@ class Fitted:
     or the UT's if there is no SciFi hit. The full fit counts in the order of its filter, so q/p reduces the
     UT's ndof if there are UT hits. A robust fit has ``before``, the rows `NUMBERS_BEFORE` and
     `INTEGERS_BEFORE` by name. ``scores``, if requested, are log odds that a track is genuine, (n,) by name.
+
+    Tracks without VELO hits are at their first layer, with q/p there, and have ``more``, the elements
+    `BEHIND_VELO` of the covariance by name. Their position and direction cost four degrees of freedom: the
+    UT's, then the SciFi's.
     """
 
     z: NDArray[Any]
@@ -117,6 +126,7 @@ class Fitted:
     status: NDArray[np.int32]
     before: Mapping[str, NDArray[Any]] | None = None
     scores: Mapping[str, NDArray[Any]] | None = None
+    more: Mapping[str, NDArray[Any]] | None = None
 
     @property
     def chi2(self) -> NDArray[Any]:
@@ -128,12 +138,21 @@ class Fitted:
         """Total degrees of freedom of each track, (n,)."""
         return self.ndof_velo + self.ndof_ut + self.ndof_scifi
 
+    @property
+    def covariances(self) -> NDArray[Any]:
+        """Lower triangles (n, 15) of the covariances of x, y, tx, ty, q/p of tracks without VELO hits."""
+        found = {name: getattr(self, name) for name in NUMBERS} | dict(self.more or {})
+        return np.stack([found[name] for name in TRIANGLE], axis=1)
+
     @classmethod
-    def from_kernel(cls, numbers: NDArray[Any], integers: NDArray[np.int32]) -> "Fitted":
+    def from_kernel(
+        cls, numbers: NDArray[Any], integers: NDArray[np.int32], *, behind_velo: bool = False
+    ) -> "Fitted":
         """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied.
 
         The arrays of a robust fit are (19, n) and (7, n); their last rows become ``before``. If there are two
-        more rows of numbers, they become ``scores``.
+        more rows of numbers, they become ``scores``. Tracks that begin `behind_velo` have eight more rows,
+        which become ``more``.
         """
         count, whole = len(NUMBERS), len(INTEGERS)
         named = dict(zip(NUMBERS, numbers[:count], strict=True))
@@ -143,6 +162,8 @@ class Fitted:
             before = dict(zip(NUMBERS_BEFORE, numbers[count : count + len(NUMBERS_BEFORE)], strict=True))
             before |= dict(zip(INTEGERS_BEFORE, integers[whole:], strict=True))
             count += len(NUMBERS_BEFORE)
+        if behind_velo:
+            return cls(**named, more=dict(zip(dict(BEHIND_VELO), numbers[count:], strict=True)))
         if len(numbers) > count:
             scores = dict(zip(NAMES, numbers[count:], strict=True))
         return cls(**named, before=before, scores=scores)

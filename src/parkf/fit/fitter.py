@@ -19,8 +19,19 @@ from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import detector_keys, recorded_detector
+from parkf.io.kinds import KINDS, LONG, Kind, kind_named
 from parkf.io.option_types import Backend, Origin, Precision, Scheme
-from parkf.io.tables import FITTED, FLAT_SCORE, MEASURED, REMOVED_HITS, RICH_STATES, ROBUST, SCORES, Table
+from parkf.io.tables import (
+    BEHIND_VELO,
+    FITTED,
+    FLAT_SCORE,
+    MEASURED,
+    REMOVED_HITS,
+    RICH_STATES,
+    ROBUST,
+    SCORES,
+    Table,
+)
 from parkf.io.terminal import progress_bar
 from parkf.params.flat_cut import NAME, flat_score, variables
 from parkf.params.parameter_set import ParameterSet, load
@@ -49,6 +60,7 @@ class FitOptions(TypedDict, total=False):
     robust: bool
     score: bool
     origin: Origin
+    kind: str
 
 
 def fit(
@@ -62,6 +74,7 @@ def fit(
     robust: bool = False,
     score: bool = False,
     origin: Origin = "vertex",
+    kind: str = "long",
 ) -> Fitted:
     """Fit a batch of candidates.
 
@@ -89,6 +102,11 @@ def fit(
 
     The covariance includes the scattering in the material around the beam. Daughters of a K⁰s or Λ that are
     born behind this material have not crossed it; the `origin` ``first-hit`` leaves it out.
+
+    All candidates are of one `kind` (:data:`parkf.io.kinds.KINDS`), and hits of other detectors are not used.
+    Other kinds than long tracks are fitted by the smoother on processor cores, with a set that has steps
+    inside the magnet. Without VELO hits, the state is at the first layer of the UT or of the SciFi, with q/p
+    there and its whole covariance.
     """
     _check(
         parameters,
@@ -99,8 +117,12 @@ def fit(
         robust=robust,
         score=score,
         origin=origin,
+        kind=kind,
     )
     tracks = as_candidates(candidates, precision)
+    if kind != LONG.name:
+        fitted = cpu.fit_kind(parameters, tracks, KINDS[kind], threads=threads)
+        return fitted.flagged(tracks.nulls, "null_number")
     if scheme == "velo_only":
         # Imported here only, because the import builds symbolic formulas, which other schemes do not need.
         from parkf.fit.reference.velo_only import fit_velo_only
@@ -136,15 +158,27 @@ def _check(
     robust: bool = False,
     score: bool = False,
     origin: Origin = "vertex",
+    kind: str = "long",
 ) -> None:
     """Raise a ParkfError if the options of :func:`fit` are wrong or do not go with the set."""
+    if kind_named(kind) is not LONG:
+        if scheme != "smoother" or robust or score or origin != "vertex" or backend == "gpu":
+            raise ParkfError(
+                f"kind '{kind}': it is fitted by the plain smoother on processor cores; leave out scheme,"
+                " robust, score, origin and backend"
+            )
+        if parameters.slices is None:
+            raise ParkfError(
+                f"kind '{kind}': the parameter set has no steps inside the magnet; train it with this"
+                " version of parkf"
+            )
     options = (
         *(("scheme", scheme, Scheme), ("precision", precision, Precision)),
         *(("backend", backend, Backend), ("origin", origin, Origin)),
     )
-    for name, given, kind in options:
-        if given not in get_args(kind):
-            raise ParkfError(f"{name} '{given}': expected one of {', '.join(get_args(kind))}")
+    for name, given, allowed in options:
+        if given not in get_args(allowed):
+            raise ParkfError(f"{name} '{given}': expected one of {', '.join(get_args(allowed))}")
     if threads is not None and (threads < 1 or threads != int(threads)):
         raise ParkfError(
             f"threads: got {threads}, expected a whole number of at least 1, or None for all cores"
@@ -184,7 +218,8 @@ def fit_file(
     Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
     `trust`, they are fitted, and the summary names what disagrees.
     The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``,
-    and ``FLAT_SCORE`` if the set has a flat cut.
+    and ``FLAT_SCORE`` if the set has a flat cut. A `kind` without VELO hits adds ``BEHIND_VELO``; the hits of
+    kinds other than long tracks are not compared with the set's detector.
     """
     from parkf.io.checksums import is_sealed
 
@@ -197,6 +232,9 @@ def fit_file(
         raise ParkfError("scheme 'velo_only': outliers are removed by the smoother and the trigger's fit")
     if scheme == "trigger" and outliers is not None and options.get("backend") == "gpu":
         raise ParkfError("scheme 'trigger': outliers are removed on processor cores; use backend 'cpu'")
+    kind = kind_named(options.get("kind", "long"))
+    if kind is not LONG and (outliers is not None or rich_states):
+        raise ParkfError(f"kind '{kind.name}': outliers and states at the RICH planes come with long tracks")
     if robust and (outliers is not None or rich_states):
         raise ParkfError(
             "robust: neither outliers nor states at the RICH planes, which would be of another fit"
@@ -206,6 +244,7 @@ def fit_file(
         (REMOVED_HITS if outliers is not None else ())
         + (RICH_STATES if rich_states else ())
         + (ROBUST if robust else ())
+        + (() if kind.velo else BEHIND_VELO)
         + (SCORES if options.get("score") else ())
         + (FLAT_SCORE if options.get("score") and numbers.score and numbers.score.flat else ())
     )
@@ -218,12 +257,13 @@ def fit_file(
 
     def batch(rows: "pa.RecordBatch") -> Batch:
         tracks = from_arrow(rows, options.get("precision", "float32"))
-        check.add(tracks)
+        if kind is LONG:
+            check.add(tracks)
         more: dict[str, NDArray[Any]] = {}
         if options.get("score") or not (rich_states or outliers is not None):
             result, more = fit_tracks(tracks).for_output()
             # The scores belong to the fit with all hits, before outliers are removed below.
-            more |= result.scores or {}
+            more |= result.scores or result.more or {}
         if outliers is not None:
             here = partial(fit_without_outliers, origin=origin)
             remove = fit_as_trigger if scheme == "trigger" else here
@@ -243,16 +283,24 @@ def fit_file(
 
 
 def fit_file_full(
-    candidates: Path, fitted: Path, *, geometry: "Geometry", field: "FieldMap", threads: int | None = None
+    candidates: Path,
+    fitted: Path,
+    *,
+    geometry: "Geometry",
+    field: "FieldMap",
+    kind: Kind = LONG,
+    threads: int | None = None,
 ) -> Summary:
     """Fit a file by :func:`parkf.fit.reference.full.fit_full`, and count good and failed fits."""
     # Imported here only, because a fit with a parameter set needs neither field nor layers.
     from parkf.fit.reference.full import fit_full
 
     def batch(rows: "pa.RecordBatch") -> Batch:
-        return fit_full(geometry, field, rows, threads=threads), {}
+        tracks = fit_full(geometry, field, rows, kind=kind, threads=threads)
+        return tracks, dict(tracks.more or {})
 
-    return _fit_batches(batch, candidates, fitted, FITTED)
+    table = FITTED.with_columns(() if kind.velo else BEHIND_VELO)
+    return _fit_batches(batch, candidates, fitted, table)
 
 
 def _fit_batches(

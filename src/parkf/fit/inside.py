@@ -64,16 +64,9 @@ def carry_inside(
             )
         return np.ascontiguousarray(np.broadcast_to(np.asarray(values, precision), (count,)))
 
-    described = slices.described
-    layers = np.array([[one.z, one.angle, one.opening] for one in described.scatterers]).reshape(-1, 3)
-    length = (described.z_last - described.z_first) / len(described.centre)
-    place = [described.z_first, length, described.edge_x, described.edge_y]
     return Carried(
         *_slices.carry(
-            slices.numbers,
-            place,
-            np.array(described.centre),
-            layers,
+            *slices.for_kernel,
             start,
             np.ascontiguousarray(covariances, dtype=precision),
             column("z_from", z_from),

@@ -15,13 +15,24 @@ from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.events import particle_key, tables_by_event
 from parkf.io.fingerprints.detector import recorded_detector
-from parkf.io.tables import CANDIDATES, FATES, FITTED, FLAT_SCORE, PARTICLES, SCORES, Table
+from parkf.io.tables import (
+    BEHIND_VELO,
+    CANDIDATES,
+    FATES,
+    FITTED,
+    FLAT_SCORE,
+    PARTICLES,
+    SCORES,
+    STATES,
+    Table,
+)
 
 EVENTS_AT_ONCE = 100
 # Columns with χ² and ndof of the plain fit in older files of robust fits, and their names in a plain fit.
 _BEFORE = {name: name.removesuffix("_before") for name in (*NUMBERS_BEFORE, "ndof_ut_before")}
 _FOUND = ("event", "candidate", "particle", "purity", "qop", "polarity", "velo_n")
 _LISTS = ("ut_x", "scifi_x")
+_STATE = ("x", "y", "tx", "ty")
 _TRUTH = ("event", "particle", "pdg_id", "charge", "x", "y", "z", "px", "py", "pz", "z_end")
 
 Columns = dict[str, NDArray[Any]]
@@ -31,13 +42,16 @@ Columns = dict[str, NDArray[Any]]
 class Files:
     """The files of one sample, each sorted by event; several files of a kind continue one another.
 
-    Without fates, hard scatterings are unknown.
+    Without fates, hard scatterings are unknown. Tracks that begin in the layer `first_plane` have the truth
+    of `crossings` there.
     """
 
     particles: Sequence[Path]
     candidates: Sequence[Path]
     fitted: Sequence[Path]
     fates: Sequence[Path] = ()
+    crossings: Sequence[Path] = ()
+    first_plane: int | None = None
 
 
 def joined(files: Files) -> Iterator[Columns]:
@@ -51,8 +65,11 @@ def joined(files: Files) -> Iterator[Columns]:
         _require_one_detector(fits, found_in)
     particles = _Pieces(PARTICLES, files.particles, _TRUTH)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"))
+    crossings = _Pieces(STATES, files.crossings, ("event", "particle", "plane", "z", *_STATE, "p"))
     pairs = zip_longest(
-        _pieces(FITTED, files.fitted, (*dict(FITTED.columns), *_BEFORE, *dict(SCORES + FLAT_SCORE))),
+        _pieces(
+            FITTED, files.fitted, (*dict(FITTED.columns), *_BEFORE, *dict(SCORES + FLAT_SCORE + BEHIND_VELO))
+        ),
         _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS)),
     )
     for fitted, found in pairs:
@@ -72,7 +89,10 @@ def joined(files: Files) -> Iterator[Columns]:
         key = particle_key({name: numbers(found[name]) for name in ("event", "particle")})
         number = _number(rows["event"])
         (rows["hardest"],) = _looked_up(key, fates.of(number), ["hardest"])
-        yield rows | _true(rows, key, particles.of(number))
+        rows |= _true(rows, key, particles.of(number))
+        if files.first_plane is not None:
+            rows |= _true_in_layer(rows, key, crossings.of(number), files.first_plane)
+        yield rows
 
 
 def _require_one_detector(fitted: Path, candidates: Path) -> None:
@@ -135,6 +155,22 @@ def _looked_up(
     order = np.argsort(known, kind="stable")
     row = order[np.minimum(np.searchsorted(known[order], key), len(known) - 1)]
     return [np.where(known[row] == key, table[name][row], np.float32(np.nan)) for name in names]
+
+
+def _true_in_layer(rows: Columns, key: NDArray[np.int64], states: Columns, plane: int) -> Columns:
+    """Return the truth at the fitted z; NaN where the particle did not cross the layer."""
+    here = {name: values[states["plane"] == plane] for name, values in states.items()}
+    z, x, y, tx, ty, p = _looked_up(key, here, ["z", *_STATE, "p"])
+    # A particle that comes back has its last crossing here; a hit lies millimetres off the layer.
+    way = rows["z"] - z
+    return {
+        "p_true": p,
+        "true_x": x + tx * way,
+        "true_y": y + ty * way,
+        "true_tx": tx,
+        "true_ty": ty,
+        "true_qop": np.sign(rows["true_qop"]) / p,
+    }
 
 
 def _true(rows: Columns, key: NDArray[np.int64], particles: Columns) -> Columns:

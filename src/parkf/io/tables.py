@@ -306,6 +306,8 @@ ROBUST: Columns = (
 SCORES = _each(np.float32, "score", "score_kinematic")
 # The last one minus a cut that keeps the same fraction of genuine tracks at each pT, η and displacement:
 FLAT_SCORE = _each(np.float32, "score_flat")
+# Tracks without VELO hits have their whole covariance:
+BEHIND_VELO = _each(np.float32, "xy", "ytx", "xty", "txty", *(f"{name}qop" for name in _STATE))
 # States (x, y, tx, ty), and the lower triangle of their covariance, row by row:
 RICH_STATES: Columns = tuple(
     (f"{name}_{z}", _hits(count)) for z in RICH_PLANES for name, count in (("state", 4), ("covariance", 10))

@@ -198,6 +198,10 @@ class Slices(Strict):
     maps: list[str] = Field(description="Names of the maps, MeV/mm.")
     centre: list[float] = Field(description="Bend in the centre of each slice, MeV/mm.")
     scatterers: list[Scatterer]
+    loss_before_ut: float = Field(
+        ge=0, description="Median loss of momentum of a pion before the first UT layer, MeV."
+    )
+    loss_before_scifi: float = Field(ge=0, description="The same before the first SciFi layer, MeV.")
 
 
 class Validity(Strict):

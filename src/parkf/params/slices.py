@@ -14,6 +14,9 @@ from parkf.io.npz import load_arrays
 from parkf.params.blobs import blob_of, read_blob
 from parkf.params.manifest import Scatterer, Slices
 
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+
 SLICES_FILE = "slices.f32"
 # Version of the formulas in `parkf.model.steps.slices`, and of the order of the numbers.
 VERSION = 1
@@ -34,10 +37,12 @@ class MagnetSlices:
         numbers: NDArray[np.floating],
         centre: NDArray[np.floating],
         scatterers: tuple[Scatterer, ...],
+        losses: tuple[float, float],
     ) -> Self:
         """Make the numbers from maps (slices, maps, nodes in x, nodes in y).
 
-        `centre` (slices,) is the bend in the centre of each slice, MeV/mm.
+        `centre` (slices,) is the bend in the centre of each slice, MeV/mm. `losses` of momentum, MeV, are
+        those before the UT and before the SciFi.
         """
         # Imported here, because the formulas take time to import and only the training needs them.
         from parkf.model.steps import slices
@@ -56,8 +61,19 @@ class MagnetSlices:
             maps=[one.name for one in slices.MAPS],
             centre=centre.tolist(),
             scatterers=list(scatterers),
+            loss_before_ut=losses[0],
+            loss_before_scifi=losses[1],
         )
         return cls(rows, described)
+
+    @property
+    def for_kernel(self) -> tuple[F32, list[float], F64, F64]:
+        """Numbers, place, centre and scatterers, as functions of the kernel take them."""
+        described = self.described
+        layers = np.array([[one.z, one.angle, one.opening] for one in described.scatterers]).reshape(-1, 3)
+        length = (described.z_last - described.z_first) / len(described.centre)
+        place = [described.z_first, length, described.edge_x, described.edge_y]
+        return self.numbers, place, np.array(described.centre), layers
 
     def save(self, path: Path) -> None:
         """Write as arrays in one .npz; equal numbers have equal bytes."""

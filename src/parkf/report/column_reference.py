@@ -25,6 +25,7 @@ OPTIONAL: Mapping[str, tables.Columns] = {
     "--robust": tables.ROBUST,
     "--score": tables.SCORES + tables.FLAT_SCORE,
     "--rich-states": tables.RICH_STATES,
+    "--kind": tables.BEHIND_VELO,
 }
 
 

@@ -31,6 +31,7 @@ from parkf.report.figures import FIT_NAMES
 from parkf.report.gantt import gantt
 from parkf.report.geometry import draw_parts
 from parkf.report.job_graph import GRAPH_FILE
+from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
 from parkf.report.rule_graph import draw_rules
 from parkf.report.site import Page, write_page
@@ -88,6 +89,7 @@ def write_report(
         "detector": ("Detector", "detector", detector),
         "slices": ("Slices", "slices", partial(slices_page, validation["fits"]["parkf"])),
         "directions": ("Directions", "directions", partial(directions_page, validation["fits"])),
+        "kinds": ("Kinds of tracks", "kinds", partial(kinds_page, validation.get("kinds", {}))),
         "timing": ("How it ran", "timing", partial(_timing, results, stages)),
         "parameters": (
             "All constants",

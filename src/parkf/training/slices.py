@@ -14,21 +14,22 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import Geometry
-from parkf.detector.transport import propagate
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
+from parkf.detector.transport import propagate, track_through
 from parkf.model.steps import slices
 from parkf.model.steps.slices import CELLS, EDGES, MAPS, NODES, SLICES, Z_FIRST, Z_LAST
 from parkf.model.steps.symbols import COMPONENTS, h, tx, ty, x, y
 from parkf.params.manifest import Scatterer
 from parkf.params.slices import MagnetSlices
+from parkf.simulation.particles import MASSES, PION
 
 F64 = NDArray[np.float64]
 
 TRACKS = 16_000
 TOLERANCE = 1e-5  # mm, of a Runge-Kutta step
 P_MIN, P_MAX = 1400.0, 100e3  # MeV
-# Half of the tracks are born before the magnet, the others up to here, mm.
-LAST_BIRTH = 7000.0
+# Half of the tracks are born up to the first z, before the magnet, the others up to the second, mm.
+BIRTHS = (2500.0, 7000.0)
 # Directions of births, as slopes of the line to the origin, and their spread times momentum, MeV: the
 # products of decays fly apart.
 BIRTH_SLOPES, SPREAD = (0.34, 0.28), 175.0
@@ -37,6 +38,9 @@ EDGE, STEEPEST = (2900.0, 2550.0), 1.2
 NEWTON_STEPS = 2
 # Relative to the mean diagonal of the normal equations: determines nodes that hardly any track comes near.
 RIDGE = 1e-7
+# Pions whose losses are measured: their number, momenta (MeV, uniform in log p) and pseudorapidities.
+LOSSES, LOSS_P, LOSS_ETA = 20_000, (3e3, 50e3), (2.0, 5.0)
+STAVES = 10.0  # mm; no UT hit is farther from its layer's z
 # MeV: Highland's width of a scattering angle (Lynch and Dahl, NIM B 58 (1991) 6), times momentum.
 HIGHLAND, HIGHLAND_LOG = 13.6, 0.038
 
@@ -85,14 +89,52 @@ def _trained(
         slice_ = slice(2 * i, 2 * i + 3)
         there = np.isfinite(states[slice_]).all(axis=(0, 2))
         numbers[i], centre[i] = _fit(formulas, states[slice_, there], planes[slice_])
-    return MagnetSlices.of(numbers, centre, scatterers(geometry))
+    losses = mean_losses(field, geometry, seed=seed, threads=threads)
+    return MagnetSlices.of(numbers, centre, scatterers(geometry), losses)
+
+
+def mean_losses(
+    field: FieldMap, geometry: Geometry, *, seed: int, threads: int | None = None
+) -> tuple[float, float]:
+    """Return the median loss of momentum, MeV, of pions before the first layer of the UT and of the SciFi.
+
+    The steps of a fit count q/p at the production of a long track. With these losses, a track that begins in
+    such a layer has its momentum there.
+    """
+    random = np.random.Generator(np.random.Philox(key=[seed, 3]))
+    flat = random.uniform(size=(LOSSES, 4))
+    p = np.exp(np.log(LOSS_P[0]) + flat[:, 0] * np.log(LOSS_P[1] / LOSS_P[0]))
+    slope, phi = 1 / np.sinh(LOSS_ETA[0] + flat[:, 1] * np.ptp(LOSS_ETA)), 2 * np.pi * flat[:, 2]
+    line = slope[:, None] * np.stack([np.cos(phi), np.sin(phi)], axis=1)
+    pions = pions_from_origin(np.where(flat[:, 3] < 0.5, -p, p), line)
+    states = track_through(field, +1, geometry, pions, seed=seed, threads=threads)
+    lost = p[states["particle"]] - states["p"]
+    at_ut, at_scifi = (
+        float(np.median(lost[states["plane"] == planes.start])) for planes in (UT_PLANES, SCIFI_PLANES)
+    )
+    return at_ut, at_scifi
+
+
+def pions_from_origin(p: F64, line: F64) -> dict[str, NDArray[Any]]:
+    """Return particles for :func:`parkf.detector.transport.track_through`.
+
+    `p` (n,) are momenta with the charge's sign, MeV, and `line` (n, 2) are slopes.
+    """
+    count = len(p)
+    pz, zero = np.abs(p) / np.sqrt(1 + (line**2).sum(axis=1)), np.zeros(count)
+    return {
+        **{"event": np.zeros(count, np.int32), "particle": np.arange(count), "charge": np.sign(p)},
+        **{"mass": np.full(count, MASSES[PION]), "x": zero, "y": zero, "z": zero},
+        **{"px": line[:, 0] * pz, "py": line[:, 1] * pz, "pz": pz, "z_end": np.full(count, np.inf)},
+    }
 
 
 def scatterers(geometry: Geometry) -> tuple[Scatterer, ...]:
     """Return the layers of material between the ends of the slices, with the widths of their scattering.
 
-    Slabs, and half of the first SciFi layer: tracks begin in the middle of its material. The logarithm in
-    Highland's formula is that of all layers together, since it corrects the whole path.
+    They are slabs, both halves of each UT layer, and the front half of the first SciFi layer: tracks begin in
+    the middle of a layer's material. The VELO is no such layer. The logarithm in Highland's formula is that
+    of all layers behind the UT together, since it corrects the whole path.
     """
     description = geometry.description
     lengths = {name: material.radiation_length for name, material in description.materials.items()}
@@ -101,11 +143,18 @@ def scatterers(geometry: Geometry) -> tuple[Scatterer, ...]:
         for slab in description.slabs
         if Z_FIRST < slab.z < Z_LAST
     ]
+    ut = description.ut
+    # Staves lie in front of their layer or behind it.
+    found += [
+        (layer.z + side * STAVES, 0.5 * ut.thickness / lengths[ut.material], 0.0)
+        for layer in ut.layers
+        for side in (-1, 1)
+    ]
     scifi, first = description.scifi, description.scifi.layers[0]
     # The layer leans, and its material counts for tracks that begin anywhere in it.
     front = first.z - scifi.dzdy * first.half_height - 1.0
     found.append((front, 0.5 * scifi.thickness / lengths[scifi.material], scifi.hole.half_width))
-    whole = 1 + HIGHLAND_LOG * np.log(sum(path for _, path, _ in found))
+    whole = 1 + HIGHLAND_LOG * np.log(sum(path for z, path, _ in found if z > BIRTHS[0]))
     return tuple(
         Scatterer(z=z, angle=float(HIGHLAND * np.sqrt(path) * whole), opening=opening)
         for z, path, opening in sorted(found)
@@ -118,7 +167,7 @@ def _tracks(field: FieldMap, planes: F64, *, seed: int, count: int, threads: int
     flat, normal = random.uniform(size=(count, 5)), random.standard_normal((count, 2))
     # Uniform in 1/p: a polynomial in 1/p needs most tracks where its range ends.
     qop = (1 / P_MAX + flat[:, 0] * (1 / P_MIN - 1 / P_MAX)) * np.where(flat[:, 1] < 0.5, -1, 1)
-    born = flat[:, 2] * np.where(np.arange(count) % 2, LAST_BIRTH, Z_FIRST)
+    born = flat[:, 2] * np.where(np.arange(count) % 2, BIRTHS[1], BIRTHS[0])
     line = (2 * flat[:, 3:] - 1) * BIRTH_SLOPES
     states = np.column_stack([line * born[:, None], line + SPREAD * np.abs(qop)[:, None] * normal, qop])
     z, alive = born.copy(), np.ones(count, dtype=bool)

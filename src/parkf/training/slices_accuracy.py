@@ -14,7 +14,7 @@ from parkf.detector.geometry import SCIFI_PLANES, Z_IN, Geometry, geometry_of
 from parkf.detector.transport import propagate, track_through
 from parkf.fit.inside import Carried, carry_inside
 from parkf.params.slices import MagnetSlices
-from parkf.simulation.particles import MASSES, PION
+from parkf.training.slices import BIRTHS, pions_from_origin
 from parkf.training.spread import FEWEST_ROWS, half_width, momentum_bins
 
 F64 = NDArray[np.float64]
@@ -26,7 +26,6 @@ JACOBIANS, JACOBIAN_TARGET = 2_000, 4000.0  # tracks whose Jacobians are compare
 TOLERANCE = 1e-5  # mm, of a Runge-Kutta step
 _P = (1500.0, 100e3)  # MeV; uniform in log p
 _ETA = (2.0, 5.0)
-LAST_BIRTH = 2500.0  # mm
 SPREAD = 100.0  # MeV; of slopes times momentum about the line to the origin
 EDGE = (2640.0, 2424.0)  # mm; of the first SciFi layer
 # mm, rad and 1/MeV: units in which the elements of a Jacobian count alike for a track of 10 GeV.
@@ -97,7 +96,7 @@ def _directions(random: np.random.Generator) -> tuple[F64, F64]:
 def _unscattered(random: np.random.Generator, field: FieldMap, threads: int | None) -> F64:
     """Return states (n, 5) at the first SciFi layer in MagUp, of tracks born up to the magnet."""
     p, line = _directions(random)
-    born = LAST_BIRTH * random.uniform(size=TRACKS)
+    born = BIRTHS[0] * random.uniform(size=TRACKS)
     slopes = line + SPREAD / np.abs(p)[:, None] * random.standard_normal((TRACKS, 2))
     states = np.column_stack([line * born[:, None], slopes, 1 / p])
     end = propagate(field, +1, states, born, (7826.0, 0.0, 0.0), tolerance=TOLERANCE, threads=threads)
@@ -133,13 +132,7 @@ def _pulls(
         description.model_copy(update={"magnet": description.magnet.model_copy(update={"z_in": z})})
     )
     p, line = _directions(np.random.Generator(np.random.Philox(key=[seed, 2])))
-    pz = np.abs(p) / np.sqrt(1 + (line**2).sum(axis=1))
-    numbers, zero = np.arange(TRACKS), np.zeros(TRACKS)
-    pions = {
-        **{"event": np.zeros(TRACKS, np.int32), "particle": numbers, "charge": np.sign(p)},
-        **{"mass": np.full(TRACKS, MASSES[PION]), "x": zero, "y": zero, "z": zero},
-        **{"px": line[:, 0] * pz, "py": line[:, 1] * pz, "pz": pz, "z_end": np.full(TRACKS, np.inf)},
-    }
+    pions = pions_from_origin(p, line)
     states = track_through(field, +1, moved, pions, seed=seed, threads=threads)
     begin, end = (np.flatnonzero(states["plane"] == plane) for plane in (SCIFI_PLANES.start, Z_IN))
     end = end[np.searchsorted(states["particle"][end], states["particle"][begin])]

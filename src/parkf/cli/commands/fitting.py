@@ -59,6 +59,7 @@ def fit(
     origin: Annotated[
         Origin, Option("--from", help="first-hit: tracks that are born behind the material around the beam.")
     ] = "vertex",
+    kind: options.TrackKind = "long",
     trust: Annotated[
         bool, Option("--trust", help="Fit even if candidates and set are of different detectors.")
     ] = False,
@@ -87,6 +88,7 @@ def fit(
         robust=robust,
         score=score,
         origin=origin,
+        kind=kind,
         trust=trust,
     )
     say(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
@@ -105,13 +107,17 @@ def fit_full(
     candidates: options.Candidates,
     output: options.FittedTracks,
     detector: options.Detector,
+    kind: options.TrackKind = "long",
     threads: options.Threads = 1,
 ) -> None:
     """Fit track candidates by Runge-Kutta through every layer of material, as a reference."""
     from parkf.fit import fit_file_full
+    from parkf.io.kinds import kind_named
 
     geometry, field = detector.load()
-    summary = fit_file_full(candidates, output, geometry=geometry, field=field, threads=threads)
+    summary = fit_file_full(
+        candidates, output, geometry=geometry, field=field, kind=kind_named(kind), threads=threads
+    )
     say(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
     if not summary.count:
         say(f"warning: {candidates}: 0 candidates, expected some; check the events before", file=sys.stderr)
@@ -137,6 +143,40 @@ def measure_without_ut(
     written(output)
 
 
+@app.command("measure-kind")
+@options.grouped
+def measure_kind(
+    parameters: options.SetFolder,
+    output: Figures,
+    results: Annotated[Path, Option(help="Folder of the run.")],
+    samples: Annotated[str, Option(help="Names of the samples, separated by blanks.")],
+    detector: options.Detector,
+    kind: options.TrackKind,
+    decays: Annotated[str, Option(help="Samples of decays behind the VELO, <decay>_<polarity>.")] = "",
+    threads: options.Threads = 1,
+) -> None:
+    """Fit candidates of a kind, made by truth, and compare with the truth and the full fit."""
+    from parkf.io.kinds import kind_named
+    from parkf.proof.validation.kinds import Simulated
+    from parkf.proof.validation.kinds import measure_kind as run
+
+    geometry, field = detector.load()
+    of_decays: dict[str, list[Simulated]] = {}
+    for name in decays.split():
+        of_decays.setdefault(name.rpartition("_")[0], []).append(Simulated.of(results, name))
+    figures = run(
+        kind_named(kind),
+        parameters,
+        [Simulated.of(results, name) for name in samples.split()],
+        of_decays,
+        geometry=geometry,
+        field=field,
+        threads=threads,
+    )
+    write_sealed(output, figures)
+    written(output)
+
+
 @app.command()
 def validate(
     results: options.RunFolder,
@@ -146,7 +186,7 @@ def validate(
     misaligned: Annotated[str, Option(help="Samples of a misaligned detector; may be empty.")] = "",
     signals: Annotated[str, Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
     inside: Annotated[Path | None, Option(help="Figures of the steps inside the magnet.")] = None,
-    without_ut: Annotated[Path | None, Option(help="Figures of fits without UT hits.")] = None,
+    kinds: Annotated[str, Option(help="Files of figures of other kinds of tracks, <kind>.json.")] = "",
     threads: options.Threads = 1,
 ) -> None:
     """Compare fitted candidates with the truth."""
@@ -179,8 +219,10 @@ def validate(
         {signal: load(" ".join(names)) for signal, names in peaks.items()},
         threads,
     )
-    kinds = {"scifi": inside, "long_no_ut": without_ut}
-    measured["kinds"] = {kind: read_json(file) for kind, file in kinds.items() if file is not None}
+    measured["kinds"] = {path.stem: read_json(path) for path in map(Path, kinds.split())}
+    if inside is not None:
+        # States inside the magnet are those of SciFi tracks; the fit of these tracks has figures of its own.
+        measured["kinds"]["scifi"] = read_json(inside) | {"fit": measured["kinds"].get("scifi")}
     # Add the set's fingerprints, because gates accept figures only for the set from which they were made.
     measured["set"] = common_set(
         results / f"fitted/{fit}/{sample}.parquet"

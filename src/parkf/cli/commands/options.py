@@ -57,6 +57,13 @@ GeometryFile = Annotated[Path, Option("--geometry", help="Geometry file (YAML)."
 AlignmentFile = Annotated[Path, Option("--alignment", help="Alignment file (YAML).")]
 FieldFile = Annotated[Path, Option("--field", help="Field map (.npz).")]
 Polarity = Annotated[int, Option("--polarity", callback=_polarity, help="+1 MagUp, -1 MagDown.")]
+TrackKind = Annotated[
+    str,
+    Option(
+        "--kind",
+        help="Kind of tracks: long, upstream (VELO, UT), downstream (UT, SciFi), scifi (SciFi alone).",
+    ),
+]
 Seed = Annotated[int, Option("--seed", min=0, max=2**63 - 1, help="Seed of all random draws.")]
 Threads = Annotated[int, Option("--threads", min=1, help="Number of cores; results do not depend on it.")]
 Json = Annotated[bool, Option("--json", help="Print JSON, for other programs.")]

@@ -62,7 +62,9 @@ def generate(
 @app.command("generate-signal")
 def generate_signal(
     output: Annotated[Path, Argument(help="Particles to write (.parquet).")],
-    signal: Annotated[Signal, Option(help="J/psi to two muons, or D0 to K pi.")],
+    signal: Annotated[
+        Signal, Option(help="J/psi to two muons, D0 to K pi, K0s to two pions, Lambda to p pi.")
+    ],
     geometry: options.GeometryFile,
     collisions: Annotated[int, Option(min=1, help="Collisions; one in eight has a pair of tracks.")],
     seed: options.Seed,
@@ -87,6 +89,7 @@ def simulate(
     states: Annotated[Path | None, Option(help="True states to write.")] = None,
     hits: Annotated[Path | None, Option(help="Hits to write.")] = None,
     fates: Annotated[Path | None, Option(help="Fates to write: each particle's hardest scattering.")] = None,
+    crossings: Annotated[Path | None, Option(help="True states in first layers of UT, SciFi.")] = None,
     hits_before: Annotated[int | None, Option(min=0, help="Hits and fates only below this crossing.")] = None,
     crowded: Annotated[bool, Option("--crowded", help="Hits with LHCb's tails, overlaps, density.")] = False,
     threads: options.Threads = 1,
@@ -101,6 +104,7 @@ def simulate(
         states,
         hits,
         fates,
+        crossings,
         geometry=geometry,
         field=field,
         polarity=polarity,
@@ -109,7 +113,7 @@ def simulate(
         crowded=crowded,
         threads=threads,
     )
-    written(states, hits, fates)
+    written(states, hits, fates, crossings)
 
 
 @app.command()
@@ -140,9 +144,11 @@ def candidates(
     polarity: options.Polarity,
     segments: Annotated[Segments, Option(help="Find segments from hits alone, or use the truth.")] = "truth",
     matched: Annotated[bool, Option("--matched", help="No search: group hits by true particle.")] = False,
+    kind: options.TrackKind = "long",
     threads: options.Threads = 1,
 ) -> None:
     """Find track candidates in hits, in the format of the trigger's pattern recognition."""
+    from parkf.io.kinds import kind_named
     from parkf.simulation.pattern import find_candidates
 
     geometry, field = detector.load()
@@ -155,6 +161,7 @@ def candidates(
         workers=threads,
         segments=segments,
         matched=matched,
+        kind=kind_named(kind),
         made_with=detector.metadata(polarity),
     )
     written(output)

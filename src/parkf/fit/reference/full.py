@@ -17,7 +17,8 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
 from parkf.detector.transport.surfaces import compiled_detector
 from parkf.fit.candidates import Candidates, as_candidates
-from parkf.fit.fitted import Fitted
+from parkf.fit.fitted import NUMBERS, Fitted
+from parkf.io.kinds import LONG, Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,10 +29,11 @@ def fit_full(
     field: FieldMap,
     candidates: "pa.Table | pa.RecordBatch | Candidates",
     *,
+    kind: Kind = LONG,
     threads: int | None = None,
     build: str = "",
 ) -> Fitted:
-    """Fit candidates with the full description of detector and field, in float64.
+    """Fit candidates of a kind with the full description of detector and field, in float64.
 
     Every track is fitted as a pion. Geometry and field are those that the reconstruction assumes. `threads`
     is by default the number of cores; `build` is one of ``_full_fit.builds()``, by default the fastest. The
@@ -56,7 +58,11 @@ def fit_full(
         velo=[doubles(rows) for rows in tracks.velo],
         ut=[doubles(rows) for rows in tracks.ut],
         scifi=[doubles(rows) for rows in tracks.scifi],
+        kind=kind.name,
         build=build,
         threads=threads or os.cpu_count() or 1,
     )
-    return Fitted.from_kernel(numbers, integers).flagged(tracks.nulls, "null_number")
+    count = len(NUMBERS) if kind.velo else len(numbers)
+    return Fitted.from_kernel(numbers[:count], integers, behind_velo=not kind.velo).flagged(
+        tracks.nulls, "null_number"
+    )

@@ -15,8 +15,9 @@ import sympy as sp
 
 from parkf.model.steps.symbols import COMPONENTS, STATE, h, k, pol, tx, ty, x, y
 
-# z of the first and of the last end of a slice, mm, and the number of slices.
-Z_FIRST, Z_LAST, SLICES = 2500.0, 7850.0, 10
+# z of the first and of the last end of a slice, mm, and the number of slices: from the VELO, where the first
+# decays behind it lie, to the first SciFi layer.
+Z_FIRST, Z_LAST, SLICES = 360.0, 7850.0, 14
 # Grid in x/z and y/z, with z in the middle of the slice: its edges, and the number of cells.
 EDGES, CELLS = (0.42, 0.33), (12, 10)
 NODES = tuple(cells + 2 for cells in CELLS)

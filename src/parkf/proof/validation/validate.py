@@ -105,8 +105,12 @@ def validate(
 
 
 def measure_alone(sample: Sample) -> dict[str, Any]:
-    """Measure one fit: ``pulls``, ``momentum``, ``roc`` and ``working_point`` of :func:`validate`."""
-    good = sample.good
+    """Measure one fit: ``pulls``, ``momentum``, ``roc`` and ``working_point`` of :func:`validate`.
+
+    Without ghosts, the last two are left out.
+    """
+    good, ghosts = sample.good, sample.ghosts
+    separated = _roc(chi2_per_ndof(sample.genuine), chi2_per_ndof(ghosts), CUTS) if len(ghosts) else {}
     return {
         "pulls": _pulls(good),
         "momentum": [
@@ -114,7 +118,7 @@ def measure_alone(sample: Sample) -> dict[str, Any]:
             for low, high, rows in _by_momentum(good)
             if len(rows) >= ENOUGH
         ],
-        **_roc(chi2_per_ndof(sample.genuine), chi2_per_ndof(sample.ghosts), CUTS),
+        **separated,
     }
 
 

@@ -12,13 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from parkf.fit import fit_file, fit_file_full
-from parkf.fit.sample import Sample, load_sample
+from parkf.fit.sample import load_sample
 from parkf.fit.truth import Files
 from parkf.io.files import scratch_folder
 from parkf.io.tables import CANDIDATES
-from parkf.proof.validation.breakdown import directions
-from parkf.proof.validation.figures import ENOUGH, binned, core_ratio
-from parkf.proof.validation.validate import MOMENTUM_EDGES, measure_alone
+from parkf.proof.validation.kinds import compared
 
 if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
@@ -38,8 +36,7 @@ def measure_without_ut(
     """Fit candidates without their UT hits, by a set and by the full fit.
 
     `samples` are files of particles and of their candidates. Return the figures of
-    :func:`parkf.proof.validation.validate.measure_alone`, ``directions``, and in ``momentum`` also
-    ``core_over_full``, with its error: the core of δp/p over that of the full fit of the same tracks.
+    :func:`parkf.proof.validation.kinds.compared`.
     """
     with scratch_folder() as folder:
         ours, full = [], []
@@ -52,7 +49,7 @@ def measure_without_ut(
             fit_file_full(stripped, reference, geometry=geometry, field=field, threads=threads)
             ours.append(Files([particles], [stripped], [fitted]))
             full.append(Files([particles], [stripped], [reference]))
-        return _compared(load_sample(ours), load_sample(full))
+        return compared(load_sample(ours), load_sample(full))
 
 
 def _strip(candidates: Path, path: Path) -> None:
@@ -72,15 +69,3 @@ def _strip(candidates: Path, path: Path) -> None:
                         place, field, pa.FixedSizeListArray.from_arrays(nothing, type=field.type)
                     )
                 writer.write_table(rows)
-
-
-def _compared(ours: Sample, full: Sample) -> dict[str, Any]:
-    measured = measure_alone(ours) | {"directions": directions(ours.good)}
-    edges = [1000 * edge for edge in MOMENTUM_EDGES]
-    pairs = zip(binned(ours.good["p_true"], edges), binned(full.good["p_true"], edges), strict=True)
-    for (low, _, inside), (_, _, others) in pairs:
-        own, other = ours.good[inside], full.good[others]
-        if min(len(own), len(other)) >= ENOUGH:
-            (one,) = (one for one in measured["momentum"] if one["p_min"] == low / 1000)
-            one["core_over_full"], one["core_over_full_error"] = core_ratio(own, other)
-    return measured

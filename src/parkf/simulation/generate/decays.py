@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Decay:
@@ -15,9 +17,20 @@ class Decay:
     p_min: float
     pt_min: float
     pair_pt_min: float
+    # mm; vertices at smaller z are left out, because nothing is measured on them.
+    z_min: float = -np.inf
 
 
-# The lines are Hlt1DiMuonHighMass and Hlt1D2KPi, with the thresholds that Allen has by default.
+# Decays behind the VELO, up to the SciFi. Charged particles, which the field would bend, do not decay here.
+_LATE = (
+    "HardQCD:all = on",
+    "ParticleDecays:zMax = 8000.",
+    "ParticleDecays:xyMax = 3000.",
+    "211:mayDecay = off",
+    "321:mayDecay = off",
+)
+
+# The first two lines are Hlt1DiMuonHighMass and Hlt1D2KPi, with the thresholds that Allen has by default.
 DECAYS: dict[str, Decay] = {
     "jpsi": Decay(
         mother=443,
@@ -51,4 +64,27 @@ DECAYS: dict[str, Decay] = {
         pt_min=800.0,
         pair_pt_min=2000.0,
     ),
+    "ks": Decay(
+        mother=310,
+        from_mother=0,
+        mass=497.611,
+        settings=(*_LATE, "310:onMode = off", "310:onIfMatch = 211 -211"),
+        p_min=2000.0,
+        pt_min=0.0,
+        pair_pt_min=0.0,
+        z_min=800.0,
+    ),
+    "lambda": Decay(
+        mother=3122,
+        from_mother=0,
+        mass=1115.683,
+        settings=(*_LATE, "3122:onMode = off", "3122:onIfMatch = 2212 -211"),
+        p_min=2000.0,
+        pt_min=0.0,
+        pair_pt_min=0.0,
+        z_min=800.0,
+    ),
 }
+
+STRANGE = tuple(name for name, decay in DECAYS.items() if decay.z_min > 0)
+"""Decays behind the VELO, with tracks that have no VELO hits."""

@@ -35,12 +35,13 @@ def generate_signal(
 ) -> int:
     """Write the pairs of tracks in the acceptance, each as one event; return the number of pairs.
 
-    The table is `parkf.io.tables.PARTICLES`. Pairs are from J/ψ→μμ in B_s→J/ψφ, or D⁰→Kπ in D*⁺→D⁰π⁺. The
-    `number` collisions are numbered from `first` on, and each has a heavy quark pair. One in five makes a J/ψ
-    with both tracks, one in seven a D⁰. Pairs and their event numbers depend only on the seed and the number
-    of their collision, not on other collisions or on the number of `workers` (all cores by default). A
-    ParkfError is raised when `number` is not positive, `first` is no multiple of `COLLISIONS_PER_CHUNK`,
-    Pythia cannot be initialised, or no pair is found.
+    The table is `parkf.io.tables.PARTICLES`. Pairs are from J/ψ→μμ in B_s→J/ψφ, D⁰→Kπ in D*⁺→D⁰π⁺, or K⁰s→ππ
+    and Λ→pπ behind the VELO. The `number` collisions are numbered from `first` on, and each has a heavy quark
+    pair, or for K⁰s and Λ any hard scattering. One in five makes a J/ψ with both tracks, one in seven a D⁰.
+    Pairs and their event numbers depend only on the seed and the number of their collision, not on other
+    collisions or on the number of `workers` (all cores by default). A ParkfError is raised when `number` is
+    not positive, `first` is no multiple of `COLLISIONS_PER_CHUNK`, Pythia cannot be initialised, or no pair
+    is found.
     """
     if number <= 0:
         raise ParkfError(f"signal: {number} collisions, expected a positive number")
@@ -71,14 +72,18 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Co
     count = 2 * len(chunk)  # both sides of each
     vertices = collisions.vertices_of(beam, count, vertex_random)
     particles = collisions.from_vertices(select(particles, wanted), vertices, interactions)
-    particles = select(particles, np.argsort(particles["collision"], kind="stable"))
-    # Keep the two tracks of the pair, without particles that they made in the material.
-    own = np.abs(particles["mother"]) == decay.mother
-    number = np.bincount(particles["collision"][own], minlength=count)
-    charge = np.bincount(particles["collision"][own], particles["charge"][own], minlength=count)
-    particles = select(particles, own & ((number == 2) & (charge == 0))[particles["collision"]])
-    # Refuse pairs from different vertices: of two mothers in a collision, each may have lost one track.
-    particles = select(particles, np.repeat(np.ptp(particles["z"].reshape(-1, 2), axis=1) == 0, 2))
+    # Keep the two tracks of a mother, which begin where she decays, without particles that they made in the
+    # material.
+    own = (np.abs(particles["mother"]) == decay.mother) & (particles["z"] > decay.z_min)
+    particles = select(particles, own)
+    particles = select(particles, np.lexsort((particles["z"], particles["collision"])))
+    first = np.diff(particles["collision"], prepend=-1) != 0
+    first |= np.diff(particles["z"], prepend=np.nan) != 0
+    mother = np.cumsum(first) - 1
+    complete = (np.bincount(mother) == 2) & (np.bincount(mother, particles["charge"]) == 0)
+    particles = select(particles, complete[mother])
+    # The events of a chunk have numbers of its own.
+    particles = {name: values[: 2 * len(chunk)] for name, values in particles.items()}
     row = np.arange(len(particles["z"]))
     numbers = {"event": chunk.start + row // 2, "particle": row % 2, "collision": np.zeros_like(row)}
     return particles | numbers

@@ -9,19 +9,21 @@ import numpy as np
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.io.arrow import table
+from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, read_by_event, select
+from parkf.io.kinds import LONG, Kind
 from parkf.io.option_types import Segments
 from parkf.io.tables import CANDIDATES, HITS
 from parkf.io.terminal import progress_bar
 from parkf.io.workers import parallel_map
 from parkf.simulation.groups import best_of_each, ragged
-from parkf.simulation.pattern.curves import fit_curves, slope_at
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
 from parkf.simulation.pattern.matching import match_segments
 from parkf.simulation.pattern.own_hits import find_own_hits
 from parkf.simulation.pattern.scifi import find_scifi_segments, search_scifi
+from parkf.simulation.pattern.seed import first_h
 from parkf.simulation.pattern.ut import find_ut_hits
-from parkf.simulation.pattern.velo import find_velo_segments, lines_of, search_velo
+from parkf.simulation.pattern.velo import find_velo_segments, search_velo
 from parkf.simulation.plausible import check_hits
 
 EVENTS_PER_CHUNK = 10
@@ -37,6 +39,7 @@ def find_candidates(
     workers: int | None = None,
     segments: Segments = "truth",
     matched: bool = False,
+    kind: Kind = LONG,
     made_with: Mapping[str, str] | None = None,
 ) -> None:
     """Find track candidates in simulated hits, with any number of `workers` (all cores by default).
@@ -45,14 +48,16 @@ def find_candidates(
     event and candidate. With `segments` "found", segments are searched for in the hits alone. With "truth",
     the search for a segment begins with the hits that belong to one particle by truth. Candidates with hits
     of several particles are kept. With `matched` there is no search: a candidate has the hits that one
-    particle left behind, by truth. The polarity is +1 for MagUp, -1 for MagDown. Geometry and field are those
-    that the pattern recognition assumes; `made_with` is metadata for the table. Hits that cannot be read
-    raise a ParkfError.
+    particle of a `kind` left behind, by truth. The polarity is +1 for MagUp, -1 for MagDown. Geometry and
+    field are those that the pattern recognition assumes; `made_with` is metadata for the table. Hits that
+    cannot be read raise a ParkfError.
     """
+    if kind is not LONG and not matched:
+        raise ParkfError(f"kind '{kind.name}': only long tracks are searched for; say --matched")
     search = Search(geometry, fit_magnet_model(field, geometry), polarity)
 
     def chunk(hits: Columns) -> Columns:
-        return search.matched(hits) if matched else search.candidates(hits, segments)
+        return search.matched(hits, kind) if matched else search.candidates(hits, segments)
 
     with CANDIDATES.writer(path, made_with) as writer, progress_bar("candidates", "events") as bar:
         pieces = _checked(read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK), hits_path, geometry)
@@ -96,17 +101,15 @@ class Search:
         taken = {"velo": velo_hits[i], "ut": rows_or_none(rows, ut), "scifi": scifi_hits[j]}
         return self._columns(hits, event, number, taken, h)
 
-    def matched(self, hits: Columns) -> Columns:
-        """Make a candidate of the hits that each particle left behind, by truth.
+    def matched(self, hits: Columns, kind: Kind = LONG) -> Columns:
+        """Make a candidate of the hits that each particle of a kind left behind, by truth.
 
-        The momentum is still estimated as in a pattern recognition: from the directions of the segments in
-        front of the magnet and behind it.
+        The momentum is still estimated as in a pattern recognition, from the segments.
         """
-        own, magnet = find_own_hits(hits), self.magnet
-        curves = fit_curves(hits, own["scifi"], magnet.z_scifi, magnet.cubic_ratio)
-        tx_end = slope_at(curves, magnet.z_end - magnet.z_scifi, magnet.cubic_ratio)
-        h = magnet.h(lines_of(hits, own["velo"]), tx_end)
-        return self._columns(hits, hits["event"][own["velo"][:, 0]], distinct_hits(hits)[1], own, h)
+        own = find_own_hits(hits, kind)
+        h = first_h(kind, hits, own, self.magnet)
+        last = np.concatenate(list(own.values()), axis=1).max(axis=1, initial=-1)
+        return self._columns(hits, hits["event"][last], distinct_hits(hits)[1], own, h)
 
     def _columns(
         self, hits: Columns, event: np.ndarray, number: np.ndarray, taken: Columns, h: np.ndarray

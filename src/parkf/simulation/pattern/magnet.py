@@ -47,6 +47,7 @@ class MagnetModel:
     cubic_ratio: float
     curvature: float  # 1/mm²; the same quadratic coefficient, divided by x of the chord at z = 0
     chord: float  # mm MeV; 99 % quantile of |x| of the chord at z = 0, times p
+    chord_per_h: float  # mm MeV; x of the chord at z = 0 over h, on average
     # 1/mm²; y at z = 0 of the line behind the magnet, divided by y at z_scifi and by x² of the chord
     focusing: float
     kink: np.ndarray
@@ -122,6 +123,7 @@ def fit_magnet_model(field: FieldMap, geometry: Geometry) -> MagnetModel:
         curvature=_ratio(bent, chord),
         # Without rays or without a field, tracks are straight.
         chord=float(np.quantile(np.abs(chord / h), _MOST)) if len(h) else 0.0,
+        chord_per_h=_ratio(chord, h),
         focusing=_ratio(y0 - ty0 * z_scifi, y0 * chord**2),
         kink=_solve(kink_terms[sizeable], kink_times_bend[sizeable]),
         momentum=_solve(momentum_terms * (weight * h)[:, None], weight),

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import Geometry
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
 from parkf.detector.transport import track_through
 from parkf.io.arrow import table
 from parkf.io.errors import ParkfError
@@ -22,6 +22,8 @@ from parkf.simulation.response.hits import respond
 from parkf.simulation.response.in_flight import mothers_of, placed
 
 EVENTS_PER_PIECE = 25
+# The first layers behind the VELO: tracks without VELO hits have their states there.
+CROSSED = (UT_PLANES.start, SCIFI_PLANES.start)
 
 
 def simulate(
@@ -29,6 +31,7 @@ def simulate(
     states_path: Path | None,
     hits_path: Path | None,
     fates_path: Path | None = None,
+    crossings_path: Path | None = None,
     *,
     geometry: Geometry,
     field: FieldMap,
@@ -41,36 +44,43 @@ def simulate(
     """Carry particles through field and material.
 
     The same seed leads to the same bytes, for any number of threads. Particles are a table
-    `parkf.io.tables.PARTICLES`, sorted by event and particle. Up to three tables are written, if they have a
+    `parkf.io.tables.PARTICLES`, sorted by event and particle. Up to four tables are written, if they have a
     path: `STATES`, the true states that :mod:`parkf.simulation.particles` selects; `HITS` of all particles;
-    and `FATES`, the hardest scattering of each particle. States are written for all events. Hits and fates
-    are written only for events below `hits_before`, if it is given; it must be a multiple of
-    `EVENTS_PER_PIECE`. `crowded` hits have the tails, the overlaps and the density of LHCb's hits
+    `FATES`, the hardest scattering of each particle; and crossings, a table `STATES` with the true states of
+    all particles in the layers :data:`CROSSED`. States are written for all events. The others are written
+    only for events below `hits_before`, if it is given; it must be a multiple of `EVENTS_PER_PIECE`.
+    `crowded` hits have the tails, the overlaps and the density of LHCb's hits
     (`parkf.simulation.response.crowd`). The polarity is +1 for MagUp, -1 for MagDown. A ParkfError is raised
     when no path is given, when `hits_before` is not such a multiple, or when particles cannot be read.
     """
-    if states_path is hits_path is fates_path is None:
-        raise ParkfError("nothing to simulate: give a file for the true states, the hits or the fates")
+    if states_path is hits_path is fates_path is crossings_path is None:
+        raise ParkfError("nothing to simulate: give a file for true states, hits or fates")
     if (hits_before or 0) % EVENTS_PER_PIECE:
         raise ParkfError(f"hits-before: got {hits_before}, expected a multiple of {EVENTS_PER_PIECE}")
     threads = threads or default_workers()
     carry = partial(track_through, field, polarity, geometry, seed=seed, threads=threads)
     with ExitStack() as stack:
+        wanted: dict[str, tuple[Table, Path | None]] = {
+            "states": (STATES, states_path),
+            "hits": (HITS, hits_path),
+            "fates": (FATES, fates_path),
+            "crossings": (STATES, crossings_path),
+        }
         writers = {
-            kind.name: stack.enter_context(kind.writer(path))
-            for kind, path in ((STATES, states_path), (HITS, hits_path), (FATES, fates_path))
+            name: stack.enter_context(kind.writer(path))
+            for name, (kind, path) in wanted.items()
             if path is not None
         }
 
-        def write(kind: Table, columns: Columns) -> None:
-            writers[kind.name].write_table(table(columns, kind.schema))
+        def write(name: str, columns: Columns) -> None:
+            writers[name].write_table(table(columns, wanted[name][0].schema))
 
         bar, count = stack.enter_context(progress_bar("transport", "events")), 0
         for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
             check_particles(particles, particles_path)
             count += len(particles["event"])
             # If only states are wanted, only particles with selected states need to be transported.
-            states_alone = hits_path is fates_path is None or (
+            states_alone = hits_path is fates_path is crossings_path is None or (
                 hits_before is not None and particles["event"][0] >= hits_before
             )
             if states_alone and states_path is None:
@@ -79,20 +89,23 @@ def simulate(
                 particles = select(particles, select_particles(particles))
             mothers = mothers_of(particles)
             states = carry(select(particles, mothers < 0), long_only=states_alone)
-            if STATES.name in writers:
+            if "states" in writers:
                 written = _worth_training(states, particles)
-                write(STATES, written | {"polarity": np.full(len(written["z"]), polarity)})
+                write("states", written | {"polarity": np.full(len(written["z"]), polarity)})
             bar.update(EVENTS_PER_PIECE)
             if states_alone:
                 continue
             if (mothers >= 0).any():
                 products = placed(particles, mothers, states, field=field, polarity=polarity)
                 states = _with_products(states, carry(products), particles, mothers)
-            if HITS.name in writers:
-                write(HITS, respond(states, geometry=geometry, seed=seed, crowded=crowded))
-            if FATES.name in writers:
+            if "hits" in writers:
+                write("hits", respond(states, geometry=geometry, seed=seed, crowded=crowded))
+            if "fates" in writers:
                 # The last state of each particle has its hardest scattering up to that state.
-                write(FATES, select(states, np.diff(particle_key(states), append=-1) != 0))
+                write("fates", select(states, np.diff(particle_key(states), append=-1) != 0))
+            if "crossings" in writers:
+                crossed = select(states, np.isin(states["plane"], CROSSED))
+                write("crossings", crossed | {"polarity": np.full(len(crossed["z"]), polarity)})
         if not count:
             say(f"warning: {particles_path}: 0 particles, expected some; check its events", file=sys.stderr)
 

@@ -1,0 +1,43 @@
+// Fits of kinds of tracks besides long ones. Compiled as fit_lanes.cpp is.
+
+#include "fit/fit_kind.hpp"
+#include "fit/magnet_lanes.hpp"
+#include "fit/tiles.hpp"
+#include "numbers/build_names.hpp"
+
+namespace parkf::kalman::PARKF_FORMS {
+namespace {
+
+template <class S>
+void kind_range(const Batch<S>& batch, long begin, long end) {
+  using T = Together<S>;
+  const bool large = outgrows_cache(batch.tracks);
+  const Kind& kind = kinds[batch.kind];
+  const T loss(batch.loss);
+  Tile<T> tile;
+  Ahead ahead;
+  for (long i = begin; i < end; i += Number<T>::lanes) {
+    const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
+    if (kind.velo) {
+      store(fit_upstream<T>(tracks, 0, batch.detector), batch.stride, i, batch.numbers, batch.integers);
+      continue;
+    }
+    const FittedBehind<T> fitted = kind.ut ? fit_downstream<T>(tracks, 0, batch.detector, batch.slices, loss)
+                                           : fit_scifi<T>(tracks, 0, batch.detector, loss);
+    store(fitted.track, batch.stride, i, batch.numbers, batch.integers);
+    for (int q = 0; q < more_covariances; ++q) {
+      store(fitted.more[q], batch.numbers + (fitted_numbers + q) * batch.stride + i);
+    }
+  }
+}
+
+}  // namespace
+
+void PARKF_NAME(kind_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
+  kind_range(batch, begin, end);
+}
+void PARKF_NAME(kind_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
+  kind_range(batch, begin, end);
+}
+
+}  // namespace parkf::kalman::PARKF_FORMS

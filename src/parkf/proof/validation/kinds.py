@@ -1,0 +1,149 @@
+"""Kinds of tracks besides long ones: candidates by truth, fitted by the set and by the full fit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
+from parkf.fit import fit_file, fit_file_full
+from parkf.fit.sample import Sample, load_sample
+from parkf.fit.truth import Files
+from parkf.io.files import scratch_folder
+from parkf.io.kinds import Kind
+from parkf.params.parameter_set import load
+from parkf.proof.validation.breakdown import directions
+from parkf.proof.validation.figures import ENOUGH, binned, core_ratio
+from parkf.proof.validation.late_decays import measure_late_decay
+from parkf.proof.validation.validate import MOMENTUM_EDGES, measure_alone
+from parkf.simulation.generate.decays import DECAYS
+from parkf.simulation.pattern import find_candidates
+
+if TYPE_CHECKING:
+    from parkf.detector.field import FieldMap
+    from parkf.detector.geometry import Geometry
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Files of a sample: particles, hits, and true states in the first layers behind the VELO."""
+
+    particles: Path
+    hits: Path
+    crossings: Path
+    polarity: int  # +1 for MagUp, -1 for MagDown
+
+    @classmethod
+    def of(cls, results: Path, sample: str) -> Self:
+        """Return the files of a run's sample, whose name ends in the polarity."""
+        particles, hits, crossings = (
+            results / f"{product}/{sample}.parquet" for product in ("particles", "hits", "crossings")
+        )
+        return cls(particles, hits, crossings, +1 if sample.endswith("_up") else -1)
+
+
+def measure_kind(
+    kind: Kind,
+    parameters: Path,
+    samples: Sequence[Simulated],
+    decays: Mapping[str, Sequence[Simulated]],
+    *,
+    geometry: "Geometry",
+    field: "FieldMap",
+    threads: int | None = None,
+) -> dict[str, Any]:
+    """Fit candidates of a kind, by a set and by the full fit; return the figures of :func:`compared`.
+
+    A candidate has the hits that one particle left behind. The truth of tracks without VELO hits is the
+    particle's true state in their first layer. `decays` are samples of
+    :data:`parkf.simulation.generate.decays.DECAYS` by name; for tracks without VELO hits, ``decays`` has
+    their figures (:func:`parkf.proof.validation.late_decays.measure_late_decay`), null for too few pairs.
+    """
+    detector: dict[str, Any] = {"geometry": geometry, "field": field, "threads": threads}
+    with scratch_folder() as folder:
+        ours, full = _loaded(fit_both(kind, parameters, samples, Path(folder), **detector))
+        figures = compared(ours, full)
+    if not kind.velo:
+        figures["decays"] = {
+            name: _decay(kind, parameters, name, of, detector) for name, of in decays.items()
+        }
+    return figures
+
+
+def _decay(
+    kind: Kind, parameters: Path, name: str, samples: Sequence[Simulated], detector: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    slices = load(parameters).slices
+    assert slices is not None
+    with scratch_folder() as folder:
+        ours, full = _loaded(fit_both(kind, parameters, samples, Path(folder), **detector))
+        return measure_late_decay(ours, full, DECAYS[name], slices)
+
+
+def _loaded(files: tuple[list[Files], list[Files]]) -> tuple[Sample, Sample]:
+    ours, full = files
+    return load_sample(ours), load_sample(full)
+
+
+def fit_both(
+    kind: Kind,
+    parameters: Path,
+    samples: Sequence[Simulated],
+    folder: Path,
+    *,
+    geometry: "Geometry",
+    field: "FieldMap",
+    threads: int | None = None,
+) -> tuple[list[Files], list[Files]]:
+    """Make and fit candidates of a kind in `folder`; return the files of the set's and of the full fits."""
+    plane = None if kind.velo else (UT_PLANES if kind.ut else SCIFI_PLANES).start
+    ours: list[Files] = []
+    full: list[Files] = []
+    for number, sample in enumerate(samples):
+        candidates, fitted, reference = (
+            folder / f"{name}{number}.parquet" for name in ("candidates", "fitted", "full")
+        )
+        find_candidates(
+            sample.hits,
+            candidates,
+            geometry=geometry,
+            field=field,
+            polarity=sample.polarity,
+            workers=threads,
+            matched=True,
+            kind=kind,
+        )
+        fit_file(parameters, candidates, fitted, kind=kind.name, threads=threads)
+        fit_file_full(candidates, reference, geometry=geometry, field=field, kind=kind, threads=threads)
+        for files, fits in ((ours, fitted), (full, reference)):
+            files.append(
+                Files(
+                    [sample.particles],
+                    [candidates],
+                    [fits],
+                    crossings=[] if plane is None else [sample.crossings],
+                    first_plane=plane,
+                )
+            )
+    return ours, full
+
+
+def compared(ours: Sample, full: Sample) -> dict[str, Any]:
+    """Measure fits of the same candidates by a set and by the full fit.
+
+    Return ``pulls`` and ``momentum`` of the set's fits as :func:`parkf.proof.validation.validate.validate`
+    has them, and ``directions``. ``momentum`` also has ``core_over_full`` with its error, the core of δp/p
+    over that of the full fit of the same tracks, and ``full_pulls``, the pulls of the full fit.
+    """
+    measured, reference = (measure_alone(sample) for sample in (ours, full))
+    measured["directions"] = directions(ours.good)
+    edges = [1000 * edge for edge in MOMENTUM_EDGES]
+    pairs = zip(binned(ours.good["p_true"], edges), binned(full.good["p_true"], edges), strict=True)
+    of_full = {one["p_min"]: one for one in reference["momentum"]}
+    for (low, _, inside), (_, _, others) in pairs:
+        own, other = ours.good[inside], full.good[others]
+        if min(len(own), len(other)) >= ENOUGH:
+            (one,) = (one for one in measured["momentum"] if one["p_min"] == low / 1000)
+            one["core_over_full"], one["core_over_full_error"] = core_ratio(own, other)
+            one["full_pulls"] = of_full[low / 1000]["pulls"]
+    return measured
