@@ -116,14 +116,10 @@ def bytes_of(
         case("truncated", lambda content: content[: len(content) // 2], "does not end as such a file does"),
         case("begins elsewhere", lambda content: content[7:], "make it again, or get it again"),
         case(
-            "flipped bit in a page",
-            lambda content: flipped(content, 300),
-            "make it again, or get it again",
+            "flipped bit in a page", lambda content: flipped(content, 300), "make it again, or get it again"
         ),
         case(
-            "flipped bit in the footer",
-            lambda content: flipped(content, -400),
-            "checksum that was written",
+            "flipped bit in the footer", lambda content: flipped(content, -400), "checksum that was written"
         ),
         case("gzip", gzip.compress, "it does not end as such a file does"),
     ]
@@ -289,17 +285,11 @@ CASES = [
         ("mine.parquet: column 'polarity', row 2: got 0, expected +1 or -1",),
     ),
     imported(
-        "unknown detector",
-        {"det": "RICH"},
-        {},
-        "h.parquet: row 0: detector 'RICH', layer 1 is unknown",
+        "unknown detector", {"det": "RICH"}, {}, "h.parquet: row 0: detector 'RICH', layer 1 is unknown"
     ),
     imported("unknown layer", {"layer": 7}, {}, "h.parquet: row 0: detector 'UT', layer 7 is unknown"),
     imported(
-        "hit of no particle",
-        {"key": 5},
-        {},
-        "h.parquet: row 0: particle (event 2, key 5) not in t.parquet",
+        "hit of no particle", {"key": 5}, {}, "h.parquet: row 0: particle (event 2, key 5) not in t.parquet"
     ),
     imported("NaN", {"x": np.nan}, {}, "h.parquet: row 0: 'x' is not a finite number"),
     imported("sigma 0", {"err": 0.0}, {}, "h.parquet: row 0: 'sigma' is 0, expected mm, above 0"),

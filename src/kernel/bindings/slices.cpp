@@ -21,9 +21,7 @@ namespace nb = nanobind;
 
 namespace parkf::slices {
 
-#define PARKF_DECLARED(build) extern const Build build_##build;
-#define PARKF_ADDRESS(build) &build_##build,
-PARKF_EACH_BUILD(PARKF_DECLARED)
+PARKF_DECLARE_BUILDS
 
 namespace {
 
@@ -41,7 +39,7 @@ nb::ndarray<nb::numpy, T> owned(std::unique_ptr<T[]> data, std::initializer_list
 }
 
 std::vector<const Build*> builds() {
-  return runnable(std::vector<const Build*>{PARKF_EACH_BUILD(PARKF_ADDRESS)});
+  return runnable(std::vector<const Build*>PARKF_ALL_BUILDS);
 }
 
 /// `place` has z where the first slice begins, the length of a slice, and the edges of the grid.
@@ -56,11 +54,7 @@ nb::tuple run(In<float, 4> numbers, std::array<double, 4> place, In<double, 1> c
       z_to.shape(0) != count || polarity.shape(0) != count) {
     throw std::invalid_argument("slices: arrays do not fit together");
   }
-  const Build* chosen = nullptr;
-  for (const Build* candidate : builds()) {
-    if (chosen == nullptr && (build.empty() || build == candidate->name)) chosen = candidate;
-  }
-  if (chosen == nullptr) throw std::invalid_argument("build '" + build + "' is unknown or beyond this machine");
+  const Build& chosen = build_named(builds(), build);
   std::vector<Scatterer> layers(scatterers.shape(0));
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const double* from = scatterers.data() + 3 * i;
@@ -76,8 +70,8 @@ nb::tuple run(In<float, 4> numbers, std::array<double, 4> place, In<double, 1> c
   {
     nb::gil_scoped_release released;
     parkf::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
-      if constexpr (sizeof(S) == 4) chosen->carry_float(batch, static_cast<long>(begin), static_cast<long>(end));
-      else chosen->carry_double(batch, static_cast<long>(begin), static_cast<long>(end));
+      if constexpr (sizeof(S) == 4) chosen.carry_float(batch, static_cast<long>(begin), static_cast<long>(end));
+      else chosen.carry_double(batch, static_cast<long>(begin), static_cast<long>(end));
     });
   }
   return nb::make_tuple(owned(std::move(carried), {count, 5}), owned(std::move(covariance), {count, covariance_numbers}),
@@ -100,10 +94,7 @@ NB_MODULE(_slices, module) {
   };
   define(&parkf::slices::run<float>);
   define(&parkf::slices::run<double>);
-  module.def("builds", [] {
-    std::vector<std::string> names;
-    for (const parkf::slices::Build* build : parkf::slices::builds()) names.emplace_back(build->name);
-    return names;
-  }, "Names of the builds that this machine can run, the fastest first.");
+  module.def("builds", [] { return parkf::names_of(parkf::slices::builds()); },
+             "Names of the builds that this machine can run, the fastest first.");
   module.attr("row") = parkf::slices::row;
 }

@@ -30,10 +30,7 @@ class MagnetSlices:
 
     @classmethod
     def of(
-        cls,
-        numbers: NDArray[np.floating],
-        centre: NDArray[np.floating],
-        scatterers: tuple[Scatterer, ...],
+        cls, numbers: NDArray[np.floating], centre: NDArray[np.floating], scatterers: tuple[Scatterer, ...]
     ) -> Self:
         """Make the numbers from maps (slices, maps, nodes in x, nodes in y).
 
