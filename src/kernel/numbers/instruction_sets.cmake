@@ -43,7 +43,7 @@ file(CONFIGURE OUTPUT generated/builds.hpp @ONLY CONTENT
      "#pragma once\n#define PARKF_DECLARE_BUILDS extern const Build @names@;\n#define PARKF_ALL_BUILDS {@addresses@}\n")
 include_directories(${CMAKE_CURRENT_BINARY_DIR}/generated)
 
-# Compile a source for a module. Headers that derive from the formulas are in the folder GENERATED.
+# Compile a source for a module, with OPTIONS. Headers that derive from the formulas are in the folder GENERATED.
 function(add_part module target source)
   cmake_parse_arguments(PARSE_ARGV 3 part "" "GENERATED" "OPTIONS")
   add_library(${target} OBJECT ${source})
@@ -56,12 +56,11 @@ function(add_part module target source)
   target_sources(${module} PRIVATE $<TARGET_OBJECTS:${target}>)
 endfunction()
 
-# The same for each instruction set.
+# The same for each instruction set; OPTIONS come last.
 function(add_builds module target source)
-  cmake_parse_arguments(PARSE_ARGV 3 part "" "GENERATED" "OPTIONS")
   foreach(build IN LISTS instruction_sets)
-    add_part(${module} ${target}_${build} ${source} GENERATED ${part_GENERATED} OPTIONS ${part_OPTIONS}
-             ${flags_${build}} -DPARKF_BUILD=${build} -DPARKF_LANE_BYTES=${bytes_${build}})
+    add_part(${module} ${target}_${build} ${source} ${ARGN} ${flags_${build}} -DPARKF_BUILD=${build}
+             -DPARKF_LANE_BYTES=${bytes_${build}})
   endforeach()
 endfunction()
 

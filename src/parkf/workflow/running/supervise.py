@@ -33,9 +33,9 @@ _LONGEST = 6000
 _MOST_LINES = 30
 UNUSED = {"PYTHONWARNINGS": "ignore::UserWarning:htcondor2"}
 """Snakemake's plugins warn that a scheduler is not configured even if it is not used; without the warning."""
-# Times in s: from the signal that ends a run to SIGTERM for its jobs, which an interrupt from a terminal reaches,
-# too; from SIGTERM to SIGKILL; and for the workflow to record the outcome of its jobs after their end. After SIGTERM, four
-# of ten seconds are left for what a busy machine delays.
+# Times in s: from the signal that ends a run to SIGTERM for its jobs, which an interrupt from a terminal
+# reaches, too; from SIGTERM to SIGKILL; and for the workflow to record the outcome of its jobs after their
+# end. After SIGTERM, four of ten seconds are left for what a busy machine delays.
 _AFTER_SIGNAL_S = {signal.SIGINT: 3.0, signal.SIGTERM: 1.0}
 _AFTER_SIGTERM_S, _WITHOUT_JOB_S = 2.0, 3.0
 _STEP_S = 0.1
