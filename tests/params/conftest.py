@@ -9,6 +9,7 @@ from parkf.model.steps import FORMS, Forms
 from parkf.params.imported import imported
 from parkf.params.manifest import Constants, Manifest
 from parkf.params.parameter_set import ParameterSet
+from parkf.params.publisher import Publisher
 
 PRODUCTION = FORMS["production"]
 META = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005, 60, 50, 1, 1, 7, 9, 5, 7]
@@ -39,6 +40,26 @@ def better() -> ParameterSet:
 @pytest.fixture
 def manifest(parameters: ParameterSet) -> Manifest:
     return parameters.manifest
+
+
+@pytest.fixture
+def made(parameters, tmp_path):
+    """Make folders of sets that differ in the beam line, and in what is given of their manifests."""
+
+    def make(number, **about):
+        constants = parameters.manifest.constants.model_copy(update={"beam_x": float(number)})
+        about = {"constants": constants, "detector": "run3", **about}
+        manifest = parameters.manifest.model_copy(update=about)
+        ParameterSet(parameters.constant, parameters.table, manifest).save(tmp_path / f"set{number}")
+        return tmp_path / f"set{number}"
+
+    return make
+
+
+@pytest.fixture
+def sets(tmp_path) -> Publisher:
+    """Return an empty registry."""
+    return Publisher(tmp_path / "params")
 
 
 @pytest.fixture(scope="session")

@@ -43,6 +43,10 @@ file(CONFIGURE OUTPUT generated/builds.hpp @ONLY CONTENT
      "#pragma once\n#define PARKF_DECLARE_BUILDS extern const Build @names@;\n#define PARKF_ALL_BUILDS {@addresses@}\n")
 include_directories(${CMAKE_CURRENT_BINARY_DIR}/generated)
 
+# All builds with these options give the same bits: products and sums are rounded apart, as where there is no instruction
+# for both. errno after a square root would keep it out of vector registers; nothing reads it.
+set(exact_options -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-psabi)
+
 # Compile a source for a module, with OPTIONS. Headers that derive from the formulas are in the folder GENERATED.
 function(add_part module target source)
   cmake_parse_arguments(PARSE_ARGV 3 part "" "GENERATED" "OPTIONS")
