@@ -28,8 +28,8 @@ add_custom_command(
   COMMENT "Generating C++ from the formulas in parkf.model.steps")
 add_custom_target(generate_steps DEPENDS ${generated_files})
 
-# A product and a sum become one instruction where there is one.
-set(fitter_options ${exact_options} -ffp-contract=fast)
+# errno after a square root would keep it out of vector registers; nothing reads it.
+set(fitter_options -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast -Wno-psabi)
 
 add_kernel_module(_fitter src/kernel/bindings/fitter.cpp)
 # Steps inside the magnet, the same for all sets of forms.
