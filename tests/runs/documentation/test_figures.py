@@ -5,12 +5,14 @@ import re
 
 import pytest
 from tools.footprint import LARGEST_ALONE, SLOWEST
+from tools.output import MOST_LINES, WIDEST
 
 from parkf.workflow.running.why import why
 
 from .blocks import DOCS, ROOT
 
 NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5}
+OUTPUT = ROOT / "benchmarks/results/output.json"
 FOOTPRINT = ROOT / "benchmarks/results/footprint.json"
 # Page, what it states in minutes and perhaps seconds, and the configuration that takes so long on two cores.
 STATED = [
@@ -61,3 +63,13 @@ def test_stated_sizes_and_times_of_an_installation_were_measured():
     first = measured[f"alone: to the first tracks [s] (at most {SLOWEST})"]
     assert first <= SLOWEST
     assert f"the first tracks after {first:.0f} s" in page
+
+
+def test_the_output_of_a_run_off_a_terminal_was_measured():
+    measured = json.loads(OUTPUT.read_text())
+    lines = measured["output"]
+    assert f"{len(lines)} lines in a run of `smoke`" in (DOCS / "how-to/run.md").read_text()
+    assert len(lines) <= MOST_LINES
+    assert max(map(len, lines)) <= WIDEST
+    assert measured["its lines that name the log"] == 1
+    assert measured["of these without a text"] == measured["its lines about schedulers"] == 0
