@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tests.rows import arrow, step_rows
 
 from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import CANDIDATES, HITS, MEASURED, STEP_DATA, Table
 
-from ..rows import arrow, step_rows
 from .case import ROOT, SET, Case, file
 
 GEOMETRY = ROOT / "data/geometry/run3.yaml"
