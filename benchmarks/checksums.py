@@ -7,7 +7,6 @@ is compared with the processor time of the whole run. Archives of arrays are lef
 contains checksums already.
 """
 
-import argparse
 import json
 import statistics
 import sys
@@ -22,6 +21,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from benchmarks.command import parser, write
 
 from parkf.io import checksums as sealing
 from parkf.io import tables
@@ -131,11 +131,10 @@ def measure(run: Path, turns: int) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("run", type=Path, help="results/<run>, finished")
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    line = parser(__doc__)
+    line.add_argument("run", type=Path, help="results/<run>, finished")
+    line.add_argument("--turns", type=int, default=5)
+    options = line.parse_args()
     found = measure(options.run.absolute(), options.turns)
     print(
         f"{found['files']} files, {found['megabytes']} MB, {found['reads']} times read: "
@@ -143,8 +142,7 @@ def main() -> None:
         f"{100 * found['share_of_run']:.2f} % of the run's {found['run_cpu_s']} s of processor",
         file=sys.stderr,
     )
-    if options.json:
-        write_json(options.json, found)
+    write(options.json, found)
 
 
 if __name__ == "__main__":

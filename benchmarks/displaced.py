@@ -13,14 +13,13 @@ run's set.
   would not do: between an origin at z = 500 mm and the beam, tx of a soft track changes by one σ.
 """
 
-import argparse
-import json
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.command import parser, write
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import load_geometry
@@ -145,12 +144,7 @@ def table(bins: dict[str, list[dict[str, Any]]]) -> str:
 
 def main() -> None:
     """Print the figures, and write them as JSON if asked."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("run", nargs="?", type=Path, default=Path("results/improved"))
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = parser(__doc__, run="results/improved").parse_args()
     with scratch_folder() as name:
         found = measured(given.run, Path(name))
     print(f"{'':24}{'n':>7}  bias, %: fit; full fit{'':14}pulls of tx; ty: vertex, told")
@@ -164,8 +158,7 @@ def main() -> None:
             ]
             edges = f"  {one['low']:>8g} to {one['high']:<8g}{one['n']:>9}"
             print(f"{edges}  {'; '.join(bias)}   {'; '.join(widths)}")
-    if given.json:
-        given.json.write_text(json.dumps({"run": given.run.name, "bins": found}, indent=1) + "\n")
+    write(given.json, {"run": given.run.name, "bins": found})
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ LHCB is the folder of ten events of LHCb's full simulation.
 - `electrons`: electrons with a hit in the SciFi by z of their origin, for ten events.
 """
 
-import argparse
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
+from benchmarks.command import LHCB, parser, write
 
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import SCIFI_PLANES, load_geometry
@@ -24,7 +24,7 @@ from parkf.fit.sample import GHOST_PURITY, load_sample, momentum_residual
 from parkf.fit.truth import Files
 from parkf.imports.hits.take import take_tables
 from parkf.io.events import particle_key
-from parkf.io.files import scratch_folder, write_json
+from parkf.io.files import scratch_folder
 from parkf.io.project import PROJECT
 from parkf.io.tables import HITS, PARTICLES
 from parkf.simulation.particles import ELECTRON
@@ -105,11 +105,7 @@ def embedded(run: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", nargs="?", type=Path, default=Path("results/default"))
-    parser.add_argument("lhcb", nargs="?", type=Path, default=PROJECT / "../shared/data/lhcb_fullsim")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parser(__doc__, run="results/default", lhcb=LHCB).parse_args()
     with scratch_folder() as scratch:
         samples = {
             "embedded": embedded(options.run),
@@ -122,8 +118,7 @@ def main() -> None:
             f" {100 * one['beyond_error']:.1f} %  by z of origin: "
             + ", ".join(f"{count:.1f}" for count in one["electrons"])
         )
-    if options.json:
-        write_json(options.json, {"run": str(options.run), "z": Z, **samples})
+    write(options.json, {"run": str(options.run), "z": Z, **samples})
 
 
 if __name__ == "__main__":

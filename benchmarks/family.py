@@ -11,7 +11,6 @@ The file holds ``one`` and ``family``, both ``{wall_s, cpu_s}``; ``members``; ``
 over the time of one run; and ``cpu_ratio``, which depends little on other programs on the machine.
 """
 
-import argparse
 import os
 import resource
 import shutil
@@ -24,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from benchmarks.command import parser
 
 from parkf.io.files import write_json
 
@@ -99,12 +99,11 @@ def prepare(folder: Path, base: str, members: int, *, apart: bool) -> None:
 
 def main() -> None:
     """Time both, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    parser.add_argument("--members", type=int, default=8)
-    parser.add_argument("--base", default="workflow/config/default.yaml", help="configuration of all members")
-    parser.add_argument("--apart", action="store_true", help="all members trained and measured in full")
-    asked = parser.parse_args()
+    line = parser(__doc__)
+    line.add_argument("--members", type=int, default=8)
+    line.add_argument("--base", default="workflow/config/default.yaml", help="configuration of all members")
+    line.add_argument("--apart", action="store_true", help="all members trained and measured in full")
+    asked = line.parse_args()
     with TemporaryDirectory(prefix="parkf-benchmark-") as name:
         folder = Path(name)
         prepare(folder, asked.base, asked.members, apart=asked.apart)

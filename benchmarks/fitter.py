@@ -15,8 +15,6 @@ float64). The third is the floor: the number of counted operations over the meas
 Where CuPy finds a GPU, the fit is timed there as well.
 """
 
-import argparse
-import json
 import os
 import sys
 import time
@@ -29,6 +27,7 @@ from typing import Any
 import numpy as np
 import parkf._fitter as _fitter
 from benchmarks import gpu
+from benchmarks.command import parser, write
 from benchmarks.machine import Machine
 
 from parkf.fit import Fitted, cpu, fit
@@ -308,10 +307,9 @@ def show_gpu(results: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Benchmark the fit")
-    parser.add_argument("--forms", choices=list(FORMS), default="production", help="formulas of the steps")
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
-    arguments = parser.parse_args()
+    line = parser("Benchmark the fit")
+    line.add_argument("--forms", choices=list(FORMS), default="production", help="formulas of the steps")
+    arguments = line.parse_args()
     machine, toy = Machine(arguments.forms), toy_of_ten(SIZES[0], arguments.forms)
     results: dict[str, Any] = {"processor": throughput.device(), "forms": arguments.forms}
     results["cpu"] = {precision: measure(machine, toy, precision) for precision in ("float32", "float64")}
@@ -324,8 +322,7 @@ def main() -> None:
         results["gpu"] = measure_gpu(device, toy, results["cpu"])
         show_gpu(results["gpu"])
     resolutions(arguments.forms)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+    write(arguments.json, results)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ distance from the z axis (mm). `cells` counts three-dimensional cells of all thr
 Required of the flat score: at least 85 % in every slice, and at most 9 % of the ghosts.
 """
 
-import argparse
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from benchmarks.command import parser, write
 from numpy.typing import NDArray
 
 from parkf.fit.fitter import fit
@@ -105,12 +105,11 @@ def _text(one: dict[str, float]) -> str:
 
 def main() -> None:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("run", type=Path)
-    parser.add_argument("candidates", type=Path)
-    parser.add_argument("--genuine", type=float, default=GENUINE)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    line = parser(__doc__)
+    line.add_argument("run", type=Path)
+    line.add_argument("candidates", type=Path)
+    line.add_argument("--genuine", type=float, default=GENUINE)
+    given = line.parse_args()
     parameters = load(given.run / "set")
     samples = [
         read(
@@ -144,9 +143,10 @@ def main() -> None:
         },
     }
     print(json.dumps(required, indent=1))
-    if given.json is not None:
-        content = {"learnt on": len(learn), "genuine": given.genuine, "scores": figures, "required": required}
-        given.json.write_text(json.dumps(content, indent=1) + "\n")
+    write(
+        given.json,
+        {"learnt on": len(learn), "genuine": given.genuine, "scores": figures, "required": required},
+    )
 
 
 if __name__ == "__main__":

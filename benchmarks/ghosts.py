@@ -16,7 +16,6 @@ LHCb's programs. Its track is therefore no ghost, but no genuine track either, s
   No parameter set contains it.
 """
 
-import argparse
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from benchmarks.command import parser, write
 from numpy.typing import NDArray
 
 from parkf.fit import cpu
@@ -243,10 +243,7 @@ def _logistic(terms: F64, genuine: NDArray[np.bool_], strength: float) -> F64:
 
 def main() -> None:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("run", type=Path, nargs="?", default=Path("results/fullsim"))
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = parser(__doc__, run="results/fullsim").parse_args()
     parameters = load(given.run / "set")
     samples = {name: read(given.run, of, f"found-{of}", parameters) for name, of in SAMPLES.items()}
     embedded, lhcb = samples["embedded"], samples["lhcb"]
@@ -259,8 +256,7 @@ def main() -> None:
         "own": own(lhcb),
     }
     print(json.dumps(result, indent=1))
-    if given.json:
-        given.json.write_text(json.dumps(result, indent=1) + "\n")
+    write(given.json, result)
 
 
 if __name__ == "__main__":

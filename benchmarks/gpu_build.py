@@ -7,14 +7,14 @@ of warps that a multiprocessor holds at a time follows from NVIDIA's limits (CUD
 "Technical Specifications per Compute Capability"), since a block is one warp.
 """
 
-import argparse
 import hashlib
-import json
 import re
 import subprocess
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from benchmarks.command import parser, write
 
 from parkf.fit.gpu import OPTIONS
 from parkf.fit.source import flattened
@@ -98,10 +98,9 @@ def version() -> str:
 
 def main() -> None:
     """Print what each kernel needs."""
-    parser = argparse.ArgumentParser(description="Count what the GPU's kernels need.")
-    parser.add_argument("--architecture", choices=sorted(SHARED), default="sm_90")
-    parser.add_argument("--json", type=Path, help="write the figures, too")
-    options = parser.parse_args()
+    line = parser("Count what the GPU's kernels need.")
+    line.add_argument("--architecture", choices=sorted(SHARED), default="sm_90")
+    options = line.parse_args()
     kernels = []
     print("| forms | precision | kernel | registers | stack | spilled | shared | warps |")
     print("|---|---|---|---|---|---|---|---|")
@@ -116,9 +115,7 @@ def main() -> None:
                         f" | {one.spill_stores} B | {one.shared} B | {one.warps} |",
                         flush=True,
                     )
-    if options.json:
-        content = {"nvcc": version(), "architecture": options.architecture, "kernels": kernels}
-        options.json.write_text(json.dumps(content, indent=1) + "\n")
+    write(options.json, {"nvcc": version(), "architecture": options.architecture, "kernels": kernels})
 
 
 if __name__ == "__main__":

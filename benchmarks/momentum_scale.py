@@ -8,12 +8,12 @@ in the fit that corrects it. The bias is the mean of the core of (p - p_true)/p_
 for 2 < η < 5. Its error in the corrected rows includes that of the measurement.
 """
 
-import argparse
 import json
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from benchmarks.command import parser, write
 
 from parkf.detector.field import FieldMap, evaluate_on_grid, read_source
 from parkf.detector.geometry import Geometry, load_geometry
@@ -25,7 +25,6 @@ from parkf.imports.field_fit.measure import measure
 from parkf.imports.field_fit.nuisances import NUISANCES, changed_field
 from parkf.imports.field_fit.tracks import read_true_tracks
 from parkf.imports.hits.take import take_tables
-from parkf.io.files import write_json
 from parkf.io.terminal import aligned
 from parkf.proof.validation.core import fit_core
 from parkf.simulation.pattern import find_candidates
@@ -127,10 +126,9 @@ def by_momentum(work: Path) -> dict[str, object]:
 
 def main() -> None:
     """Print the table, and write it if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shared", type=Path)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    line = parser(__doc__)
+    line.add_argument("shared", type=Path)
+    options = line.parse_args()
     with tempfile.TemporaryDirectory() as work:
         result = run(options.shared, Path(work))
     table = [
@@ -140,8 +138,7 @@ def main() -> None:
     for name, (value, error) in result["all_events"].items():
         print(f"{name}: {value:+.5f} ± {error:.5f} {NUISANCES[name].unit}")
     print(json.dumps(result["halves"], indent=1))
-    if options.json:
-        write_json(options.json, result)
+    write(options.json, result)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,6 @@ The sequential test takes batches of 1,000 usable candidates: 20 unchanged, then
 twice. For false alarms, batches are drawn with replacement from unchanged candidates.
 """
 
-import argparse
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.command import parser, write
 
 from parkf.fit import fit
 from parkf.fit.candidates import Candidates
@@ -275,14 +274,10 @@ def _files(run: Path) -> Iterator[Path]:
 
 def main() -> None:
     """Print the figures, and write them as JSON if asked."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("run", nargs="?", type=Path, default=Path("results/improved"))
-    parser.add_argument("--pairs", type=Path)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--seeds", type=int, default=20)
-    given = parser.parse_args()
+    line = parser(__doc__, run="results/improved")
+    line.add_argument("--pairs", type=Path)
+    line.add_argument("--seeds", type=int, default=20)
+    given = line.parse_args()
     begin = time.process_time()
     parameters = load(given.run / "set")
     tracks = joined([batch for _, batch in read_batches([*_files(given.run)])])
@@ -307,8 +302,7 @@ def main() -> None:
     print(table(found))
     print(sentence(found))
     print(f"{time.process_time() - begin:.0f} s of processor time")
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    write(given.json, found)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,6 @@ The sample is the validation's ghosts and genuine tracks above 2 GeV, fitted in 
 - `speed`: relative to the plain fit of the same scheme; the median of seven repeats.
 """
 
-import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable
@@ -21,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from benchmarks.command import parser, write
 from benchmarks.pull_bound import Truth, with_truth
 
 from parkf.fit import Fitted, fit
@@ -117,10 +116,7 @@ def measure(run: Path) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("run", type=Path, nargs="?", default=Path("results/default"))
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    arguments = parser.parse_args()
+    arguments = parser(__doc__, run="results/default").parse_args()
     result = measure(arguments.run)
     print(f"{'':20s} core %   95 % %  beyond 5  treated  ghosts  by χ² before  speed  M tracks/s")
     for name, one in result.items():
@@ -129,8 +125,7 @@ def main() -> None:
             f"     {one['treated']:.1%}    {one['ghosts']:.1%}   {one['ghosts_before']:.1%}"
             f"         {one['speed']:.2f}   {one['tracks_per_s'] / 1e6:.2f}"
         )
-    if arguments.json:
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+    write(arguments.json, result)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ the processor time from Snakemake's start to the start of the first job, and the
 includes the content of each job's file, and the predicted time of the run.
 """
 
-import argparse
 import json
 import resource
 import subprocess
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from benchmarks.command import parser, write
 
 from parkf.workflow.cluster import COSTS_FILE, load_costs
 from parkf.workflow.cluster.schedule import Job, listed, replay, seconds_of
@@ -93,10 +93,9 @@ def table(lines: Sequence[Mapping[str, float]]) -> str:
 
 def main() -> None:
     """Print the measurements of runs of several sizes."""
-    parser = argparse.ArgumentParser(description="Measure how long the plans of large runs take.")
-    parser.add_argument("--jobs", type=float, nargs="+", default=[1e3, 1e4, 1e5])
-    parser.add_argument("--json", type=Path, help="write the figures, too")
-    options = parser.parse_args()
+    line = parser("Measure how long the plans of large runs take.")
+    line.add_argument("--jobs", type=float, nargs="+", default=[1e3, 1e4, 1e5])
+    options = line.parse_args()
     lines = []
     for jobs in options.jobs:
         chunks = max(1, round((jobs - OTHER_JOBS) / JOBS_A_CHUNK))
@@ -106,8 +105,7 @@ def main() -> None:
         )
         lines.append(json.loads(done.stdout.splitlines()[-1]))
     print(table(lines))
-    if options.json:
-        options.json.write_text(json.dumps({"plans": lines}, indent=1) + "\n")
+    write(options.json, {"plans": lines})
 
 
 if __name__ == "__main__":

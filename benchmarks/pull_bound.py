@@ -15,8 +15,6 @@ table is always the run's. A table that was closed with the other numbers would 
 errors.
 """
 
-import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.command import parser, write
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
@@ -202,10 +201,7 @@ def best(noise: Noise, tracks: Sequence[Tracks], names: Sequence[str], resolutio
 
 def main() -> None:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("run", type=Path, nargs="?", default=Path("results/default"))
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = parser(__doc__, run="results/default").parse_args()
     noise = Noise(load(given.run / "set"))
     training, validation = (genuine(given.run, sample) for sample in ("training", "validation"))
     choices = {
@@ -230,8 +226,7 @@ def main() -> None:
                 for e in result[name][sample]
             )
             print(f"  {sample:10s}", "  ".join(told), flush=True)
-    if given.json:
-        given.json.write_text(json.dumps({"momentum": MOMENTUM_EDGES, "choices": result}, indent=1) + "\n")
+    write(given.json, {"momentum": MOMENTUM_EDGES, "choices": result})
 
 
 if __name__ == "__main__":

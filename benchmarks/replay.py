@@ -8,12 +8,10 @@ its inputs exist, its wait in the queue is over and a core is free. Jobs on whic
 start first.
 """
 
-import argparse
-import json
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
+from benchmarks.command import parser, write
 from benchmarks.plan import ROOT, plan
 
 from parkf.workflow.cluster import COSTS_FILE, load_costs
@@ -108,14 +106,13 @@ def table(jobs: Sequence[Job], cores: Sequence[int], latency: float) -> list[dic
 
 def main() -> None:
     """Print how long a run would take."""
-    parser = argparse.ArgumentParser(description="Replay the jobs of the workflow with their costs.")
-    parser.add_argument("--rows", type=float, default=1e9, help="rows of all steps together")
-    parser.add_argument("--chunk", type=int, default=2000, help="crossings in a chunk")
-    parser.add_argument("--parts", type=int, default=8, help="jobs that share out a step's parameter sets")
-    parser.add_argument("--latency", type=float, default=LATENCY, help="seconds in the queue, each job")
-    parser.add_argument("--cores", type=int, nargs="+", default=[2, 10, 100, 1000, 10_000])
-    parser.add_argument("--json", type=Path, help="write the figures, too")
-    options = parser.parse_args()
+    line = parser("Replay the jobs of the workflow with their costs.")
+    line.add_argument("--rows", type=float, default=1e9, help="rows of all steps together")
+    line.add_argument("--chunk", type=int, default=2000, help="crossings in a chunk")
+    line.add_argument("--parts", type=int, default=8, help="jobs that share out a step's parameter sets")
+    line.add_argument("--latency", type=float, default=LATENCY, help="seconds in the queue, each job")
+    line.add_argument("--cores", type=int, nargs="+", default=[2, 10, 100, 1000, 10_000])
+    options = line.parse_args()
     jobs = planned(options.rows, options.chunk, options.parts)
     lines = table(jobs, options.cores, options.latency)
     path = critical_path(jobs, options.latency)
@@ -138,9 +135,7 @@ def main() -> None:
     print("| rule | jobs | core hours |\n|---|---|---|")
     for rule, seconds in work.most_common():
         print(f"| {rule} | {counts[rule]} | {seconds / 3600:.2f} |")
-    if options.json:
-        content = {"table": lines, "critical_path_s": path, "stops_scaling": stops, "jobs": counts}
-        options.json.write_text(json.dumps(content, indent=1) + "\n")
+    write(options.json, {"table": lines, "critical_path_s": path, "stops_scaling": stops, "jobs": counts})
 
 
 if __name__ == "__main__":

@@ -8,11 +8,10 @@ field. LHCb's numbers are for LHCb's field and therefore at a disadvantage here.
 at the next layer, scaled to the distance of the plane.
 """
 
-import argparse
-import json
 from pathlib import Path
 
 import numpy as np
+from benchmarks.command import parser, write
 
 from parkf.detector.field import FieldMap
 from parkf.model.codegen.numpy_step import numpy_step
@@ -101,10 +100,9 @@ def measure(run: Path):
 
 def main():
     """Run the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("run", type=Path, help="folder of a run, results/default")
-    parser.add_argument("--json", type=Path, help="write the figures here, in mm and rad")
-    arguments = parser.parse_args()
+    line = parser(__doc__)
+    line.add_argument("run", type=Path, help="folder of a run, results/default")
+    arguments = line.parse_args()
     result = measure(arguments.run)
     for z, plane in result.items():
         x, y = (1e3 * plane["scattering"][c] for c in ("x", "y"))
@@ -113,8 +111,7 @@ def main():
             for name, widths in plane.get(way, {}).items():
                 told = (f"{c} {1e3 * widths[c][0]:.3f} ({1e3 * widths[c][1]:.3f})" for c in COMPONENTS)
                 print(f"  {way:13s} {name:10s} {', '.join(told)} um, mrad: 68 % (95 %)")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+    write(arguments.json, result)
 
 
 if __name__ == "__main__":

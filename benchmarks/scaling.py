@@ -11,7 +11,6 @@ The file holds ``memory.<stage>[] = {events, rows, peak_mb, cpu_s}`` and ``effic
 those that the stage wrote or fitted, and the peaks are those of :class:`parkf.io.usage.Usage`.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -27,8 +26,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from benchmarks.command import parser, write
 
-from parkf.io.files import write_json
 from parkf.io.tables import STEP_DATA
 from parkf.io.terminal import aligned
 from parkf.io.usage import VARIABLE, Usage, read_usage
@@ -255,12 +254,11 @@ def efficiency(root: Path, events: int) -> Iterator[tuple[str, float]]:
 
 def main() -> None:
     """Print both tables, and write them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    parser.add_argument("--events", type=int, default=250, help="at 1 times; as a default run validates with")
-    parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000, 10_000_000], help="of one step")
-    parser.add_argument("--only", choices=["memory", "efficiency"])
-    asked = parser.parse_args()
+    line = parser(__doc__)
+    line.add_argument("--events", type=int, default=250, help="at 1 times; as a default run validates with")
+    line.add_argument("--rows", type=int, nargs="*", default=[1_000_000, 10_000_000], help="of one step")
+    line.add_argument("--only", choices=["memory", "efficiency"])
+    asked = line.parse_args()
     content: dict[str, Any] = {"memory": {}, "efficiency": {}}
 
     def tell(name: str, figures: dict[str, float]) -> None:
@@ -285,8 +283,7 @@ def main() -> None:
     print(aligned(["stage", "events", "rows", "peak MB", "CPU s"], rows))
     for name, value in content["efficiency"].items():
         print(f"{name}: two cores do {200 * value:.0f} % of what one does")
-    if asked.json:
-        write_json(asked.json, content)
+    write(asked.json, content)
 
 
 if __name__ == "__main__":

@@ -9,19 +9,18 @@ quantiles of |δx| of all tracks, from 1.5 to 100 GeV, and all targets. Times ar
 state and Jacobian.
 """
 
-import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
+from benchmarks.command import parser, write
 
 from parkf.detector.field import FieldMap
 from parkf.detector.transport import propagate
 from parkf.fit.inside import ELEMENTS, carry_inside
-from parkf.io.files import read_json, write_json
+from parkf.io.files import read_json
 from parkf.params.slices import MagnetSlices, load_slices
 
 REPEATS = 7
@@ -83,10 +82,7 @@ def table(figures: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", nargs="?", type=Path, default=Path("results/default"))
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parser(__doc__, run="results/default").parse_args()
     figures = read_json(options.run / "slices/accuracy.json")
     print("68 % and 99 % of |δx| over the scattering:", table(figures), sep="\n")
     widths = [one["width"] for one in figures["pulls"] if one["p_min"] >= 3]
@@ -97,8 +93,7 @@ def main() -> None:
     spent = times(load_slices(options.run / "slices/slices.npz"), FieldMap.load(options.run / "field.npz"))
     for name, one in spent.items():
         print(f"{name:22} {one:9.0f} ns a track, {one / spent['slices_float32']:6.1f} times slices_float32")
-    if options.json:
-        write_json(options.json, {"run": str(options.run), "ns": spent, **figures})
+    write(options.json, {"run": str(options.run), "ns": spent, **figures})
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ fewer events, measures the part that does not grow with the sample. This part is
 `start`. If a commit is named, its version and the present one are measured alternately.
 """
 
-import argparse
 import json
 import signal
 import sys
@@ -23,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from benchmarks import stage_lines
+from benchmarks.command import parser
 from benchmarks.starts import command_lines
 from benchmarks.versions import Version, built, this_version
 
@@ -130,12 +130,11 @@ def show(one: dict[str, Any], other: dict[str, Any] | None, name: str | None) ->
 
 def main() -> None:
     """Measure, print, and write the file."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    parser.add_argument("--against", metavar="COMMIT", help="build this commit, and measure it in turns")
-    parser.add_argument("--events", type=int, default=160, help="of the larger sample")
-    parser.add_argument("--repeats", type=int, default=3)
-    asked = parser.parse_args()
+    line = parser(__doc__)
+    line.add_argument("--against", metavar="COMMIT", help="build this commit, and measure it in turns")
+    line.add_argument("--events", type=int, default=160, help="of the larger sample")
+    line.add_argument("--repeats", type=int, default=3)
+    asked = line.parse_args()
     # If the benchmark is terminated, it still removes its folders and its worktree.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     with ExitStack() as stack:

@@ -13,11 +13,11 @@ genuine ones above 2 GeV.
 - η from 4.7 to 5.3 is where tracks cross flanges of the beam pipe behind the UT, which the fit does not know.
 """
 
-import argparse
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.command import LHCB, parser, write
 
 from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
 from parkf.detector.geometry import Geometry, load_geometry
@@ -25,7 +25,7 @@ from parkf.fit import fit_file_full
 from parkf.fit.sample import load_sample, pulls
 from parkf.fit.truth import Files
 from parkf.imports.hits.take import take_tables
-from parkf.io.files import scratch_folder, write_json
+from parkf.io.files import scratch_folder
 from parkf.io.project import PROJECT
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
@@ -84,11 +84,7 @@ def table(found: dict[str, Any]) -> str:
 
 def main() -> None:
     """Print the figures, and write them as JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", nargs="?", type=Path, default=Path("results/improved"))
-    parser.add_argument("lhcb", nargs="?", type=Path, default=PROJECT / "../shared/data/lhcb_fullsim")
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = parser(__doc__, run="results/improved", lhcb=LHCB).parse_args()
     geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
     field = evaluate_on_grid(DipoleSources.load(PROJECT / "data/field/dipole.json"))
     with scratch_folder() as name:
@@ -113,8 +109,7 @@ def main() -> None:
         )
         found["embedded"] = tails(hits, particles, geometry, field, scratch)
     print(table(found))
-    if given.json:
-        write_json(given.json, {"run": given.run.name, **found})
+    write(given.json, {"run": given.run.name, **found})
 
 
 if __name__ == "__main__":

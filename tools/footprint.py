@@ -1,9 +1,10 @@
 """Measures what a wheel takes of disk and time, alone and with the extra `train`: installation, first tracks.
 
-    python -m tools.footprint WHEEL [--json benchmarks/results/footprint.json]
+    python -m tools.footprint WHEEL [--again WHEEL] [--json benchmarks/results/footprint.json]
 
-Each installation goes to a new virtual environment. Sizes are those of its packages without pip, after the
-first fit. Times include the download of packages that pip has not kept.
+`--again` is a second build, in another folder with the same SOURCE_DATE_EPOCH, whose bytes are compared. Each
+installation goes to a new virtual environment. Sizes are those of its packages without pip, after the first
+fit. Times include the download of packages that pip has not kept.
 """
 
 import argparse
@@ -51,9 +52,12 @@ def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("wheel", type=Path)
+    parser.add_argument("--again", type=Path)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    measured: dict[str, float] = {"wheel [MB]": round(given.wheel.stat().st_size / 1e6, 1)}
+    measured: dict[str, float | bool] = {"wheel [MB]": round(given.wheel.stat().st_size / 1e6, 1)}
+    if given.again is not None:
+        measured["a second build has the same bytes"] = given.wheel.read_bytes() == given.again.read_bytes()
     for what, extra in (("alone", ""), ("with [train]", "[train]")):
         installed, fitted, size = measure(given.wheel, extra)
         measured |= {

@@ -207,10 +207,7 @@ CASES = [
     ),
     _family("member's name", _FAMILY + "conditions:\n  'a; ls': {}\n", "family.yaml:3", "a; ls"),
     _family(
-        "family's name",
-        _FAMILY.replace("fam\n", "../fam\n") + "conditions: {a: {}}\n",
-        "family:",
-        "../fam",
+        "family's name", _FAMILY.replace("fam\n", "../fam\n") + "conditions: {a: {}}\n", "family:", "../fam"
     ),
     _family("no base", "family: fam\nbase: x.yaml\nconditions: {a: {}}\n", "x.yaml: no such file"),
     _family(

@@ -72,9 +72,7 @@ def _run(name: str, text: str) -> Callable[[Path], Sequence[str | Path]]:
 
 CASES = [
     manifest(
-        "no manifest",
-        lambda folder: (folder / "manifest.json").unlink(),
-        "manifest.json: no such file",
+        "no manifest", lambda folder: (folder / "manifest.json").unlink(), "manifest.json: no such file"
     ),
     manifest("no numbers", lambda folder: (folder / "constant.f32").unlink(), "constant.f32: no such file"),
     manifest("truncated numbers", _truncated("constant.f32"), "bytes, expected"),
@@ -90,9 +88,7 @@ CASES = [
     manifest("NaN", ('"velo_sigma": 0.0125', '"velo_sigma": NaN'), "not a JSON file", "line"),
     manifest("unknown key", ('"source"', '"sauce": 1, "source"'), "sauce: unknown field"),
     manifest(
-        "sigma 0",
-        ('"velo_sigma": 0.0125', '"velo_sigma": 0'),
-        "velo_sigma: got 0, expected more than 0",
+        "sigma 0", ('"velo_sigma": 0.0125', '"velo_sigma": 0'), "velo_sigma: got 0, expected more than 0"
     ),
     manifest("sigma of text", ('"velo_sigma": 0.0125', '"velo_sigma": "x"'), 'velo_sigma: got "x"'),
     manifest(
@@ -133,11 +129,7 @@ CASES = [
         ("set/manifest.json: no",),
     ),
     Case(
-        "registry",
-        "run of text",
-        command("params", "for", "yesterday"),
-        ("'yesterday'", "expected a run"),
-        2,
+        "registry", "run of text", command("params", "for", "yesterday"), ("'yesterday'", "expected a run"), 2
     ),
     Case(
         "registry",
@@ -195,10 +187,7 @@ CASES = [
     ),
     Case("run", "none", command("verify", "results/x"), ("results/x: no such folder",)),
     Case(
-        "run",
-        "nothing in it",
-        lambda folder: ("verify", "."),
-        ("nothing to verify; expected results/<run>",),
+        "run", "nothing in it", lambda folder: ("verify", "."), ("nothing to verify; expected results/<run>",)
     ),
     Case("run", "page of none", command("report", "results/x", "x.html"), ("no such file",)),
     Case(

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tests.rows import arrow, step_rows
 
 from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import CANDIDATES, HITS, MEASURED, STEP_DATA, Table
@@ -21,29 +22,6 @@ ALIGNMENT = ROOT / "data/geometry/alignment_nominal.yaml"
 ROWS = 120
 
 
-def _dataset() -> dict[str, np.ndarray]:
-    """Columns of a valid dataset of the step VUT."""
-    random = np.random.default_rng(1)
-    charge = random.choice([-1, 1], ROWS)
-    p = random.uniform(2e3, 5e4, ROWS)
-    columns = {
-        "event": np.arange(ROWS) // 10,
-        "particle": np.arange(ROWS) % 10,
-        "pdg_id": 211 * charge,
-        "charge": charge,
-        "polarity": random.choice([-1, 1], ROWS),
-        "set": np.zeros(ROWS),
-        "qop": charge / p,
-        "z0": np.full(ROWS, 700.0),
-        "z1": np.full(ROWS, 2327.5),
-        "p_true": p - 3.0,
-    }
-    for name in ("x", "y", "tx", "ty"):
-        for place in "01e":
-            columns[name + place] = random.uniform(-0.2, 0.2, ROWS)
-    return columns
-
-
 def _candidates() -> dict[str, np.ndarray]:
     """Columns of candidates that a fit accepts."""
     columns: dict[str, np.ndarray] = {}
@@ -51,17 +29,6 @@ def _candidates() -> dict[str, np.ndarray]:
         shape = (3, kind.list_size) if pa.types.is_fixed_size_list(kind) else (3,)
         columns[name] = np.full(shape, 1.0)
     return columns
-
-
-def _arrow(table: Table, columns: dict[str, np.ndarray]) -> pa.Table:
-    arrays = []
-    for name, kind in table.columns:
-        if pa.types.is_fixed_size_list(kind):
-            flat = pa.array(columns[name].ravel().astype(np.float32))
-            arrays.append(pa.FixedSizeListArray.from_arrays(flat, kind.list_size))
-        else:
-            arrays.append(pa.array(columns[name]).cast(kind, safe=False))
-    return pa.Table.from_arrays(arrays, schema=table.schema)
 
 
 def _sealed(path: Path, table: Table, rows: pa.Table) -> None:
@@ -74,9 +41,9 @@ Change = Callable[[dict[str, np.ndarray]], object]
 
 def dataset(wrong: str, change: Change, *says: str, step: str = "VUT") -> Case:
     def make(folder: Path) -> Sequence[str | Path]:
-        columns = _dataset()
+        columns = step_rows(ROWS)
         change(columns)
-        _sealed(folder / "mine.parquet", STEP_DATA, _arrow(STEP_DATA, columns))
+        _sealed(folder / "mine.parquet", STEP_DATA, arrow(STEP_DATA, columns))
         return ("check-dataset", step, "mine.parquet", "--copy-to", "copy.parquet")
 
     return Case("step dataset", wrong, make, ("mine.parquet", *says))
@@ -116,14 +83,10 @@ def bytes_of(
         case("truncated", lambda content: content[: len(content) // 2], "does not end as such a file does"),
         case("begins elsewhere", lambda content: content[7:], "make it again, or get it again"),
         case(
-            "flipped bit in a page",
-            lambda content: flipped(content, 300),
-            "make it again, or get it again",
+            "flipped bit in a page", lambda content: flipped(content, 300), "make it again, or get it again"
         ),
         case(
-            "flipped bit in the footer",
-            lambda content: flipped(content, -400),
-            "checksum that was written",
+            "flipped bit in the footer", lambda content: flipped(content, -400), "checksum that was written"
         ),
         case("gzip", gzip.compress, "it does not end as such a file does"),
     ]
@@ -168,7 +131,7 @@ FIT = ("fit", SET, "mine.parquet", "fitted.parquet")
 
 
 def _null(folder: Path) -> Sequence[str | Path]:
-    rows = _arrow(STEP_DATA, _dataset())
+    rows = arrow(STEP_DATA, step_rows(ROWS))
     values = rows.column("y0").to_pylist()
     values[7] = None
     rows = rows.set_column(rows.schema.get_field_index("y0"), STEP_DATA.schema.field("y0"), pa.array(values))
@@ -178,7 +141,7 @@ def _null(folder: Path) -> Sequence[str | Path]:
 
 def _candidates_with(**columns: list[Any]) -> Callable[[Path], Sequence[str | Path]]:
     def make(folder: Path) -> Sequence[str | Path]:
-        rows = _arrow(CANDIDATES, _candidates())
+        rows = arrow(CANDIDATES, _candidates())
         for name, values in columns.items():
             field = CANDIDATES.schema.field(name)
             rows = rows.set_column(rows.schema.get_field_index(name), field, pa.array(values, field.type))
@@ -253,8 +216,8 @@ def _scaled(**factors: float) -> Change:
 
 
 CASES = [
-    *bytes_of("step dataset", CHECK, STEP_DATA, lambda: _arrow(STEP_DATA, _dataset())),
-    *foreign_table("step dataset", CHECK, STEP_DATA, lambda: _arrow(STEP_DATA, _dataset())),
+    *bytes_of("step dataset", CHECK, STEP_DATA, lambda: arrow(STEP_DATA, step_rows(ROWS))),
+    *foreign_table("step dataset", CHECK, STEP_DATA, lambda: arrow(STEP_DATA, step_rows(ROWS))),
     Case("step dataset", "missing", lambda folder: CHECK, ("mine.parquet: no such file",)),
     Case(
         "step dataset",
@@ -277,8 +240,8 @@ CASES = [
     dataset("z0 = z1", lambda c: c.update(z1=c["z0"]), "another z than the origin's"),
     dataset("a row twice", _sorted, "rows 20 and 33 are the same"),
     dataset("too few rows", lambda c: None, "set 1 of step UT has 0 rows, expected at least 100", step="UT"),
-    *bytes_of("candidates", FIT, CANDIDATES, lambda: _arrow(CANDIDATES, _candidates())),
-    *foreign_table("candidates", FIT, MEASURED, lambda: _arrow(CANDIDATES, _candidates())),
+    *bytes_of("candidates", FIT, CANDIDATES, lambda: arrow(CANDIDATES, _candidates())),
+    *foreign_table("candidates", FIT, MEASURED, lambda: arrow(CANDIDATES, _candidates())),
     Case("candidates", "missing", lambda folder: FIT, ("mine.parquet: no such file",)),
     Case("candidates", "a null", _holed("qop"), ("mine.parquet: column 'qop', row 1: null, expected a",)),
     Case("candidates", "a null for hits", _holed("ut_x"), ("mine.parquet: column 'ut_x', row 1: null",)),
@@ -289,17 +252,11 @@ CASES = [
         ("mine.parquet: column 'polarity', row 2: got 0, expected +1 or -1",),
     ),
     imported(
-        "unknown detector",
-        {"det": "RICH"},
-        {},
-        "h.parquet: row 0: detector 'RICH', layer 1 is unknown",
+        "unknown detector", {"det": "RICH"}, {}, "h.parquet: row 0: detector 'RICH', layer 1 is unknown"
     ),
     imported("unknown layer", {"layer": 7}, {}, "h.parquet: row 0: detector 'UT', layer 7 is unknown"),
     imported(
-        "hit of no particle",
-        {"key": 5},
-        {},
-        "h.parquet: row 0: particle (event 2, key 5) not in t.parquet",
+        "hit of no particle", {"key": 5}, {}, "h.parquet: row 0: particle (event 2, key 5) not in t.parquet"
     ),
     imported("NaN", {"x": np.nan}, {}, "h.parquet: row 0: 'x' is not a finite number"),
     imported("sigma 0", {"err": 0.0}, {}, "h.parquet: row 0: 'sigma' is 0, expected mm, above 0"),
@@ -335,7 +292,7 @@ def _hits(change: Change) -> Callable[[Path], Sequence[str | Path]]:
     def make(folder: Path) -> Sequence[str | Path]:
         columns = {name: np.ones(3) for name, _ in HITS.columns}
         change(columns)
-        _sealed(folder / "mine.parquet", HITS, _arrow(HITS, columns))
+        _sealed(folder / "mine.parquet", HITS, arrow(HITS, columns))
         return (
             "misalign",
             "mine.parquet",

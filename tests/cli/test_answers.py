@@ -90,8 +90,7 @@ def test_numbers_out_of_range_are_refused_with_the_bound(option, wrong, bound):
 
 
 @pytest.mark.parametrize(
-    ("size", "text"),
-    [(999, "1.0 kB"), (999_940, "999.9 kB"), (2_000_000, "2.0 MB"), (12_345_678, "12.3 MB")],
+    ("size", "text"), [(999, "1.0 kB"), (999_940, "999.9 kB"), (2_000_000, "2.0 MB"), (12_345_678, "12.3 MB")]
 )
 def test_sizes_are_told_in_units_of_their_own(tmp_path, capsys, size, text):
     (tmp_path / "a.bin").write_bytes(bytes(size))

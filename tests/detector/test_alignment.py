@@ -129,8 +129,7 @@ OTHERS = "tag: t\nvelo_modules: {}\nut_layers: {}\nscifi_layers: {}\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
-    [("x: 20", "0.02"), ("z: -1.5", "-0.0015"), ("rx: 0.002", "2e-06")],
+    ("text", "meant"), [("x: 20", "0.02"), ("z: -1.5", "-0.0015"), ("rx: 0.002", "2e-06")]
 )
 def test_what_is_large_must_be_confirmed(tmp_path: Path, text: str, meant: str) -> None:
     """Displacements in mm and rad are small; larger ones are mostly in µm or mrad."""

@@ -96,10 +96,7 @@ def _swap_layers(content: dict) -> None:
         (_swap_layers, r"scifi\.layers: z must ascend: entry 2 is 8036, entry 3 is 7966"),
         (lambda c: c["velo"]["left"]["z"].reverse(), r"velo\.left\.z must ascend"),
         (lambda c: c["velo"]["left"]["z"].pop(), "51 modules, expected 52"),
-        (
-            lambda c: c["ut"].update(colour="blue"),
-            r"ut\.colour: unknown key 'colour'; known here: eff",
-        ),
+        (lambda c: c["ut"].update(colour="blue"), r"ut\.colour: unknown key 'colour'; known here: eff"),
         (lambda c: c["ut"].pop("efficiency"), r"ut\.efficiency: missing; expected a number of at least 0"),
         (lambda c: c["ut"].update(efficiency=1.5), r"ut\.efficiency: got 1\.5, expected at most 1"),
         (lambda c: c["beam"].update(x=float("nan")), r"beam\.x: .*finite"),

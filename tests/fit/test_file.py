@@ -17,24 +17,7 @@ from parkf.io.planes import RICH_PLANES
 from parkf.io.tables import CANDIDATES, FITTED, MEASURED, gather
 from parkf.proof.validation import throughput
 
-
-def rows(toy):
-    """The toy's candidates as rows of the table."""
-    n = len(toy.arrays["qop"])
-    arrays = toy.arrays | {
-        "event": np.arange(n) // 10,
-        "candidate": np.arange(n) % 10,
-        "particle": np.arange(n),
-        "purity": np.ones(n),
-    }
-
-    def column(name, kind):
-        if pa.types.is_fixed_size_list(kind):
-            values = pa.array(arrays[name].astype(np.float32).ravel())
-            return pa.FixedSizeListArray.from_arrays(values, kind.list_size)
-        return pa.array(arrays[name]).cast(kind)
-
-    return pa.table([column(name, kind) for name, kind in CANDIDATES.columns], schema=CANDIDATES.schema)
+from ..rows import candidates as rows
 
 
 @pytest.fixture(scope="module")
@@ -132,17 +115,9 @@ def test_outliers_and_rich_states_are_columns_of_their_own(toy, files):
 @pytest.mark.parametrize(
     ("scheme", "asked", "message"),
     [
-        (
-            "trigger",
-            {"rich_states": True},
-            "scheme 'trigger': states at the RICH planes come with",
-        ),
+        ("trigger", {"rich_states": True}, "scheme 'trigger': states at the RICH planes come with"),
         ("velo_only", {"outliers": 16.0}, "scheme 'velo_only': outliers are removed by"),
-        (
-            "trigger",
-            {"outliers": 16.0, "backend": "gpu"},
-            "scheme 'trigger': outliers are removed on",
-        ),
+        ("trigger", {"outliers": 16.0, "backend": "gpu"}, "scheme 'trigger': outliers are removed on"),
     ],
 )
 def test_options_that_a_scheme_does_not_have(files, scheme, asked, message):

@@ -252,17 +252,23 @@ def test_no_candidate_loses_more_than_three_hits():
     np.testing.assert_array_equal(again.ndof_scifi, 11 - of_scifi)
 
 
-@pytest.mark.parametrize(("hits", "lost"), [(3, 0), (4, 1), (5, 2)])
-def test_three_velo_hits_stay(hits, lost):
-    """Two points determine a line, so only a third one can show which hit is bad."""
-    toy = generate(3000, 20000.0, seed=8, seed_error=0.01)
+def with_velo_hits(toy, hits):
+    """Return the tracks with so many VELO hits, without their further ones."""
     arrays = {n: a[toy.arrays["velo_n"] >= hits].copy() for n, a in toy.arrays.items()}
     arrays["velo_n"] = np.full_like(arrays["velo_n"], hits)
     for name in ("velo_x", "velo_y", "velo_z"):
         arrays[name][:, hits:] = np.nan
-    arrays["velo_x"][:, 1] += 3.0
-    arrays["velo_y"][:, 2] -= 2.0
-    tracks = dataclasses.replace(toy, arrays=arrays).candidates("float64")
+    return dataclasses.replace(toy, arrays=arrays)
+
+
+@pytest.mark.parametrize(("hits", "lost"), [(3, 0), (4, 1), (5, 2)])
+def test_three_velo_hits_stay(hits, lost):
+    """Two points determine a line, so only a third one can show which hit is bad."""
+    toy = generate(3000, 20000.0, seed=8, seed_error=0.01)
+    few = with_velo_hits(toy, hits)
+    few.arrays["velo_x"][:, 1] += 3.0
+    few.arrays["velo_y"][:, 2] -= 2.0
+    tracks = few.candidates("float64")
     _, removed = fit_without_outliers(toy.parameters, tracks)
     taken = (removed[:, None] >> np.arange(26) & 1).sum(axis=1)
     assert taken.max() == lost
@@ -340,12 +346,8 @@ def test_the_trigger_keeps_the_fewest_hits_of_a_detector():
     """Of three VELO hits, however bad, none is removed; of four, one is."""
     toy = generate(3000, 20000.0, seed=8, seed_error=0.01, forms="production")
     for hits, most in ((3, 0), (4, 1)):
-        arrays = {n: a[toy.arrays["velo_n"] >= hits].copy() for n, a in toy.arrays.items()}
-        arrays["velo_n"] = np.full_like(arrays["velo_n"], hits)
-        for name in ("velo_x", "velo_y", "velo_z"):
-            arrays[name][:, hits:] = np.nan
-        few = dataclasses.replace(toy, arrays=arrays)
-        tracks = moved(few, "velo_x", np.ones(len(arrays["velo_n"]), int), 3.0).candidates("float64")
+        few = with_velo_hits(toy, hits)
+        tracks = moved(few, "velo_x", np.ones(len(few.arrays["velo_n"]), int), 3.0).candidates("float64")
         _, removed = fit_as_trigger(toy.parameters, tracks)
         taken = (removed[:, None] >> np.arange(26) & 1).sum(axis=1)
         assert taken.max() == most

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import parkf._fitter as _fitter
-import pyarrow as pa
 import pytest
 from kalman_toy import generate, parameters
 
@@ -19,6 +18,8 @@ from parkf.fit.rich import fit_with_rich
 from parkf.fit.summary import Summary
 from parkf.io import tables
 from parkf.io.tables import CANDIDATES, FITTED
+
+from ..rows import candidates
 
 SCHEMES = ("parkf", "robust", "trigger", "velo_only", "full")
 STRIPS = {"parkf", "robust", "trigger", "full"}
@@ -142,27 +143,11 @@ def test_good_numbers_are_not_blamed(toy, fitting):
     assert not (fitting("parkf", moved).status & STATUS_BITS["wrong_plane"]).any()
 
 
-def table(toy, **columns):
-    """Rows of `candidates` with some columns replaced."""
-    arrays = {"event": np.arange(COUNT), "candidate": np.zeros(COUNT), "particle": np.zeros(COUNT),
-              "purity": np.ones(COUNT), **toy.arrays}  # fmt: skip
-    made = []
-    for name, kind in CANDIDATES.columns:
-        if name in columns:
-            made.append(pa.array(columns[name], type=kind))
-        elif pa.types.is_fixed_size_list(kind):
-            flat = pa.array(arrays[name].ravel().astype(np.float32))
-            made.append(pa.FixedSizeListArray.from_arrays(flat, type=kind))
-        else:
-            made.append(pa.array(arrays[name]).cast(kind))
-    return pa.table(made, schema=CANDIDATES.schema)
-
-
 @pytest.mark.parametrize("column", ["velo_x", "scifi_z"])
 def test_nulls_among_hits_are_named(toy, fitting, column):
     rows = [list(row) for row in toy.arrays[column]]
     rows[5][1] = None
-    holed = table(toy, **{column: rows})
+    holed = candidates(toy, **{column: rows})
     others = np.arange(COUNT) != 5
     for scheme in SCHEMES:
         status = fitting(scheme, holed).status
@@ -231,7 +216,7 @@ def test_a_file_ends_with_its_summary(toy, tmp_path, monkeypatch):
     qop = toy.arrays["qop"].copy()
     qop[:3] = 0, np.nan, np.inf
     with CANDIDATES.writer(tmp_path / "in.parquet") as writer:
-        writer.write_table(table(toy, qop=qop.astype(np.float32)))
+        writer.write_table(candidates(toy, qop=qop.astype(np.float32)))
     summary = fit_file(tmp_path, tmp_path / "in.parquet", tmp_path / "out.parquet")
     assert (summary.count, summary.good, summary.failed["wrong_qop"]) == (COUNT, COUNT - 3, 3)
     assert 0.5 < summary.median_chi2 < 2

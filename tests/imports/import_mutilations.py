@@ -141,13 +141,7 @@ def _fields():
     yield "text", "a dipole's octant, unfolded as ACTS does", octant, keep, Declared("cm", "kG", "octant")
     yield "csv", "a column missing", same, lambda path: _replaced(path, "Bz [G]", "B3 [G]"), Declared()
     yield "csv", "a unit declared that is not the file's", same, keep, Declared("mm", "G")
-    yield (
-        "csv",
-        "a node twice",
-        same,
-        _repeat,
-        Declared(),
-    )
+    yield ("csv", "a node twice", same, _repeat, Declared())
     yield (
         "cdf",
         "one quadrant missing",
@@ -294,11 +288,7 @@ def _rows():
     yield "UT", "forward sets for backward ones", lambda r: {"set": (r["set"] + 3) % 6}
     yield "T", "gaps numbered the other way", lambda r: {"set": 20 - r["set"] + 2 * (r["set"] % 2)}
     yield "T", "SciFi 300 mm further", lambda r: {"z0": r["z0"] + 300.0, "z1": r["z1"] + 300.0}
-    yield (
-        "UTTF",
-        "a set that is not there",
-        lambda r: {"set": r["set"] + 1},
-    )
+    yield ("UTTF", "a set that is not there", lambda r: {"set": r["set"] + 1})
     yield "UTTF", "a NaN", _one("x1", np.nan)
     yield "UTTF", "a momentum of 0", _one("p_true", 0.0)
     yield "UTTF", "polarity 0", _one("polarity", 0.0)
@@ -420,10 +410,7 @@ def _trees():
     yield "a NaN for a momentum", lambda t: {"px": _spoilt(t["px"])}
     yield "vectors of unlike lengths", lambda t: {"FT_dxdy": t["FT_dxdy"][:, :-1]}
     yield "a branch missing", lambda t: {"FT_z": None}
-    yield (
-        "SciFi's vectors empty",
-        lambda t: {name: t[name][:, :0] for name in t if name.startswith("FT_")},
-    )
+    yield ("SciFi's vectors empty", lambda t: {name: t[name][:, :0] for name in t if name.startswith("FT_")})
     yield "the half of x > 0 alone", lambda t: {name: values[t["px"] > 0] for name, values in t.items()}
     yield "no entry", lambda t: {name: values[:0] for name, values in t.items()}
 

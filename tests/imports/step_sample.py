@@ -78,10 +78,6 @@ def sample(step, rows_of_set, field, seed=1):
             "p_true": local,
         }
         for index, name in enumerate(("x", "y", "tx", "ty")):
-            columns |= {
-                f"{name}0": states[:, index],
-                f"{name}1": truth[:, index],
-                f"{name}e": ends[:, index],
-            }
+            columns |= {f"{name}0": states[:, index], f"{name}1": truth[:, index], f"{name}e": ends[:, index]}
         parts.append(columns)
     return {name: np.concatenate([part[name] for part in parts]) for name, _ in STEP_DATA.columns}

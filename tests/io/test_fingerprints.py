@@ -321,7 +321,7 @@ CALLS = {"_transport": "simulate", "_pattern": "candidates", "_full_fit": "fit-f
 def _compiled_from(compiler, module):
     """Return the project's files that a compiler reads for a module, except generated headers."""
     cmake = next(
-        path for path in KERNEL.rglob("*.cmake") if f"nanobind_add_module({module} " in path.read_text()
+        path for path in KERNEL.rglob("*.cmake") if f"add_kernel_module({module} " in path.read_text()
     )
     sources = [KERNEL / f"bindings/{module.removeprefix('_')}.cpp"]
     folder = cmake.parent
@@ -337,7 +337,7 @@ def _compiled_from(compiler, module):
         check=True,
     )
     found = {Path(word) for word in re.split(r"[\s\\]+", done.stdout) if word.startswith(str(KERNEL))}
-    return {*found, *sources, cmake}
+    return {*found, *sources, cmake, KERNEL / "numbers/instruction_sets.cmake"}
 
 
 @pytest.mark.parametrize("module", CALLS)

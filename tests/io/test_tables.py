@@ -8,16 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parkf.io.errors import ParkfError
-from parkf.io.tables import (
-    CANDIDATES,
-    CLOSURE_TRACKS,
-    FATES,
-    FITTED,
-    HITS,
-    PARTICLES,
-    STATES,
-    STEP_DATA,
-)
+from parkf.io.tables import CANDIDATES, CLOSURE_TRACKS, FATES, FITTED, HITS, PARTICLES, STATES, STEP_DATA
 
 
 def _one_row(table):

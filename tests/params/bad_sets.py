@@ -210,10 +210,7 @@ CASES: dict[str, tuple[Spoil, str]] = {
         _replace('"velo_sigma": 0.0125', '"velo_sigma": 1e999'),
         "manifest.json: constants.velo_sigma: got a number beyond double precision, expected a finite one",
     ),
-    "null": (
-        edit(lambda c: c.update(seeds=None)),
-        "manifest.json: seeds: got null, expected an object",
-    ),
+    "null": (edit(lambda c: c.update(seeds=None)), "manifest.json: seeds: got null, expected an object"),
     "number in the configuration": (
         edit(lambda c: c.update(configuration={"seed": 5})),
         "manifest.json: configuration.seed: got 5, expected a string",
@@ -242,10 +239,7 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "another blank than was written": (_silently(b" ", b"\t"), f"manifest.json: {DAMAGED}"),
     "another checksum than was written": (_silently(b'"checksum": "', b'"checksum": "0'), "manifest.json: "),
     "without its checksum": (edit(lambda c: c.pop("checksum")), "manifest.json: checksum: missing field"),
-    "text for a checksum": (
-        edit(lambda c: c.update(checksum="g" * 64)),
-        f"manifest.json: {DAMAGED}",
-    ),
+    "text for a checksum": (edit(lambda c: c.update(checksum="g" * 64)), f"manifest.json: {DAMAGED}"),
     "no checksum": (
         edit(lambda c: c["blobs"]["table"].update(sha256="ab")),
         'manifest.json: blobs.table.sha256: got "ab", expected text like ^[0-9a-f]{64}$',

@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 
 from parkf.model.layout import HEADER, TABLE_SHAPE
-from parkf.model.steps import FORMS, Forms
+from parkf.model.steps import FORMS
 from parkf.params.imported import imported
 from parkf.params.manifest import Constants, Manifest
 from parkf.params.parameter_set import ParameterSet
+from parkf.params.publisher import Publisher
+
+from ..sets import random_set
 
 PRODUCTION = FORMS["production"]
 META = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005, 60, 50, 1, 1, 7, 9, 5, 7]
@@ -16,29 +19,40 @@ META = [2665, 7826, 1500, -29.5, -35, 310, -140, 0.3, 0.25, 2500, 0.005, 60, 50,
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "fit")]
 
 
-def random_set(forms: Forms) -> ParameterSet:
-    """Make a whole set of random numbers, which describes no real detector."""
-    random = np.random.default_rng(7)
-    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in forms.layout.blocks}
-    table = random.normal(size=TABLE_SHAPE).astype(np.float32)
-    constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
-    return imported(forms.layout, blocks, table, constants, inputs={"field": "abc"}, source="test")
-
-
 @pytest.fixture
 def parameters() -> ParameterSet:
-    return random_set(PRODUCTION)
+    return random_set(field="abc")
 
 
 @pytest.fixture
 def better() -> ParameterSet:
     """Make a whole set of random numbers for the improved forms."""
-    return random_set(FORMS["improved"])
+    return random_set("improved", field="abc")
 
 
 @pytest.fixture
 def manifest(parameters: ParameterSet) -> Manifest:
     return parameters.manifest
+
+
+@pytest.fixture
+def made(parameters, tmp_path):
+    """Make folders of sets that differ in the beam line, and in what is given of their manifests."""
+
+    def make(number, **about):
+        constants = parameters.manifest.constants.model_copy(update={"beam_x": float(number)})
+        about = {"constants": constants, "detector": "run3", **about}
+        manifest = parameters.manifest.model_copy(update=about)
+        ParameterSet(parameters.constant, parameters.table, manifest).save(tmp_path / f"set{number}")
+        return tmp_path / f"set{number}"
+
+    return make
+
+
+@pytest.fixture
+def sets(tmp_path) -> Publisher:
+    """Return an empty registry."""
+    return Publisher(tmp_path / "params")
 
 
 @pytest.fixture(scope="session")

@@ -178,10 +178,7 @@ def test_a_set_knows_its_fits_and_table(inputs, tmp_path):
 
 def test_the_manifest_says_how_it_was_trained(inputs):
     made = assemble(
-        *_files(inputs),
-        seed=5,
-        configuration={"seed": 5, "events": {"training": 80}},
-        inputs={"code": "abc"},
+        *_files(inputs), seed=5, configuration={"seed": 5, "events": {"training": 80}}, inputs={"code": "abc"}
     )
     assert made.manifest.configuration == {"seed": "5", "events.training": "80"}
     assert made.manifest.inputs["code"] == "abc"

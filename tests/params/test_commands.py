@@ -12,14 +12,13 @@ from typer.testing import CliRunner
 
 from parkf.cli.main import app
 from parkf.fit import fit
-from parkf.model.steps import FORMS
 from parkf.params import load
 from parkf.params.exchange.parquet import NUMBERS
 from parkf.params.exchange.signs import flipped_table
 from parkf.params.imported import imported
-from parkf.params.manifest import Constants
 
 from ..keys import new_key
+from ..sets import toy_set
 
 YEAR = "2026-run3-r001"
 
@@ -33,12 +32,7 @@ def toy():
 def run(toy, tmp_path_factory):
     """A run's folder: a set that fits the toy's tracks, and figures that meet the gates."""
     folder = tmp_path_factory.mktemp("run")
-    layout = FORMS["production"].layout
-    blocks = {
-        b.name: toy.parameters.constant[layout.block_slice(b.name)].reshape(b.shape) for b in layout.blocks
-    }
-    constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03)
-    made = imported(layout, blocks, toy.parameters.table, constants, inputs={}, source="toy")
+    made = toy_set(toy)
     object.__setattr__(made, "manifest", made.manifest.model_copy(update={"detector": "run3"}))
     made.save(folder / "set")
     figures(folder, ghosts=0.25)

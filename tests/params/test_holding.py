@@ -10,7 +10,6 @@ from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.params.manifest import Gate
 from parkf.params.parameter_set import ParameterSet
-from parkf.params.publisher import Publisher
 from parkf.params.validity import validity_of
 
 GATES = [Gate(what="ghosts", measured="25 %", bar="40 %", met=True)]
@@ -18,19 +17,11 @@ R1, R2, R3 = (f"2026-run3-r00{i}" for i in (1, 2, 3))
 
 
 @pytest.fixture
-def sets(tmp_path):
-    return Publisher(tmp_path / "params")
-
-
-@pytest.fixture
-def publish(parameters, sets, tmp_path):
+def publish(made, sets):
     """Publish a set that differs from others in the beam line, for these limits."""
 
     def call(number, *, detector="run3", **limits):
-        constants = parameters.manifest.constants.model_copy(update={"beam_x": float(number)})
-        manifest = parameters.manifest.model_copy(update={"constants": constants, "detector": detector})
-        folder = tmp_path / f"set{number}"
-        ParameterSet(parameters.constant, parameters.table, manifest).save(folder)
+        folder = made(number, detector=detector)
         return sets.publish(folder, year=2026, gates=GATES, validity=validity_of(limits))
 
     return call

@@ -16,7 +16,6 @@ from parkf.io.errors import ParkfError
 from parkf.params import load
 from parkf.params import publisher as publishing
 from parkf.params.manifest import Gate
-from parkf.params.parameter_set import ParameterSet
 from parkf.params.publisher import Publisher
 from parkf.params.validity import Moment
 
@@ -29,19 +28,6 @@ FIRST, SECOND, THIRD = (f"2026-run3-r{number:03}" for number in (1, 2, 3))
 @pytest.fixture
 def key(tmp_path):
     return new_key(tmp_path / "key")
-
-
-@pytest.fixture
-def made(parameters, tmp_path):
-    """Make folders of sets that differ in the beam line."""
-
-    def make(number):
-        constants = parameters.manifest.constants.model_copy(update={"beam_x": float(number)})
-        manifest = parameters.manifest.model_copy(update={"constants": constants, "detector": "run3"})
-        ParameterSet(parameters.constant, parameters.table, manifest).save(tmp_path / f"set{number}")
-        return tmp_path / f"set{number}"
-
-    return make
 
 
 @pytest.fixture

@@ -18,12 +18,7 @@ _reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], d
 
 @_reuse
 @given(
-    arrays(
-        np.float32,
-        466,
-        elements=st.floats(width=32, allow_nan=False, allow_infinity=False),
-        fill=None,
-    )
+    arrays(np.float32, 466, elements=st.floats(width=32, allow_nan=False, allow_infinity=False), fill=None)
 )
 def test_round_trip(tmp_path, parameters, constant):
     saved = with_blobs(parameters.manifest, constant, parameters.table)

@@ -14,35 +14,15 @@ from parkf.model.layout.built import layout_files
 from parkf.params import publisher as module
 from parkf.params.manifest import Gate, Validity
 from parkf.params.parameter_set import ParameterSet, load
-from parkf.params.publisher import Publisher
 
 GATES = [Gate(what="ghosts", measured="25 %", bar="40 %", met=True)]
 fork = multiprocessing.get_context("fork")
 
 
-@pytest.fixture
-def made(parameters, tmp_path):
-    """Make folders of sets that differ in the beam line."""
-
-    def make(number: int, detector: str = "run3"):
-        constants = parameters.manifest.constants.model_copy(update={"beam_x": float(number)})
-        manifest = parameters.manifest.model_copy(update={"constants": constants, "detector": detector})
-        folder = tmp_path / f"set{number}"
-        ParameterSet(parameters.constant, parameters.table, manifest).save(folder)
-        return folder
-
-    return make
-
-
-@pytest.fixture
-def sets(tmp_path):
-    return Publisher(tmp_path / "params")
-
-
 def test_names_sort_and_sets_follow_each_other(made, sets):
     names = [sets.publish(made(i), year=year, gates=GATES) for i, year in enumerate((2025, 2025, 2026))]
     assert names == ["2025-run3-r001", "2025-run3-r002", "2026-run3-r001"] == sets.versions()
-    assert sets.publish(made(9, "velo-open"), year=2025, gates=GATES) == "2025-velo-open-r001"
+    assert sets.publish(made(9, detector="velo-open"), year=2025, gates=GATES) == "2025-velo-open-r001"
     manifests = [sets.load(name).manifest for name in names]
     assert [m.supersedes for m in manifests] == [None, names[0], names[1]]
     assert all(m.state == "published" and m.gates == GATES and m.created for m in manifests)
@@ -147,7 +127,7 @@ def test_a_broken_set_is_not_published(made, sets):
 
 def test_a_detector_tag_that_makes_no_name_is_refused(made, sets):
     with pytest.raises(ParkfError, match=r"detector '\.\./x', revision 1 make no version"):
-        sets.publish(made(1, "../x"), year=2026, gates=GATES)
+        sets.publish(made(1, detector="../x"), year=2026, gates=GATES)
 
 
 def test_killed_at_random_moments(made, sets):

@@ -4,8 +4,6 @@ import pytest
 
 from parkf.io.errors import ParkfError
 from parkf.params.manifest import Gate
-from parkf.params.parameter_set import ParameterSet
-from parkf.params.publisher import Publisher
 from parkf.params.superseding import differences
 from parkf.params.validity import Moment, validity_of
 
@@ -16,26 +14,13 @@ FIRST, SECOND, THIRD = (f"2026-run3-r{number:03}" for number in (1, 2, 3))
 
 
 @pytest.fixture
-def sets(tmp_path):
-    return Publisher(tmp_path / "params")
-
-
-@pytest.fixture
-def publish(parameters, sets, tmp_path):
+def publish(made, sets):
     """Publish sets that differ in the beam line, and in what is given."""
     count = iter(range(1, 100))
 
     def act(inputs=(), training=(), supersede=(), **limits):
-        number = next(count)
-        about = {
-            "constants": parameters.manifest.constants.model_copy(update={"beam_x": float(number)}),
-            "detector": "run3",
-            "inputs": INPUTS | dict(inputs),
-            "configuration": None if training is None else TRAINING | dict(training),
-        }
-        manifest = parameters.manifest.model_copy(update=about)
-        folder = tmp_path / f"set{number}"
-        ParameterSet(parameters.constant, parameters.table, manifest).save(folder)
+        configuration = None if training is None else TRAINING | dict(training)
+        folder = made(next(count), inputs=INPUTS | dict(inputs), configuration=configuration)
         validity = validity_of(limits) if limits else None
         return sets.publish(folder, year=2026, gates=GATES, validity=validity, supersede=supersede)
 

@@ -7,14 +7,13 @@ import pytest
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_json
-from parkf.model.layout import TABLE_SHAPE, layout_of
 from parkf.params.configuration import flat
-from parkf.params.imported import imported
-from parkf.params.manifest import Constants
 from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.params.validity import validity_of
 from parkf.proof.gates import load_thresholds
 from parkf.report.family import differing, write_family
+
+from ..sets import random_set
 
 GATES = """
 gates:
@@ -32,12 +31,7 @@ def thresholds(tmp_path):
 @pytest.fixture
 def run(tmp_path):
     """Write the files of a finished run that the page reads."""
-    layout = layout_of("production")
-    random = np.random.default_rng(2)
-    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in layout.blocks}
-    constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
-    table = random.normal(size=TABLE_SHAPE).astype(np.float32)
-    made = imported(layout, blocks, table, constants, inputs={}, source="test")
+    made = random_set()
     # The error of every number is 0.1.
     numbers = made.manifest.model_dump(mode="json")["layout"]
     for block in numbers:

@@ -46,10 +46,7 @@ def test_the_paper_runs_ten_thousand_events_a_polarity():
             lambda c: c["events"].update(training=0),
             r"config: events\.training: got 0, expected at least 1 \(crossings",
         ),
-        (
-            lambda c: c["detector"].update(alignment="no.yaml"),
-            r"detector\.alignment: no\.yaml: no such file",
-        ),
+        (lambda c: c["detector"].update(alignment="no.yaml"), r"detector\.alignment: no\.yaml: no such file"),
         (lambda c: c.update(polarities=[]), "config: polarities"),
     ],
 )

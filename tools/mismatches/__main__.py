@@ -140,8 +140,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True, help="outcome to write")
     parser.add_argument("--lhcb", type=Path, nargs="*", default=[], help="candidates of LHCb's hits")
     options = parser.parse_args()
-    # A set is loaded once, and not for every case.
-    fitter.load = functools.cache(fitter.load)  # type: ignore[assignment]
+    # A set is loaded once, and not for every case. `parkf fit`, whose cost is measured, loads it every time.
+    loads = fitter.load
+    fitter.load = functools.cache(loads)  # type: ignore[assignment]
     cases = json.loads(options.json.read_text())["cases"] if options.json.exists() else []
     tried = {(case["what"], case["set"]) for case in cases}
     with tempfile.TemporaryDirectory() as name:
@@ -149,6 +150,7 @@ def main() -> None:
             if (case["what"], case["set"]) not in tried:
                 cases.append(case | outcome(candidates, case["set"], Path(name)))
                 options.json.write_text(text({"cases": cases}))
+        fitter.load = loads
         sample = options.runs[0] / "candidates/validation_up.parquet"
         options.json.write_text(text({"cases": cases, "cost": cost(sample, SETS[0], Path(name))}))
     for kind in ("mistake", "honest"):

@@ -161,7 +161,7 @@ def _parts(lanes: bool) -> tuple[Part, ...]:
         Part("_fitter", "bindings/fitter.cpp"),
         Part("_full_fit", "full_fit/full_fit_lanes.cpp", width),
         Part("_full_fit", "bindings/full_fit.cpp"),
-        Part("_transport", "transport/carry_lanes.cpp", (_PLAIN, "-DPARKF_LANES=4")),
+        Part("_transport", "transport/carry_lanes.cpp", (_PLAIN, *_WIDTH[False])),
         Part("_transport", "transport/carriers.cpp"),
         Part("_transport", "bindings/transport.cpp"),
         Part("_pattern", "bindings/pattern.cpp"),
@@ -172,7 +172,7 @@ def _parts(lanes: bool) -> tuple[Part, ...]:
 _STANDS_FOR = {
     "_fitter": "_ZN5parkf6kalman8improved8build_{}E=_ZN5parkf6kalman8improved11build_plainE",
     "_full_fit": "_ZN5parkf8full_fit8build_{}E=_ZN5parkf8full_fit11build_plainE",
-    "_transport": "_ZN5parkf9transport10carrier_{}E=_ZN5parkf9transport13carrier_plainE",
+    "_transport": "_ZN5parkf9transport8build_{}E=_ZN5parkf9transport11build_plainE",
 }
 
 

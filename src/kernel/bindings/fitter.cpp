@@ -41,11 +41,6 @@ using In = nb::ndarray<const S, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 template <class S>
 using Out = nb::ndarray<nb::numpy, S>;
 
-/// Builds that this machine can run, the fastest first.
-std::vector<const Build*> builds(const Forms& forms) {
-  return runnable(forms.builds);
-}
-
 void expect(bool ok, const std::string& what) {
   if (!ok) throw std::invalid_argument(what);
 }
@@ -146,11 +141,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
   check_header(forms, constant.data() + forms.header_offset);
   expect(detector.shape(0) == 5, "detector: expected 5 numbers");
   expect(polarity.shape(0) == count && velo_n.shape(0) == count, "candidates: arrays differ in length");
-  const Build* chosen = nullptr;
-  for (const Build* candidate : builds(forms)) {
-    if (chosen == nullptr && (build.empty() || build == candidate->name)) chosen = candidate;
-  }
-  expect(chosen != nullptr, "build '" + build + "' is unknown or beyond this machine");
+  const Build& chosen = build_named(runnable(forms.builds), build);
 
   const std::vector<S> constants(constant.data(), constant.data() + constant_count);
   Batch<S> batch;
@@ -195,7 +186,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
   } else {
     nb::gil_scoped_release released;
     parkf::for_blocks(count, shortest_block, threads, [&](std::size_t begin, std::size_t end) {
-      (chosen->*range)(batch, static_cast<long>(begin), static_cast<long>(end));
+      (chosen.*range)(batch, static_cast<long>(begin), static_cast<long>(end));
     });
   }
   const auto step = static_cast<int64_t>(stride);
@@ -426,11 +417,8 @@ NB_MODULE(_fitter, module) {
   module.def("step", &parkf::kalman::step,
              "Run one generated step: state (5), Jacobian by columns (5, 4), covariance (10) without noise, noise (6).",
              "forms"_a, "name"_a, "p"_a, "polarity"_a, "planes"_a, "state"_a, "covariance"_a);
-  module.def("builds", [] {
-    std::vector<std::string> names;
-    for (const parkf::kalman::Build* build : parkf::kalman::builds(*parkf::kalman::all_forms[0])) names.emplace_back(build->name);
-    return names;
-  }, "Names of the builds that this machine can run, the fastest first.");
+  module.def("builds", [] { return parkf::names_of(parkf::runnable(parkf::kalman::all_forms[0]->builds)); },
+             "Names of the builds that this machine can run, the fastest first.");
   nb::dict score;
   score["version"] = parkf::kalman::score::version;
   score["features"] = parkf::kalman::score::features;

@@ -22,10 +22,7 @@ namespace nb = nanobind;
 
 namespace parkf::full_fit {
 
-#define PARKF_DECLARED(build) extern const Build build_##build;
-#define PARKF_ADDRESS(build) &build_##build,
-
-PARKF_EACH_BUILD(PARKF_DECLARED)
+PARKF_DECLARE_BUILDS
 
 namespace {
 
@@ -34,14 +31,7 @@ using In = nb::ndarray<const S, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 
 /// Builds that this machine can run, the fastest first.
 std::vector<const Build*> builds() {
-  return runnable(std::vector<const Build*>{PARKF_EACH_BUILD(PARKF_ADDRESS)});
-}
-
-const Build& build_named(const std::string& name) {
-  for (const Build* build : builds()) {
-    if (name.empty() || name == build->name) return *build;
-  }
-  throw std::invalid_argument("build '" + name + "' is unknown or beyond this machine");
+  return runnable(std::vector<const Build*>PARKF_ALL_BUILDS);
 }
 
 void expect(bool ok, const std::string& what) {
@@ -71,7 +61,7 @@ nb::tuple fit(const transport::Field& field, const transport::Detector& detector
               const std::array<In<double, 2>, 4>& scifi, const std::string& kind, const std::string& build,
               int threads) {
   const std::size_t count = qop.shape(0);
-  const Build& chosen = build_named(build);
+  const Build& chosen = build_named(builds(), build);
   auto numbers = std::make_unique<double[]>(all_numbers * count);
   auto integers = std::make_unique<int[]>(fitted_integers * count);
   Batch batch{field.grid,
@@ -106,9 +96,6 @@ NB_MODULE(_full_fit, module) {
              "Fit candidates of a kind given as rows of hits; returns numbers (24, n) and integers (4, n).", "field"_a,
              "detector"_a, nb::kw_only(), "ut_plane"_a, "scifi_plane"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a,
              "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "kind"_a, "build"_a, "threads"_a);
-  module.def("builds", [] {
-    std::vector<std::string> names;
-    for (const parkf::full_fit::Build* build : parkf::full_fit::builds()) names.emplace_back(build->name);
-    return names;
-  }, "Names of the builds that this machine can run, the fastest first.");
+  module.def("builds", [] { return parkf::names_of(parkf::full_fit::builds()); },
+             "Names of the builds that this machine can run, the fastest first.");
 }

@@ -22,9 +22,7 @@ namespace nb = nanobind;
 
 namespace parkf::slices {
 
-#define PARKF_DECLARED(build) extern const Build build_##build;
-#define PARKF_ADDRESS(build) &build_##build,
-PARKF_EACH_BUILD(PARKF_DECLARED)
+PARKF_DECLARE_BUILDS
 
 namespace {
 
@@ -42,7 +40,7 @@ nb::ndarray<nb::numpy, T> owned(std::unique_ptr<T[]> data, std::initializer_list
 }
 
 std::vector<const Build*> builds() {
-  return runnable(std::vector<const Build*>{PARKF_EACH_BUILD(PARKF_ADDRESS)});
+  return runnable(std::vector<const Build*>PARKF_ALL_BUILDS);
 }
 
 template <class S>
@@ -55,11 +53,7 @@ nb::tuple run(In<float, 4> numbers, std::array<double, 4> place, In<double, 1> c
       z_from.shape(0) != count || z_to.shape(0) != count || polarity.shape(0) != count) {
     throw std::invalid_argument("slices: arrays do not fit together");
   }
-  const Build* chosen = nullptr;
-  for (const Build* candidate : builds()) {
-    if (chosen == nullptr && (build.empty() || build == candidate->name)) chosen = candidate;
-  }
-  if (chosen == nullptr) throw std::invalid_argument("build '" + build + "' is unknown or beyond this machine");
+  const Build& chosen = build_named(builds(), build);
   std::unique_ptr<S[]> carried(new S[5 * count]), covariance(new S[covariance_numbers * count]),
       jacobian(new S[20 * count]);
   std::unique_ptr<bool[]> inside(new bool[count]);
@@ -69,8 +63,8 @@ nb::tuple run(In<float, 4> numbers, std::array<double, 4> place, In<double, 1> c
   {
     nb::gil_scoped_release released;
     parkf::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
-      if constexpr (sizeof(S) == 4) chosen->carry_float(batch, static_cast<long>(begin), static_cast<long>(end));
-      else chosen->carry_double(batch, static_cast<long>(begin), static_cast<long>(end));
+      if constexpr (sizeof(S) == 4) chosen.carry_float(batch, static_cast<long>(begin), static_cast<long>(end));
+      else chosen.carry_double(batch, static_cast<long>(begin), static_cast<long>(end));
     });
   }
   return nb::make_tuple(owned(std::move(carried), {count, 5}), owned(std::move(covariance), {count, covariance_numbers}),
@@ -93,10 +87,7 @@ NB_MODULE(_slices, module) {
   };
   define(&parkf::slices::run<float>);
   define(&parkf::slices::run<double>);
-  module.def("builds", [] {
-    std::vector<std::string> names;
-    for (const parkf::slices::Build* build : parkf::slices::builds()) names.emplace_back(build->name);
-    return names;
-  }, "Names of the builds that this machine can run, the fastest first.");
+  module.def("builds", [] { return parkf::names_of(parkf::slices::builds()); },
+             "Names of the builds that this machine can run, the fastest first.");
   module.attr("row") = parkf::slices::row;
 }

@@ -73,18 +73,10 @@ nb::tuple look_up(const Field& field, Columns points, int threads) {
   return nb::make_tuple(owned(std::move(values), {count, 3}), owned(std::move(inside), {count}));
 }
 
-/// Return the carrier of this name, or the fastest one for an empty name.
-const transport::Carrier& carrier(const std::string& name) {
-  for (const transport::Carrier* each : transport::carriers()) {
-    if (name.empty() || name == each->name) return *each;
-  }
-  throw std::invalid_argument("build '" + name + "' is unknown or beyond this machine");
-}
-
 nb::tuple propagate(const Field& field, Columns states, Column z, Columns planes, double tolerance, int threads,
                     const std::string& build) {
   const std::size_t count = states.shape(0);
-  const transport::Carrier& chosen = carrier(build);
+  const transport::Build& chosen = parkf::build_named(transport::builds(), build);
   auto ends = std::make_unique<double[]>(5 * count);
   auto end_z = std::make_unique<double[]>(count);
   auto ok = std::make_unique<bool[]>(count);
@@ -133,7 +125,7 @@ nb::dict track_through(const Field& field, const transport::Detector& detector, 
                        Columns properties, std::uint64_t seed, double tolerance, double least_momentum, double steepest,
                        int fewest_planes, double velo_end, int last_plane, int threads, const std::string& build) {
   const std::size_t count = event.shape(0);
-  const transport::Carrier& chosen = carrier(build);
+  const transport::Build& chosen = parkf::build_named(transport::builds(), build);
   const transport::Conditions conditions{seed,          tolerance, least_momentum, steepest,
                                          fewest_planes, velo_end,  last_plane};
   std::vector<transport::Particle> particles(count);
@@ -257,11 +249,8 @@ NB_MODULE(_transport, module) {
              nb::arg("particle"), nb::arg("properties"), nb::kw_only(), nb::arg("seed"), nb::arg("tolerance"),
              nb::arg("least_momentum"), nb::arg("steepest"), nb::arg("fewest_planes"), nb::arg("velo_end"),
              nb::arg("last_plane"), nb::arg("threads"), nb::arg("build") = "");
-  module.def("builds", [] {
-    std::vector<std::string> names;
-    for (const transport::Carrier* each : transport::carriers()) names.emplace_back(each->name);
-    return names;
-  }, "Names of the builds that this machine can run, the fastest first; all give the same bits.");
+  module.def("builds", [] { return parkf::names_of(transport::builds()); },
+             "Names of the builds that this machine can run, the fastest first; all give the same bits.");
   module.def("instruction_sets", [] {
     return std::vector<std::string>(parkf::instruction_sets, parkf::instruction_sets + parkf::instruction_level());
   }, "Names of the instruction sets that this machine has, the slowest first; a checkout has no builds for some.");

@@ -13,10 +13,7 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-#define PARKF_DECLARED(build) extern const Build build_##build;
-#define PARKF_ADDRESS(build) &build_##build,
-
-PARKF_EACH_BUILD(PARKF_DECLARED)
+PARKF_DECLARE_BUILDS
 
 namespace {
 
@@ -72,7 +69,7 @@ const Forms forms{PARKF_QUOTE(PARKF_FORMS),
                   rich::count,
                   rich::planes * plane_numbers,
                   has_trigger,
-                  {PARKF_EACH_BUILD(PARKF_ADDRESS)},
+                  PARKF_ALL_BUILDS,
                   run_step<double>,
                   through_table,
                   trace_trigger<float>,

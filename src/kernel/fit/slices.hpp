@@ -3,31 +3,6 @@
 
 #include "slices_generated.hpp"
 
-namespace parkf {
-
-template <class S, int N>
-struct Lanes;
-
-/// Set and read the number of one track among those that run together.
-template <class T>
-KERNEL_FUNCTION void put(T& number, int, const T& value) {
-  number = value;
-}
-template <class S, int N>
-KERNEL_FUNCTION void put(Lanes<S, N>& numbers, int lane, const S& value) {
-  numbers.v[lane] = value;
-}
-template <class T>
-KERNEL_FUNCTION T lane_of(const T& number, int) {
-  return number;
-}
-template <class S, int N>
-KERNEL_FUNCTION S lane_of(const Lanes<S, N>& numbers, int lane) {
-  return numbers.v[lane];
-}
-
-}  // namespace parkf
-
 namespace parkf::slices {
 
 /// A thin layer of material: z (mm), the width of its scattering times momentum (MeV), and half the size of the opening
@@ -104,17 +79,7 @@ KERNEL_FUNCTION Fields<T> look_up(const float* numbers, const Axis<T>& x, const 
       for (int m = 0; m < row; ++m) by_x[m] += slope * along[m];
       for (int m = 0; m < row; ++m) by_y[m] += w * along_y[m];
     }
-    put(fields.by, lane, sum[0]);
-    put(fields.gy, lane, sum[1]);
-    put(fields.bz, lane, sum[2]);
-    put(fields.bx, lane, sum[3]);
-    put(fields.gx, lane, sum[4]);
-    put(fields.gz, lane, sum[5]);
-    put(fields.cy, lane, sum[6]);
-    put(fields.by_x, lane, by_x[0]);
-    put(fields.by_y, lane, by_y[0]);
-    put(fields.gy_x, lane, by_x[1]);
-    put(fields.gy_y, lane, by_y[1]);
+    keep(fields, lane, sum, by_x, by_y);
   }
   return fields;
 }

@@ -1,20 +1,12 @@
 // Steps through the magnet by slices, compiled for every instruction set, which PARKF_BUILD names.
 
-#include "numbers/lanes.hpp"
+#include "numbers/together.hpp"
 
 #include "fit/slices_batch.hpp"
 #include "numbers/build_names.hpp"
 
 namespace parkf::slices {
 namespace {
-
-#if PARKF_LANE_BYTES == 0
-template <class S>
-using Together = S;
-#else
-template <class S>
-using Together = Lanes<S, PARKF_LANE_BYTES / sizeof(S)>;
-#endif
 
 template <class S>
 void carry_range(const Batch<S>& batch, long begin, long end) {

@@ -1,19 +1,12 @@
 #pragma once
-// Tracks that run together in this build, whose vectors have PARKF_LANE_BYTES bytes (0: one track at a time).
+// Tracks of a batch that run together in this build.
 
 #include "fit/ahead.hpp"
 #include "fit/fit_batch.hpp"
+#include "numbers/together.hpp"
 
 namespace parkf::kalman {
 namespace {  // compiled anew for each instruction set
-
-#if PARKF_LANE_BYTES == 0
-template <class S>
-using Together = S;
-#else
-template <class S>
-using Together = Lanes<S, PARKF_LANE_BYTES / sizeof(S)>;
-#endif
 
 /// Whether a batch is too large for a second-level cache.
 template <class S>

@@ -3,21 +3,18 @@
 
 #include "full_fit/store.hpp"
 #include "numbers/build_names.hpp"
+#include "numbers/together.hpp"
 
 namespace parkf::full_fit {
 namespace {
 
-#if PARKF_LANE_BYTES == 0
-using Together = double;
-#else
-using Together = Lanes<double, PARKF_LANE_BYTES / sizeof(double)>;
-#endif
+using T = Together<double>;
 
 void fit(const Batch& batch, long begin, long end) {
-  constexpr int lanes = Number<Together>::lanes;
+  constexpr int lanes = Number<T>::lanes;
   for (long i = begin; i < end; i += lanes) {
-    const Tracks<Together> tracks(batch.way, batch.tracks, i);
-    Filter<Together> filter(batch.grid, tracks, *batch.kind);
+    const Tracks<T> tracks(batch.way, batch.tracks, i);
+    Filter<T> filter(batch.grid, tracks, *batch.kind);
     store(filter.run(), tracks, batch, i, end);
   }
 }
@@ -25,6 +22,6 @@ void fit(const Batch& batch, long begin, long end) {
 }  // namespace
 
 extern const Build PARKF_NAME(build_, PARKF_BUILD);
-const Build PARKF_NAME(build_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), Number<Together>::lanes, fit};
+const Build PARKF_NAME(build_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), Number<T>::lanes, fit};
 
 }  // namespace parkf::full_fit

@@ -2,7 +2,9 @@
 // The instruction sets that the kernel may be compiled for, and which of them this machine has.
 
 #include <cstddef>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace parkf {
 
@@ -27,15 +29,31 @@ inline std::size_t instruction_level() {
 }
 
 /// The builds, given in the order of their instruction sets, that this machine can run, the fastest first.
-template <class Builds>
-Builds runnable(const Builds& builds) {
-  Builds found;
+template <class Build>
+std::vector<const Build*> runnable(const std::vector<const Build*>& builds) {
+  std::vector<const Build*> found;
   for (std::size_t level = instruction_level(); level > 0; --level) {
-    for (const auto* build : builds) {
+    for (const Build* build : builds) {
       if (std::string(build->name) == instruction_sets[level - 1]) found.push_back(build);
     }
   }
   return found;
+}
+
+/// The build of this name, or the fastest one for an empty name, among those that this machine can run.
+template <class Build>
+const Build& build_named(const std::vector<const Build*>& builds, const std::string& name) {
+  for (const Build* build : builds) {
+    if (name.empty() || name == build->name) return *build;
+  }
+  throw std::invalid_argument("build '" + name + "' is unknown or beyond this machine");
+}
+
+template <class Build>
+std::vector<std::string> names_of(const std::vector<const Build*>& builds) {
+  std::vector<std::string> names;
+  for (const Build* build : builds) names.emplace_back(build->name);
+  return names;
 }
 
 }  // namespace parkf

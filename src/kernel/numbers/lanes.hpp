@@ -173,6 +173,15 @@ struct Lanes {
   }
 };
 
+template <class S, int N>
+KERNEL_FUNCTION void put(Lanes<S, N>& numbers, int lane, const S& value) {
+  numbers.v[lane] = value;
+}
+template <class S, int N>
+KERNEL_FUNCTION S lane_of(const Lanes<S, N>& numbers, int lane) {
+  return numbers.v[lane];
+}
+
 /// Transpose: lane i of result j is lane j of row i.
 template <class S, int N>
 KERNEL_FUNCTION void transpose(Lanes<S, N>* rows) {

@@ -127,6 +127,15 @@ template <class T>
 KERNEL_FUNCTION Mask<T> at_most(const T& a, const T& b) {
   return (a < b) | (a == b);
 }
+/// Set and read the number of one track among those that run together.
+template <class T>
+KERNEL_FUNCTION void put(T& number, int, const T& value) {
+  number = value;
+}
+template <class T>
+KERNEL_FUNCTION T lane_of(const T& number, int) {
+  return number;
+}
 /// Sign, +1 at zero.
 template <class T>
 KERNEL_FUNCTION T side(const T& a) {

@@ -1,4 +1,4 @@
-// The builds of the carrier, and which of them this machine can run.
+// The builds of what carries particles in lanes, and which of them this machine can run.
 
 #include <builds.hpp>
 
@@ -7,13 +7,10 @@
 
 namespace parkf::transport {
 
-#define PARKF_DECLARED(build) extern const Carrier carrier_##build;
-#define PARKF_ADDRESS(build) &carrier_##build,
+PARKF_DECLARE_BUILDS
 
-PARKF_EACH_BUILD(PARKF_DECLARED)
-
-std::vector<const Carrier*> carriers() {
-  return runnable(std::vector<const Carrier*>{PARKF_EACH_BUILD(PARKF_ADDRESS)});
+std::vector<const Build*> builds() {
+  return runnable(std::vector<const Build*>PARKF_ALL_BUILDS);
 }
 
 }  // namespace parkf::transport

@@ -1,4 +1,4 @@
-// This file is compiled once for every instruction set, which PARKF_BUILD names. Only the Carrier may have external
+// This file is compiled once for every instruction set, which PARKF_BUILD names. Only the Build may have external
 // linkage, because the linker would use other symbols on other machines, too.
 
 #include "numbers/build_names.hpp"
@@ -8,7 +8,8 @@
 namespace parkf::transport {
 namespace {
 
-constexpr int lanes = PARKF_LANES;
+// Legs that are carried together.
+constexpr int lanes = PARKF_LANE_BYTES > 16 ? 8 : 4;
 using T = Lanes<double, lanes>;
 using M = T::Mask;
 
@@ -127,7 +128,7 @@ void carry(const FieldGrid& grid, double tolerance, Legs& legs) { Company(grid, 
 
 }  // namespace
 
-extern const Carrier PARKF_NAME(carrier_, PARKF_BUILD);
-const Carrier PARKF_NAME(carrier_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), carry};
+extern const Build PARKF_NAME(build_, PARKF_BUILD);
+const Build PARKF_NAME(build_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), carry};
 
 }  // namespace parkf::transport

@@ -28,12 +28,12 @@ class Legs {
 };
 
 /// Carries any number of legs to their planes, as `propagate` does for one leg, with steps of this tolerance in mm.
-struct Carrier {
+struct Build {
   const char* name;
   void (*carry)(const FieldGrid& grid, double tolerance, Legs& legs);
 };
 
-/// Carriers that this machine can run, the fastest first; all compute the same bits.
-std::vector<const Carrier*> carriers();
+/// Builds that this machine can run, the fastest first; all compute the same bits.
+std::vector<const Build*> builds();
 
 }  // namespace parkf::transport

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import joined
@@ -62,7 +63,7 @@ class DetectorCheck:
                 [Mismatch("wrong", f"polarity: {self._polarity} is recorded, rows have the other one")]
             )
         if self._begun:
-            self._later.append(_thinned(tracks, _EACH))
+            self._later.append(tracks.rows(_thinned(tracks, _EACH)))
         else:
             self._judge(tracks)
         self._begun = True
@@ -73,10 +74,9 @@ class DetectorCheck:
             self._judge(joined(self._later), moved=False)
 
     def _judge(self, tracks: Candidates, *, moved: bool = True) -> None:
-        small = _hardest(_thinned(tracks, 2 * SAMPLE), SAMPLE)
-        whole = moved and small is tracks
-        if whole or suspicions(self._parameters, _distinct(small), _HINT, moved=moved):
-            self._settle(suspicions(self._parameters, _distinct(_thinned(tracks, _LARGER))))
+        whole = moved and tracks.count <= SAMPLE
+        if whole or suspicions(self._parameters, _hardest(tracks), _HINT, moved=moved):
+            self._settle(suspicions(self._parameters, _distinct(tracks, _thinned(tracks, _LARGER))))
 
     def _settle(self, found: list[Mismatch]) -> None:
         wrong = [one for one in found if one.verdict == "wrong" and not (self._known and one.quality)]
@@ -91,21 +91,22 @@ class DetectorCheck:
         self.notes += [text for one in found if (text := str(one)) not in self.notes]
 
 
-def _distinct(tracks: Candidates) -> Candidates:
-    """Return each candidate once: errors of sizes assume that candidates are independent."""
-    first = np.stack([tracks.qop, tracks.velo[0][:, 0], tracks.scifi[0][:, 0]])
-    return tracks.rows(np.sort(np.unique(first, axis=1, return_index=True, equal_nan=False)[1]))
+def _thinned(tracks: Candidates, most: int) -> NDArray[np.int64]:
+    """Return the rows of some of the candidates, evenly spaced."""
+    return np.linspace(0, tracks.count - 1, min(most, tracks.count)).astype(np.int64)
 
 
-def _hardest(tracks: Candidates, most: int) -> Candidates:
+def _hardest(tracks: Candidates) -> Candidates:
     """Return the candidates of the largest momenta: they scatter least, so that they show most."""
-    if tracks.count <= most:
-        return tracks
-    return tracks.rows(np.sort(np.argpartition(np.abs(tracks.qop), most)[:most]))
+    rows = _thinned(tracks, 2 * SAMPLE)
+    if len(rows) > SAMPLE:
+        rows = rows[np.argpartition(np.abs(tracks.qop[rows]), SAMPLE)[:SAMPLE]]
+    return _distinct(tracks, rows)
 
 
-def _thinned(tracks: Candidates, most: int) -> Candidates:
-    """Return some of the candidates, evenly spaced."""
-    if tracks.count <= most:
-        return tracks
-    return tracks.rows(np.linspace(0, tracks.count - 1, most).astype(np.int64))
+def _distinct(tracks: Candidates, rows: NDArray[np.int64]) -> Candidates:
+    """Return each candidate once: errors of sizes assume that candidates are independent."""
+    hits = np.stack([tracks.qop[rows], tracks.velo[0][rows, 0], tracks.scifi[0][rows, 0]], axis=1)
+    # As bytes, they are sorted in a fifth of the time.
+    as_bytes = hits.view(f"V{hits.itemsize * hits.shape[1]}")[:, 0]
+    return tracks.rows(np.sort(rows[np.unique(as_bytes, return_index=True)[1]]))

@@ -6,7 +6,7 @@ hits expect these hits, and the curvature is the error of that.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -34,13 +34,10 @@ class Motion:
     step: float  # mm; about the error of one track
     tolerance: float  # mm; smaller distances need no other parameter set
 
-    def moved(self, tracks: Candidates, by: float) -> Candidates:
-        """Return candidates with these hits moved by some mm."""
-        column = {"velo": "xyz", "ut": "xz", "scifi": "xz"}[self.detector].index(self.axis)
-        hits = list(getattr(tracks, self.detector))
-        hits[column] = hits[column] + hits[column].dtype.type(by)
-        changed: dict[str, Any] = {self.detector: tuple(hits)}
-        return replace(tracks, **changed)
+    def of(self, tracks: Candidates) -> NDArray[Any]:
+        """Return the coordinate (n, slots) of the hits that are moved."""
+        hits: tuple[NDArray[Any], ...] = getattr(tracks, self.detector)
+        return hits[{"velo": "xyz", "ut": "xz", "scifi": "xz"}[self.detector].index(self.axis)]
 
 
 MOTIONS = (
@@ -77,9 +74,13 @@ def fitted_moved(
     :data:`FEWEST` tracks have a good fit. For x of the VELO, a second distance is half of that between its
     halves, x > 0 and x < 0.
     """
-    batches = [tracks, *(one.moved(tracks, way * one.step) for one in motions for way in (1, -1))]
-    together = cpu.fit(parameters, joined(batches), smoother=True, threads=1)
-    shape = (len(batches), tracks.count)
+    shape = (1 + 2 * len(motions), tracks.count)
+    copies = joined([tracks] * shape[0])
+    for number, motion in enumerate(motions):
+        ways = motion.of(copies).reshape(*shape, -1)[1 + 2 * number : 3 + 2 * number]
+        ways[0] += motion.step
+        ways[1] -= motion.step
+    together = cpu.fit(parameters, copies, smoother=True, threads=1)
     chi2 = together.chi2_velo.astype(np.float64) + together.chi2_ut + together.chi2_scifi
     plain = Fitted(**{name: getattr(together, name)[: tracks.count] for name in (*NUMBERS, *INTEGERS)})
     with np.errstate(all="ignore"):  # fits that failed have no distance

@@ -71,7 +71,10 @@ def _layers(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
         ("UT", "z", tracks.ut[0], tracks.ut[1], ut_z, _UT_Z),
     )
     for detector, what, x, values, expected, bounds in cases:
-        off = np.where(np.isfinite(x), values - expected, np.nan)
+        off = values - expected
+        if not (np.abs(off) > bounds[0]).any():
+            continue
+        off[~np.isfinite(x)] = np.nan
         middles = np.nan_to_num(medians(off))
         worst = int(np.argmax(np.abs(middles)))
         if abs(middles[worst]) > bounds[0]:

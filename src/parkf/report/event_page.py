@@ -139,10 +139,7 @@ def _track_views(event: Event, track: Track) -> Drawn:
         return Series(name, z_of_path, values.tolist(), shape="line", colour=6 if truth else 0, dashed=truth)
 
     def paths(column: int) -> list[Series]:
-        return [
-            path("fit", _METRES * track.fit[:, column]),
-            path("truth", _METRES * track.truth[:, column]),
-        ]
+        return [path("fit", _METRES * track.fit[:, column]), path("truth", _METRES * track.truth[:, column])]
 
     beside = [
         Series("other hits", *_others(event, track), shape="dots", colour=6),

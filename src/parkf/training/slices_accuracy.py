@@ -14,8 +14,9 @@ from parkf.detector.geometry import SCIFI_PLANES, Z_IN, Geometry, geometry_of
 from parkf.detector.transport import propagate, track_through
 from parkf.fit.inside import Carried, carry_inside
 from parkf.params.slices import MagnetSlices
+from parkf.training.rows import COMPONENTS
 from parkf.training.slices import BIRTHS, pions_from_origin
-from parkf.training.spread import FEWEST_ROWS, half_width, momentum_bins
+from parkf.training.spread import by_momentum, half_width
 
 F64 = NDArray[np.float64]
 
@@ -30,7 +31,6 @@ SPREAD = 100.0  # MeV; of slopes times momentum about the line to the origin
 EDGE = (2640.0, 2424.0)  # mm; of the first SciFi layer
 # mm, rad and 1/MeV: units in which the elements of a Jacobian count alike for a track of 10 GeV.
 UNITS = np.array([1.0, 1.0, 1e-3, 1e-3, 1e-7])
-_COMPONENTS = ("x", "y", "tx", "ty")
 # Positions of the variances in the lower triangle of a covariance.
 _VARIANCES = (0, 2, 5, 9)
 
@@ -106,21 +106,12 @@ def _unscattered(random: np.random.Generator, field: FieldMap, threads: int | No
 
 
 def _quantiles(z: float, qop: F64, delta: F64, sigma: F64) -> list[dict[str, Any]]:
-    return [
-        {
-            "z": z,
-            "p_min": low,
-            "p_max": high,
-            "component": component,
-            "q68": half_width(delta[mask, c]),
-            "q99": half_width(delta[mask, c], 0.99),
-            "sigma": float(np.median(sigma[mask, c])),
-            "n": int(mask.sum()),
-        }
-        for low, high, mask in momentum_bins(qop)
-        if mask.sum() >= FEWEST_ROWS
-        for c, component in enumerate(_COMPONENTS)
-    ]
+    def figures(mask: NDArray[np.bool_], c: int) -> dict[str, float]:
+        off = delta[mask, c]
+        width = float(np.median(sigma[mask, c]))
+        return {"z": z, "q68": half_width(off), "q99": half_width(off, 0.99), "sigma": width}
+
+    return by_momentum(qop, figures)
 
 
 def _pulls(
@@ -138,9 +129,9 @@ def _pulls(
     end = end[np.searchsorted(states["particle"][end], states["particle"][begin])]
     # The momentum between target and SciFi, without what is lost in the SciFi layer itself.
     qop = np.sign(p[states["particle"][begin]]) / states["p"][end]
-    start = np.column_stack([*(states[name][begin] for name in _COMPONENTS), qop])
+    start = np.column_stack([*(states[name][begin] for name in COMPONENTS), qop])
     carried = carry_inside(slices, start, states["z"][begin], z, +1, threads=threads)
-    return _widths(z, carried, np.column_stack([states[name][end] for name in _COMPONENTS]))
+    return _widths(z, carried, np.column_stack([states[name][end] for name in COMPONENTS]))
 
 
 def _widths(z: float, carried: Carried, truth: F64) -> list[dict[str, Any]]:
@@ -148,18 +139,10 @@ def _widths(z: float, carried: Carried, truth: F64) -> list[dict[str, Any]]:
     good = carried.ok & np.all(carried.covariances[:, _VARIANCES] > 0, axis=1)
     qop = carried.states[good, 4]
     pulls = (truth[good] - carried.states[good, :4]) / np.sqrt(carried.covariances[good][:, _VARIANCES])
-    return [
-        {
-            "z": z,
-            "p_min": low,
-            "p_max": high,
-            "component": component,
-            "width": float(np.diff(np.quantile(pulls[mask, c], [0.16, 0.84]))[0] / 2),
-            # Of half the distance of two quantiles of a normal distribution.
-            "error": float(1.05 / np.sqrt(mask.sum())),
-            "n": int(mask.sum()),
-        }
-        for low, high, mask in momentum_bins(qop)
-        if mask.sum() >= FEWEST_ROWS
-        for c, component in enumerate(_COMPONENTS)
-    ]
+
+    def figures(mask: NDArray[np.bool_], c: int) -> dict[str, float]:
+        width = float(np.diff(np.quantile(pulls[mask, c], [0.16, 0.84]))[0] / 2)
+        # The error is that of half the distance of two quantiles of a normal distribution.
+        return {"z": z, "width": width, "error": float(1.05 / np.sqrt(mask.sum()))}
+
+    return by_momentum(qop, figures)

@@ -3,7 +3,7 @@
 The profiles show how the residuals depend on the track's state and momentum, and so where a form is wrong.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -155,6 +155,21 @@ def momentum_bins(qop: F64) -> Iterator[tuple[float, float, NDArray[np.bool_]]]:
     number = bin_numbers(qop)
     for n, (low, high) in enumerate(BINS):
         yield low, high, number == n
+
+
+def by_momentum(
+    qop: F64, figures: Callable[[NDArray[np.bool_], int], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the figures of each momentum bin and component: of a mask (n,) and a component's number.
+
+    Each has ``p_min`` and ``p_max`` in GeV, the component, and ``n``, its number of rows, 20 at least.
+    """
+    return [
+        {"p_min": low, "p_max": high, "component": component, "n": int(mask.sum()), **figures(mask, c)}
+        for low, high, mask in momentum_bins(qop)
+        if mask.sum() >= FEWEST_ROWS
+        for c, component in enumerate(COMPONENTS)
+    ]
 
 
 def half_width(values: F64, share: float = 0.68) -> float:

@@ -78,11 +78,7 @@ class Propagator:
         x, y, tx, ty, qop = state
         direction = np.array([tx, ty, 1.0]) / np.sqrt(1 + tx * tx + ty * ty)
         track = acts.BoundTrackParameters.createCurvilinear(
-            acts.Vector4(x, y, z, 0),
-            acts.Vector3(*direction),
-            qop * _GEV,
-            None,
-            acts.ParticleHypothesis.pion,
+            acts.Vector4(x, y, z, 0), acts.Vector3(*direction), qop * _GEV, None, acts.ParticleHypothesis.pion
         )
         try:
             for plane in self._planes:

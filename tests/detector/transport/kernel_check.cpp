@@ -7,7 +7,7 @@
 #include <vector>
 
 #define PARKF_BUILD check
-#define PARKF_LANES 4
+#define PARKF_LANE_BYTES 0
 
 #include "threads/parallel.hpp"
 #include "transport/carry_lanes.cpp"
@@ -111,7 +111,7 @@ void lanes_agree_with_one() {
       std::vector<double> ends(5 * count), end_z(count);
       const auto ok = std::make_unique<bool[]>(count);
       Rows rows(states.data(), z.data(), planes.data(), ends.data(), end_z.data(), ok.get(), 0, count);
-      carrier_check.carry(grid, 1e-4, rows);
+      build_check.carry(grid, 1e-4, rows);
       for (std::size_t i = 0; i < count; ++i) {
         const double* s = &states[5 * i];
         State<double> one{s[0], s[1], s[2], s[3], s[4], z[i]};
@@ -156,7 +156,7 @@ void particles_through_material() {
     std::vector<std::vector<Crossing>> crossings(64);
     for_blocks(64, 16, 3, [&](std::size_t begin, std::size_t end) {
       Walks walks(grid, detector, with, particles, begin, end);
-      carrier_check.carry(grid, with.tolerance, walks);
+      build_check.carry(grid, with.tolerance, walks);
       const auto some = walks.take();
       std::copy(some.begin(), some.end(), crossings.begin() + static_cast<std::ptrdiff_t>(begin));
     });
@@ -191,7 +191,7 @@ void particles_through_material() {
   expect(kept > 5 && kept < 60, "some are wanted");
   particles = {{0, 0, 1.0, 139.57, 0.0, 0.0, 0.0, 0.0, 0.0, -1e4, 1e9}, {0, 1, 0.0, 139.57, 0.0, 0.0, 0.0, 0.0, 0.0, 1e4, 1e9}};
   Walks none(grid, detector, conditions, particles, 0, 2);
-  carrier_check.carry(grid, conditions.tolerance, none);
+  build_check.carry(grid, conditions.tolerance, none);
   for (const auto& of_one : none.take()) expect(of_one.empty(), "backwards and neutral particles leave nothing");
 }
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from beam import pions
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Z_IN, Z_OUT, Geometry
@@ -13,26 +14,7 @@ COUNT = 20000
 
 @pytest.fixture(scope="module")
 def beam() -> pd.DataFrame:
-    rng = np.random.default_rng(2)
-    p = np.exp(rng.uniform(np.log(3000.0), np.log(50000.0), COUNT))
-    theta = 2 * np.arctan(np.exp(-rng.uniform(2.0, 5.0, COUNT)))
-    phi = rng.uniform(0.0, 2 * np.pi, COUNT)
-    return pd.DataFrame(
-        {
-            "event": 0,
-            "particle": np.arange(COUNT),
-            "charge": rng.choice([-1.0, 1.0], COUNT),
-            "mass": 139.57,
-            "x": 0.0,
-            "y": 0.0,
-            "z": rng.normal(0.0, 45.0, COUNT),
-            "px": p * np.sin(theta) * np.cos(phi),
-            "py": p * np.sin(theta) * np.sin(phi),
-            "pz": p * np.cos(theta),
-            "z_end": np.inf,
-            "p": p,
-        }
-    )
+    return pions(COUNT, seed=2, p_min=3000.0, an_event=COUNT)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from beam import pions
 
 import parkf._transport as _transport
 from parkf.detector.alignment import Alignment
@@ -19,25 +20,7 @@ COUNT = 400
 
 @pytest.fixture(scope="module")
 def particles() -> pd.DataFrame:
-    rng = np.random.default_rng(3)
-    p = np.exp(rng.uniform(np.log(2000.0), np.log(50000.0), COUNT))
-    theta = 2 * np.arctan(np.exp(-rng.uniform(2.0, 5.0, COUNT)))
-    phi = rng.uniform(0.0, 2 * np.pi, COUNT)
-    return pd.DataFrame(
-        {
-            "event": np.arange(COUNT) // 20,
-            "particle": np.arange(COUNT) % 20,
-            "charge": rng.choice([-1, 1], COUNT),
-            "mass": 139.57,
-            "x": rng.normal(0.0, 0.03, COUNT),
-            "y": rng.normal(0.0, 0.03, COUNT),
-            "z": rng.normal(0.0, 45.0, COUNT),
-            "px": p * np.sin(theta) * np.cos(phi),
-            "py": p * np.sin(theta) * np.sin(phi),
-            "pz": p * np.cos(theta),
-            "z_end": np.inf,
-        }
-    )
+    return pions(COUNT, seed=3, p_min=2000.0, an_event=20)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import subprocess
 import example
 import numpy as np
 import parkf._fitter as _fitter
-import pyarrow as pa
 import pytest
 
 from parkf.fit import cpu
@@ -16,27 +15,14 @@ from parkf.fit.fitted import INTEGERS, NUMBERS
 from parkf.io.tables import CANDIDATES, FITTED
 from parkf.model.steps import FORMS
 
-
-@pytest.fixture(scope="module")
-def rows(toy):
-    """The toy's candidates as rows of the table."""
-    n = len(toy.arrays["qop"])
-    others = {"event": np.arange(n) // 10, "candidate": np.arange(n) % 10, "particle": np.arange(n)}
-    arrays = toy.arrays | others | {"purity": np.ones(n)}
-
-    def column(name, kind):
-        if pa.types.is_fixed_size_list(kind):
-            values = pa.array(arrays[name].astype(np.float32).ravel())
-            return pa.FixedSizeListArray.from_arrays(values, kind.list_size)
-        return pa.array(arrays[name]).cast(kind)
-
-    return pa.table([column(name, kind) for name, kind in CANDIDATES.columns], schema=CANDIDATES.schema)
+from ...rows import candidates
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
 @pytest.mark.parametrize("build", [_fitter.builds()[0], "plain"])
-def test_the_example_gives_the_same_bits(tmp_path, built_example, toy_set, rows, build):
+def test_the_example_gives_the_same_bits(tmp_path, built_example, toy, toy_set, build):
     toy_set.save(tmp_path / "set")
+    rows = candidates(toy)
     with CANDIDATES.writer(tmp_path / "candidates.parquet") as writer:
         writer.write_table(rows)
     said = example.fit(

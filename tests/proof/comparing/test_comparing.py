@@ -4,7 +4,6 @@ import json
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -12,10 +11,8 @@ from typer.testing import CliRunner
 from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, sha256, write_json
-from parkf.model.layout import TABLE_SHAPE, layout_of
 from parkf.params.configuration import flat
-from parkf.params.imported import imported
-from parkf.params.manifest import Constants, Gate
+from parkf.params.manifest import Gate
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.params.registry import Registry
 from parkf.proof.comparing import compare_subjects, load_subject
@@ -23,6 +20,8 @@ from parkf.proof.comparing.documents import keep_documents, publish_documents
 from parkf.proof.comparing.figures import gate_error
 from parkf.proof.comparing.inputs import displacements
 from parkf.proof.gates import load_thresholds
+
+from ...sets import random_set
 
 PUBLISHED = Registry(Path(__file__).parents[3] / "params")
 ALIGNMENT = {"tag": "nominal", "velo_halves": {}, "velo_modules": {}, "ut_layers": {}, "scifi_layers": {}}
@@ -51,10 +50,7 @@ def project(tmp_path, monkeypatch):
 @pytest.fixture
 def run(project):
     """Write the files of a finished run that comparisons read."""
-    layout, random = layout_of("production"), np.random.default_rng(5)
-    blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in layout.blocks}
-    table = random.normal(size=TABLE_SHAPE).astype(np.float32)
-    constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)
+    made = random_set()
 
     def make(
         name,
@@ -66,7 +62,6 @@ def run(project):
         consequence="1",
         **config,
     ):
-        made = imported(layout, blocks, table, constants, inputs={}, source="test")
         keys = {
             "seed": 1,
             "detector": {"geometry": geometry, "alignment": alignment},

@@ -38,18 +38,12 @@ def test_schema_file_is_current():
         ([{**GOOD, "at_most": float("nan")}], r"gates\.0\.at_most: got nan, expected a finite number"),
         ([{**GOOD, "at_most": None}], r"gates\.0: .*at_least or at_most is missing"),
         ([{**GOOD, "at_least": 2}], r"gates\.0: .*at_least 2 is above at_most 1"),
-        (
-            [{**GOOD, "figure": "report.json: fits/x"}],
-            r"gates\.0\.figure: got the text 'report\.json",
-        ),
+        ([{**GOOD, "figure": "report.json: fits/x"}], r"gates\.0\.figure: got the text 'report\.json"),
         ([{**GOOD, "figure": "validation.json: a[b]/c"}], r"gates\.0: .*'b' is no condition"),
         ([{**GOOD, "over": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
         ([{**GOOD, "minus": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
         ([{**GOOD, "minus": GOOD["figure"], "errors": 3}], r"gates\.0: .*minus stands alone"),
-        (
-            [{**GOOD, "forms": "best"}],
-            r"gates\.0\.forms: got the text 'best', expected 'improved' or",
-        ),
+        ([{**GOOD, "forms": "best"}], r"gates\.0\.forms: got the text 'best', expected 'improved' or"),
         ([{**GOOD, "at_most_each": [1.0]}], r"gates\.0: .*at_most_each stands alone"),
         (
             [{"gate": "a", "figure": GOOD["figure"], "at_most_each": [1.0, 2.0], "count": 3, "reason": "b"}],

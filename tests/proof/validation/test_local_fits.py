@@ -46,11 +46,7 @@ def test_a_vertical_field_kicks_by_its_integral_whatever_the_direction():
     lines = np.hstack([slopes * LAST_VELO, slopes])
     qop = np.array([1, -1, 1, -1, 1]) / 30_000.0
     found = fit_locally(
-        candidates_on_path(lines, qop, field, geometry),
-        qop,
-        geometry=geometry,
-        field=field,
-        polarity=1,
+        candidates_on_path(lines, qop, field, geometry), qop, geometry=geometry, field=field, polarity=1
     )
     station = geometry.planes()[list(SCIFI_PLANES)[4:8]]
     # On the leaning planes z depends on y, and in y the tracks are almost straight lines.

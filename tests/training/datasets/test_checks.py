@@ -11,30 +11,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.checks import check_dataset
 
-
-def _dataset(rows=400):
-    random = np.random.default_rng(1)
-    charge = random.choice([-1, 1], rows)
-    p = random.uniform(2e3, 5e4, rows)
-    columns = {
-        "event": np.arange(rows) // 10,
-        "particle": np.arange(rows) % 10,
-        "pdg_id": 211 * charge,
-        "charge": charge,
-        "polarity": random.choice([-1, 1], rows),
-        "set": np.zeros(rows),
-        "qop": charge / p,
-        "z0": np.full(rows, 700.0),
-        "z1": np.full(rows, 2327.5),
-        "p_true": p - 3.0,
-    }
-    for name in ("x", "y"):
-        for place in "01e":
-            columns[name + place] = random.uniform(-100, 100, rows)
-    for name in ("tx", "ty"):
-        for place in "01e":
-            columns[name + place] = random.uniform(-0.2, 0.2, rows)
-    return columns
+from ...rows import step_rows
 
 
 def _write(path, columns):
@@ -45,7 +22,7 @@ def _write(path, columns):
 
 
 def test_a_sound_dataset_passes(tmp_path):
-    path = _write(tmp_path / "VUT.parquet", _dataset())
+    path = _write(tmp_path / "VUT.parquet", step_rows(400))
     assert check_dataset(path, "VUT") == 400
     done = CliRunner().invoke(app, ["check-dataset", "VUT", str(path)])
     assert (done.exit_code, done.output) == (0, f"{path}: 400 rows of step VUT, all good\n")
@@ -67,7 +44,7 @@ def test_a_sound_dataset_passes(tmp_path):
     ],
 )
 def test_one_bad_value_is_named_with_file_column_and_row(tmp_path, column, value, expected):
-    columns = _dataset()
+    columns = step_rows(400)
     columns["charge"][317] = 1
     columns["qop"][317] = abs(columns["qop"][317])
     columns[column][317] = value
@@ -82,7 +59,7 @@ def test_one_bad_value_is_named_with_file_column_and_row(tmp_path, column, value
 
 
 def test_momenta_in_gev_are_refused(tmp_path):
-    columns = _dataset()
+    columns = step_rows(400)
     columns["p_true"] /= 1e3
     columns["qop"] *= 1e3
     with pytest.raises(ParkfError, match=r"column 'p_true', row 0: .* MeV"):
@@ -90,14 +67,14 @@ def test_momenta_in_gev_are_refused(tmp_path):
 
 
 def test_the_sign_of_the_charge_counts(tmp_path):
-    columns = _dataset()
+    columns = step_rows(400)
     columns["qop"][5] *= -1
     with pytest.raises(ParkfError, match=r"column 'qop', row 5: .*charge's sign"):
         check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
 
 
 def test_a_duplicate_names_both_rows(tmp_path):
-    columns = _dataset()
+    columns = step_rows(400)
     for name in ("event", "particle", "polarity"):
         columns[name][333] = columns[name][20]
     with pytest.raises(ParkfError, match="rows 20 and 333"):
@@ -107,7 +84,7 @@ def test_a_duplicate_names_both_rows(tmp_path):
 @pytest.mark.parametrize("rows_of_file", [7, 1 << 20])
 def test_duplicates_meet_in_whichever_scratch_file(tmp_path, monkeypatch, rows_of_file):
     monkeypatch.setattr("parkf.training.datasets.checks.ROWS_OF_FILE", rows_of_file)
-    columns = _dataset()
+    columns = step_rows(400)
     assert check_dataset(_write(tmp_path / "sound.parquet", columns), "VUT") == 400
     for name in ("event", "particle", "polarity"):
         columns[name][333] = columns[name][20]
@@ -117,7 +94,7 @@ def test_duplicates_meet_in_whichever_scratch_file(tmp_path, monkeypatch, rows_o
 
 def test_equal_hashes_alone_are_no_duplicate(tmp_path, monkeypatch):
     monkeypatch.setattr("parkf.training.datasets.checks._hash", lambda rows: np.zeros(len(rows), np.uint64))
-    columns = _dataset()
+    columns = step_rows(400)
     assert check_dataset(_write(tmp_path / "sound.parquet", columns), "VUT") == 400
     columns["z0"][[5, 6]] = 0.0, -0.0
     for name in ("event", "particle", "polarity"):
@@ -131,7 +108,7 @@ def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
     monkeypatch.setattr("parkf.training.datasets.checks._BATCH", 2000)
     peaks = []
     for rows in (10_000, 80_000):
-        path = _write(tmp_path / f"{rows}.parquet", _dataset(rows))
+        path = _write(tmp_path / f"{rows}.parquet", step_rows(rows))
         tracemalloc.start()
         check_dataset(path, "VUT")
         peaks.append(tracemalloc.get_traced_memory()[1])
@@ -141,12 +118,13 @@ def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
 
 def test_a_set_without_rows_is_refused(tmp_path):
     with pytest.raises(ParkfError, match="set 1 of step UT has 0 rows"):
-        check_dataset(_write(tmp_path / "UT.parquet", _dataset()), "UT")
+        check_dataset(_write(tmp_path / "UT.parquet", step_rows(400)), "UT")
 
 
 def test_a_null_is_refused(tmp_path):
     columns = {
-        name: pa.array(_dataset()[name].astype(kind.to_pandas_dtype())) for name, kind in STEP_DATA.columns
+        name: pa.array(step_rows(400)[name].astype(kind.to_pandas_dtype()))
+        for name, kind in STEP_DATA.columns
     }
     values = columns["y0"].to_pylist()
     values[7] = None

@@ -11,13 +11,13 @@ from scipy.special import expit
 from parkf.fit import cpu, fit
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, PARTICLES
-from parkf.model.steps import FORMS
 from parkf.params.ghost_score import FEATURES, HIDDEN, NUMBERS, OWN, Score, count, load_score
-from parkf.params.imported import imported
-from parkf.params.manifest import Constants, FlatAxis, FlatCut
+from parkf.params.manifest import FlatAxis, FlatCut
 from parkf.params.parameter_set import load, with_blobs
 from parkf.training.ghost_score import train
 from parkf.training.ghost_score.train import _loss, train_network, train_score
+
+from ...sets import toy_set
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fit"))
 from kalman_toy import generate
@@ -45,12 +45,7 @@ def toy():
 @pytest.fixture(scope="module")
 def scored(toy, score):
     """The toy's set with a score."""
-    layout = FORMS[toy.parameters.manifest.forms].layout
-    blocks = {
-        b.name: toy.parameters.constant[layout.block_slice(b.name)].reshape(b.shape) for b in layout.blocks
-    }
-    constants = Constants(velo_sigma=0.0125, beam_x=0.02, beam_y=-0.03)
-    bare = imported(layout, blocks, toy.parameters.table, constants, inputs={}, source="toy")
+    bare = toy_set(toy)
     return with_blobs(bare.manifest, bare.constant, bare.table, score)
 
 

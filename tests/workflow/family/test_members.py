@@ -95,10 +95,7 @@ def config():
         (lambda c: c.update(matrix=[{"a": {}}]), "family: expected either matrix or conditions"),
         (lambda c: c.pop("conditions"), "family: expected either matrix or conditions"),
         (lambda c: c.update(family="a.b"), r"family: family: got the text 'a\.b', expected text like"),
-        (
-            lambda c: c["conditions"].update({"Three-4": {}}),
-            "conditions: got the text 'Three-4', exp",
-        ),
+        (lambda c: c["conditions"].update({"Three-4": {}}), "conditions: got the text 'Three-4', exp"),
         (lambda c: c["conditions"]["two"].update(run="x"), "family: conditions"),
         (
             lambda c: c["conditions"]["two"].update(sead=5),

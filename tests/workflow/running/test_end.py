@@ -1,5 +1,6 @@
 """The end of a workflow that was told to end: in this process, with short times."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -17,8 +18,9 @@ DEAF = (
 @pytest.fixture
 def slept(monkeypatch):
     """Short times; the seconds that were slept, which must stay few."""
-    for name, seconds in (("_AFTER_SIGNAL_S", 0.05), ("_AFTER_SIGTERM_S", 0.05), ("_WITHOUT_JOB_S", 0.3)):
-        monkeypatch.setattr(supervise, name, seconds)
+    soon = dict.fromkeys(supervise._AFTER_SIGNAL_S, 0.05)
+    for name, value in (("_AFTER_SIGNAL_S", soon), ("_AFTER_SIGTERM_S", 0.05), ("_WITHOUT_JOB_S", 0.3)):
+        monkeypatch.setattr(supervise, name, value)
     slept, sleep = [], time.sleep
 
     def counted(seconds):
@@ -48,7 +50,7 @@ def started():
 
 def test_a_workflow_without_jobs_that_does_not_end_is_killed(slept, started, capsys):
     process = started(DEAF)
-    supervise._end(process)
+    supervise._end(process, signal.SIGTERM)
     assert process.wait(10) == -9
     assert f"the workflow, process {process.pid}, was told to end, and did not" in capsys.readouterr().err
     # It was waited for as long as it may take, and not longer.
@@ -57,6 +59,6 @@ def test_a_workflow_without_jobs_that_does_not_end_is_killed(slept, started, cap
 
 def test_a_workflow_that_ends_is_waited_for(slept, started, capsys):
     process = started("import time; print(1, flush=True); time.sleep(0.05)")
-    supervise._end(process)
+    supervise._end(process, signal.SIGTERM)
     assert process.wait(10) == 0
     assert "told to end" not in capsys.readouterr().err

@@ -34,11 +34,7 @@ def job(command, arguments, inputs=(), outputs=()):
             {"parameters": "set", "candidates": "c", "output": "f", "robust": True, "score": False},
             "fit|--robust|--|set|c|f",
         ),
-        (
-            "join-fits",
-            {"parts": ["1", "2"], "output": "f", "dataset": "d"},
-            "join-fits|--dataset|d|--|1|2|f",
-        ),
+        ("join-fits", {"parts": ["1", "2"], "output": "f", "dataset": "d"}, "join-fits|--dataset|d|--|1|2|f"),
         (
             "throughput",
             {"parameters": "set", "candidates": ["a", "b"], "output": "t"},

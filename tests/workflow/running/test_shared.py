@@ -72,9 +72,7 @@ def test_another_run_takes_copies_of_the_same_bytes(here):
 
 
 @pytest.mark.parametrize(
-    "other",
-    [{"params": ("6",)}, {"sample": "down"}, {"code": "ac" * 8}, {"params": ("5", "6")}],
-    ids=str,
+    "other", [{"params": ("6",)}, {"sample": "down"}, {"code": "ac" * 8}, {"params": ("5", "6")}], ids=str
 )
 def test_what_differs_is_made_apart(here, other):
     assert key(job("two", **other).decided_by()) != made("one")

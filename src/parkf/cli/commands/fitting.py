@@ -137,8 +137,7 @@ def measure_without_ut(
     from parkf.proof.validation.without_ut import measure_without_ut as run
 
     geometry, field = detector.load()
-    names = zip(particles.split(), candidates.split(), strict=True)
-    files = [(Path(one), Path(other)) for one, other in names]
+    files = options.file_pairs(particles, candidates)
     write_sealed(output, run(parameters, files, geometry=geometry, field=field, threads=threads))
     written(output)
 

@@ -111,6 +111,11 @@ def print_repaired(registry: "Publisher") -> list[str]:
     return repaired
 
 
+def file_pairs(one: str, other: str) -> list[tuple[Path, Path]]:
+    """Pair the files of two lists, whose names are separated by blanks."""
+    return [(Path(a), Path(b)) for a, b in zip(one.split(), other.split(), strict=True)]
+
+
 def mapping(option: str, text: str | None) -> dict[str, Any]:
     """Read an option as a JSON mapping without repeated keys; it is empty if the option is missing."""
     if text is None:

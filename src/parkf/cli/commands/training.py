@@ -192,8 +192,7 @@ def train_score(
     from parkf.params.parameter_set import load
     from parkf.training.ghost_score.train import train_score as run
 
-    names = zip(particles.split(), candidates.split(), strict=True)
-    files = [(Path(one), Path(other)) for one, other in names]
+    files = options.file_pairs(particles, candidates)
     score = run(load(parameters), files, seed=seed, threads=threads)
     counts = f"{score.genuine} genuine candidates, {score.ghosts} ghosts"
     say(f"train-score: {counts}, seed {seed}", file=sys.stderr)

@@ -302,13 +302,15 @@ class Sources:
 
     @cached_property
     def _builds(self) -> dict[str, tuple[str, cpp.Build]]:
-        """Text of the CMake file of each compiled module and what the file builds, by name of the module."""
-        found: dict[str, tuple[str, cpp.Build]] = {}
-        for path in sorted(self._kernel.glob("*/*.cmake")):
-            text = cpp.cmake_text(path.read_text())
-            build = cpp.build(text)
-            found |= {f"{self._package.name}.{name}": (text, build) for name in build.modules}
-        return found
+        """CMake's text for each compiled module and what it builds, by name of the module."""
+        files = [cpp.cmake_text(path.read_text()) for path in sorted(self._kernel.glob("*/*.cmake"))]
+        builds = [(text, cpp.build(text)) for text in files]
+        shared = "".join(text for text, build in builds if not build.modules)
+        return {
+            f"{self._package.name}.{name}": (shared + text, build)
+            for text, build in builds
+            for name in build.modules
+        }
 
     def _compiled(self, name: str) -> Part:
         """Return the part of a compiled module, which uses its sources."""

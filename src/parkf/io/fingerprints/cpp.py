@@ -15,7 +15,7 @@ _TOKEN = re.compile(
 )
 _CMAKE_COMMENT = re.compile(r'(?P<kept>"(?:\\.|[^"\\])*")|#[^\n]*')
 _CMAKE_VARIABLE = re.compile(r"\$\{\w+\}")
-_ADDED = re.compile(r"nanobind_add_module\(\s*(\w+)")
+_ADDED = re.compile(r"add_kernel_module\(\s*(\w+)")
 _SOURCE = re.compile(r"src/kernel/[\w/.${}-]+")
 _RUN = re.compile(r"-m\s+(parkf[\w.]*)")
 _DATA = re.compile(r"\$\{PROJECT_SOURCE_DIR\}/(params/[\w/]+)")

@@ -28,6 +28,12 @@ def slice_functions() -> list[str]:
         "/// The maps where a track crosses the middle of a slice, and derivatives of two of them.",
         *_struct("Fields", _FIELDS),
         *function(
+            "void keep(Fields<T>& fields, int lane, const S* values, const S* by_x, const S* by_y)",
+            _kept(),
+            "Take a track's maps, in their order in a node, and their derivatives.",
+            template="class T, class S",
+        ),
+        *function(
             "void spline_weights(const T& t, T* w, T* w_t)",
             assignments(
                 {f"w[{i}]": form for i, form in enumerate(slices.WEIGHTS)}
@@ -61,6 +67,14 @@ def slice_functions() -> list[str]:
 def _struct(name: str, symbols: Iterable[sp.Symbol]) -> list[str]:
     names = ", ".join(map(str, symbols))
     return ["template <class T>", f"struct {name} {{", f"  T {names};", "};", ""]
+
+
+def _kept() -> list[str]:
+    places = {str(field): f"values[{i}]" for i, field in enumerate(slices.FIELDS)}
+    for slope in map(str, slices.SLOPES):
+        field, axis = slope.split("_")
+        places[slope] = places[field].replace("values", f"by_{axis}")
+    return [f"put(fields.{name}, lane, {place});" for name, place in places.items()]
 
 
 def _state_function(signature: str, targets: dict[str, sp.Expr], comment: str) -> list[str]:

@@ -46,7 +46,7 @@ MAPS = (
 # (MeV/mm).
 length, begin, end, centre = sp.symbols("length begin end centre", real=True)
 # The maps where the track crosses the middle of the slice, and derivatives of the first two, 1/mm.
-by, gy, bz, bx, gx, gz, cy = FIELDS = sp.symbols("by gy bz bx gx gz cy", real=True)
+by, gy, bz, bx, gx, gz, cy = FIELDS = sp.symbols(tuple(one.name for one in MAPS), real=True)
 by_x, by_y, gy_x, gy_y = SLOPES = sp.symbols("by_x by_y gy_x gy_y", real=True)
 
 _N = sp.sqrt(1 + tx**2 + ty**2)

@@ -17,13 +17,7 @@ from parkf.fit.residuals import SLOTS, Residuals, fit_residuals
 from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
-from parkf.proof.monitoring.quantities import (
-    REGION_OF,
-    REGIONS,
-    STRIP_LAYERS,
-    Stations,
-    along,
-)
+from parkf.proof.monitoring.quantities import REGION_OF, REGIONS, STRIP_LAYERS, Stations, along
 
 Floats = NDArray[np.float64]
 Kind = Literal["x", "y", "z", "error", "noise"]

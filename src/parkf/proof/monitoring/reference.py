@@ -132,11 +132,7 @@ def make_reference(
 
 
 def responses(
-    parameters: ParameterSet,
-    tracks: Candidates,
-    stations: Stations,
-    changes: Sequence[Change],
-    seed: int,
+    parameters: ParameterSet, tracks: Candidates, stations: Stations, changes: Sequence[Change], seed: int
 ) -> tuple[Floats, Floats]:
     """Return the first and half of the second derivative of the means for each change, (c, k) each.
 

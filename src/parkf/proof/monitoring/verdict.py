@@ -61,10 +61,7 @@ class Verdict:
         if self.fits:
             return ["The set fits: no change of the detector is seen."]
         if not self.known:
-            return [
-                "Not this geometry: it is no small change of some of its parts.",
-                *map(str, self.found),
-            ]
+            return ["Not this geometry: it is no small change of some of its parts.", *map(str, self.found)]
         if not self.found:
             return [
                 f"The candidates differ from the reference (χ² {self.chi2:.0f} for {self.ndof} degrees of"

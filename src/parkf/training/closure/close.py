@@ -100,9 +100,7 @@ def close(
             "changes": changes,
         }
         closed = replace(
-            work.table,
-            closed_with=parameters.manifest.blobs.constant.sha256,
-            velo_loss=work.velo_loss.value,
+            work.table, closed_with=parameters.manifest.blobs.constant.sha256, velo_loss=work.velo_loss.value
         )
         return Closed(closed, {**accuracy, "targets": TARGETS}, summary)
 

@@ -10,7 +10,7 @@ from parkf.training.magnet_table.form import F64
 from parkf.training.magnet_table.rays import Rays
 from parkf.training.magnet_table.table import MagnetTable
 from parkf.training.rows import COMPONENTS
-from parkf.training.spread import FEWEST_ROWS, half_width, momentum_bins
+from parkf.training.spread import by_momentum, half_width, momentum_bins
 
 # Limits of the regions: |x/z_in|, |y/z_in|, and |x|, |y| at z_out in mm. LHCb quotes the accuracy of its own
 # table for the first region. The second region is the whole grid up to the edge of the SciFi.
@@ -66,17 +66,8 @@ def _maps(delta: F64, rays: Rays, z_in: float) -> dict[str, Any]:
 
 
 def _figures(delta: F64, qop: F64) -> list[dict[str, Any]]:
-    return [
-        {
-            "p_min": low,
-            "p_max": high,
-            "component": component,
-            "q68": half_width(delta[mask, c]),
-            "q99": half_width(delta[mask, c], 0.99),
-            "largest": float(np.abs(delta[mask, c]).max()),
-            "n": int(mask.sum()),
-        }
-        for low, high, mask in momentum_bins(qop)
-        if mask.sum() >= FEWEST_ROWS
-        for c, component in enumerate(COMPONENTS)
-    ]
+    def figures(mask: NDArray[np.bool_], c: int) -> dict[str, float]:
+        off = delta[mask, c]
+        return {"q68": half_width(off), "q99": half_width(off, 0.99), "largest": float(np.abs(off).max())}
+
+    return by_momentum(qop, figures)

@@ -39,10 +39,7 @@ def repair(folder: Path, targets: Collection[str] = ()) -> Repair:
     again = [str(one.path) for one in wanted]
     unknown = [path for path in again if Path(path) not in chain]
     return Repair(
-        named=[
-            *map(_put_away, foreign),
-            *(f"{one}; made again" for one in wanted if one.kind == "missing"),
-        ],
+        named=[*map(_put_away, foreign), *(f"{one}; made again" for one in wanted if one.kind == "missing")],
         left=[
             f"{line}; made again"
             for line in lines(one for one in wanted if one.kind not in ("foreign", "missing"))

@@ -33,9 +33,11 @@ _LONGEST = 6000
 _MOST_LINES = 30
 UNUSED = {"PYTHONWARNINGS": "ignore::UserWarning:htcondor2"}
 """Snakemake's plugins warn that a scheduler is not configured even if it is not used; without the warning."""
-# Times in s, 10 s together: from the signal that ends a run to SIGTERM for its jobs, from SIGTERM to SIGKILL,
-# and for the workflow to record the outcome of its jobs after their end.
-_AFTER_SIGNAL_S, _AFTER_SIGTERM_S, _WITHOUT_JOB_S = 3.0, 2.0, 5.0
+# Times in s: from the signal that ends a run to SIGTERM for its jobs, which an interrupt from a terminal
+# reaches, too; from SIGTERM to SIGKILL; and for the workflow to record the outcome of its jobs after their
+# end. After SIGTERM, four of ten seconds are left for what a busy machine delays.
+_AFTER_SIGNAL_S = {signal.SIGINT: 3.0, signal.SIGTERM: 1.0}
+_AFTER_SIGTERM_S, _WITHOUT_JOB_S = 2.0, 3.0
 _STEP_S = 0.1
 
 
@@ -134,7 +136,7 @@ def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threadin
             if sign == signal.SIGTERM:
                 process.terminate()
             if not endings:
-                endings.append(threading.Thread(target=_end, args=(process,)))
+                endings.append(threading.Thread(target=_end, args=(process, signal.Signals(sign))))
                 endings[0].start()
 
         signal.signal(signal.SIGINT, pass_on)
@@ -158,7 +160,7 @@ def _brief(text: str) -> str:
     return "\n".join(lines[:_MOST_LINES])
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], sign: signal.Signals) -> None:
     """End the jobs of a workflow that received a signal, then the workflow, within 10 s.
 
     A program that is still starting can lose an interrupt, and Snakemake waits for its jobs. Snakemake's own
@@ -166,7 +168,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     after the signal are not ended, because they cancel the jobs of a cluster.
     """
     jobs = _descendants(process.pid)
-    actions = {psutil.Process.terminate: _AFTER_SIGNAL_S, psutil.Process.kill: _AFTER_SIGTERM_S}
+    actions = {psutil.Process.terminate: _AFTER_SIGNAL_S[sign], psutil.Process.kill: _AFTER_SIGTERM_S}
     for action, patience_s in actions.items():
         _, alive = psutil.wait_procs(jobs, timeout=patience_s)
         if alive and process.poll() is None:

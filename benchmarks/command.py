@@ -1,0 +1,26 @@
+"""The command line of a benchmark: the folders that it reads, and the file that it writes."""
+
+import json
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from pathlib import Path
+from typing import Any
+
+from parkf.io.project import PROJECT
+
+LHCB = PROJECT / "../shared/data/lhcb_fullsim"
+"""Ten events of LHCb's full simulation."""
+
+
+def parser(text: str | None, **folders: str | Path) -> ArgumentParser:
+    """Return a parser with `--json`, and with an argument for each of the folders, which have defaults."""
+    found = ArgumentParser(description=text, formatter_class=RawDescriptionHelpFormatter)
+    for name, default in folders.items():
+        found.add_argument(name, nargs="?", type=Path, default=Path(default))
+    found.add_argument("--json", type=Path, help="write the figures here")
+    return found
+
+
+def write(path: Path | None, content: Any) -> None:
+    """Write figures as JSON where a file is named."""
+    if path is not None:
+        path.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
