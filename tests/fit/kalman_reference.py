@@ -184,6 +184,7 @@ class Joint:
         same = np.eye(9, 5)
         same[5:] = np.eye(4, 5)
         self.c = same @ prior @ same.T
+        self.chi2 = []  # of each measurement, from its residual and the variance of the residual, (n,)
 
     def carry(self, state, f, q):
         self.state[:, :5] = state
@@ -213,6 +214,7 @@ class Joint:
         ph = np.einsum("nij,nj->ni", self.c, h)
         s = np.sum(ph * h, axis=1) + variance
         per_k, k = ph[:, 4] / self.c[:, 4, 4], self.state[:, 4].copy()
+        self.chi2.append(np.where(has, r**2 / s, 0.0))
         left = np.where(has, s - ph[:, 4] * per_k, np.inf)
         gain = ph / s[:, None] * has[:, None]
         self.state += gain * r[:, None]

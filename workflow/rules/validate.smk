@@ -54,6 +54,7 @@ rule validate:
         [f"{RESULTS}/fates/{s}.parquet" for s in RUN.samples("validation")],
         [f"{RESULTS}/fitted/{fit}/{s}.parquet" for fit in RUN["fits"]["of"] for s in VALIDATED],
         [f"{RESULTS}/fitted/parkf_float64/{s}.parquet" for s in RUN.samples("validation")],
+        field=FIELD,
         inside=SLICES_ACCURACY,
         without_ut=f"{RESULTS}/kinds/long_no_ut.json",
     output: f"{RESULTS}/validation.json"

@@ -403,6 +403,7 @@ NB_MODULE(_fitter, module) {
     bits.append(nb::make_tuple(one.bit, one.name, one.meaning));
   }
   module.attr("status") = bits;
+  module.attr("warnings") = parkf::kalman::status::warnings;
   nb::dict formulas;
   for (const parkf::kalman::Forms* forms : parkf::kalman::all_forms) formulas[forms->name] = forms->formulas_hash;
   module.attr("formulas") = formulas;

@@ -21,7 +21,7 @@ namespace {
 /// How many numbers a waiting track has. The first are those of its fit at the last VELO hit. Those of its stage follow:
 /// a Treatment and, if its UT hits are doubted, χ² and number of UT hits of the plain fit and whether to look for a kick
 /// in that fit. Tracks are turned into lanes in pieces of eight numbers.
-constexpr int waiting_numbers = 48, stage_numbers = 6;
+constexpr int waiting_numbers = 48, stage_numbers = 7;
 static_assert(after_velo_numbers + stage_numbers <= waiting_numbers && waiting_numbers % 8 == 0);
 
 /// Tracks that wait for a stage.
@@ -124,10 +124,10 @@ class RobustFits {
     for (int i = 0; i < doubt_count; ++i) {
       const int lane = doubts[i];
       doubted_.add(first + lane, columns_ + lane, n,
-                   {S(1), S(-1), S(1), chi2[lane], hits[lane], suspected[lane]});
+                   {S(1), S(-1), S(1), S(1), chi2[lane], hits[lane], suspected[lane]});
     }
     for (int i = 0; i < suspect_count; ++i) {
-      suspects_.add(first + suspects[i], columns_ + suspects[i], n, {S(0), S(-1), S(1)});
+      suspects_.add(first + suspects[i], columns_ + suspects[i], n, {S(0), S(-1), S(1), S(1)});
     }
     if (doubted_.count >= n) try_without_ut(doubted_.count / n * n);
     if (suspects_.count >= n) look_for_kicks(suspects_.count / n * n);
@@ -153,7 +153,7 @@ class RobustFits {
     int* counts = counts_;
     for (int first = 0; first < count; first += n, numbers += fitted_numbers * n, counts += fitted_integers * n) {
       const Candidates<S> tracks = gather(waiting, first);
-      const Treatment<T> treatment{stage_number(0) > T(0), to_integer(stage_number(1)), stage_number(2)};
+      const Treatment<T> treatment{stage_number(0) > T(0), to_integer(stage_number(1)), stage_number(2), stage_number(3)};
       store(fit_treated<T>(tracks, 0, batch_.detector, treatment, columns_), n, 0, numbers, counts);
     }
   }
@@ -167,9 +167,11 @@ class RobustFits {
     for (int q = 0; q < fitted_numbers; ++q) {
       batch_.numbers[q * batch_.stride + row] = numbers_[(block * fitted_numbers + q) * n + lane];
     }
+    const int far = integers_[status_row * batch_.stride + row] & status::far_hit;
     for (int q = 0; q < fitted_integers; ++q) {
       integers_[q * batch_.stride + row] = counts_[(block * fitted_integers + q) * n + lane];
     }
+    integers_[status_row * batch_.stride + row] |= far;
     done_[row] = what;
     slot_[row] = slot;
   }
@@ -182,10 +184,10 @@ class RobustFits {
       const S* numbers = doubted_.numbers[i];
       const S* stage = numbers + after_velo_numbers;
       const robust::Fit<S> fit = fit_again(i);
-      const bool better = fit.improves(stage[3], stage[4]);
+      const bool better = fit.improves(stage[4], stage[5]);
       if (better) replace(doubted_.rows[i], i, treated::ut_taken_out);
-      if (better ? fit.may_be_kicked() : stage[5] > 0) {
-        suspects_.add(doubted_.rows[i], numbers, 1, {S(better), S(-1), S(1)});
+      if (better ? fit.may_be_kicked() : stage[6] > 0) {
+        suspects_.add(doubted_.rows[i], numbers, 1, {S(better), S(-1), S(1), S(1)});
       }
     }
     doubted_.drop(count);
@@ -196,16 +198,26 @@ class RobustFits {
     for (int first = 0; first < count; first += n) {
       const Candidates<S> tracks = gather(suspects_, first);
       const Kink<T> kink = find_kink<T>(tracks, 0, batch_.detector, stage_number(0) > T(0), columns_);
-      S k2[n], larger[n];
+      S kicks[6][n];
       int slots[n];
-      store(kink.k2, k2);
-      store(kink.larger, larger);
+      int row = 0;
+      for (const Kick<T>* kick : {&kink.magnet, &kink.other}) {
+        for (const T* number : {&kick->k2, &kick->larger, &kick->usual}) store(*number, kicks[row++]);
+      }
       store_integer<T>(kink.slot, slots);
       for (int lane = 0; lane < n && first + lane < count; ++lane) {
         const S* numbers = suspects_.numbers[first + lane];
-        if (!(k2[lane] > S(robust::hard_kick))) continue;
+        Kink<S> one;
+        row = 0;
+        for (Kick<S>* kick : {&one.magnet, &one.other}) {
+          for (S* number : {&kick->k2, &kick->larger, &kick->usual}) *number = kicks[row++][lane];
+        }
+        one.slot = slots[lane];
+        Treatment<S> treatment{numbers[after_velo_numbers] > 0, -1, S(1), S(1)};
+        const int scattered = enlarge(one, treatment);
+        if (scattered < 0) continue;
         kicked_.add(suspects_.rows[first + lane], numbers, 1,
-                    {numbers[after_velo_numbers], S(slots[lane]), larger[lane]});
+                    {numbers[after_velo_numbers], S(treatment.slot), treatment.larger, treatment.magnet, S(scattered)});
       }
     }
     suspects_.drop(count);
@@ -217,7 +229,7 @@ class RobustFits {
       const S* stage = kicked_.numbers[i] + after_velo_numbers;
       if (!fit_again(i).known()) continue;
       replace(kicked_.rows[i], i, treated::noise_enlarged | (stage[0] > 0 ? treated::ut_taken_out : 0),
-              static_cast<int>(stage[1]));
+              static_cast<int>(stage[4]));
     }
     kicked_.drop(count);
   }

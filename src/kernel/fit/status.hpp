@@ -8,6 +8,10 @@ namespace parkf::kalman {
 /// LHCb's UT are 7 mm off in four layers, and these layers are at least 45 mm apart.
 constexpr double plane_tolerance = 20.0;
 
+/// χ² of one hit, from its distance to the prediction by the hits before it, above which no usual track has this hit: ten
+/// standard deviations.
+constexpr double far_chi2 = 100.0;
+
 /// A status is a sum of these; 0 is a good fit.
 namespace status {
 constexpr int non_finite = 1;
@@ -22,13 +26,17 @@ constexpr int velo_unsorted = 256;
 constexpr int velo_count = 512;
 constexpr int wrong_qop = 1024;
 constexpr int null_number = 2048;
+constexpr int far_hit = 4096;
+
+/// Bits that say that hits are doubtful. The fit of these hits is good: some tracks scatter that hard.
+constexpr int warnings = far_hit;
 
 struct Bit {
   int bit;
   const char *name, *meaning;
 };
 
-// First come problems of the result, then problems of the input.
+// First come problems of the result, then problems of the input, then warnings.
 constexpr Bit bits[] = {
     {non_finite, "non_finite", "the result is not finite, mostly because an input is not"},
     {negative_variance, "negative_variance", "a variance is not positive"},
@@ -43,6 +51,8 @@ constexpr Bit bits[] = {
     {velo_count, "velo_count", "the number of VELO hits is negative, or above the 26 that there is room for"},
     {wrong_qop, "wrong_qop", "the pattern recognition's q/p is zero or not finite"},
     {null_number, "null_number", "a number of a hit is null; NaN says that there is no hit"},
+    {far_hit, "far_hit",
+     "a warning: a hit is over 10 sigma off the track through the hits before it; a wrong hit or a hard scattering"},
 };
 }  // namespace status
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from parkf.fit import cpu
 from parkf.fit.candidates import Candidates
-from parkf.fit.fitted import Fitted
+from parkf.fit.fitted import Fitted, is_good
 from parkf.fit.medians import Floats, medians, weighted_medians
 from parkf.params.parameter_set import ParameterSet
 
@@ -84,7 +84,7 @@ def fitted_moved(
     names = [name for name in together.__dataclass_fields__ if name not in ("before", "scores")]
     plain = Fitted(**{name: getattr(together, name)[: tracks.count] for name in names})
     with np.errstate(all="ignore"):  # fits that failed have no distance
-        measured = _distances(motions, tracks, chi2.reshape(shape), together.status.reshape(shape) == 0)
+        measured = _distances(motions, tracks, chi2.reshape(shape), is_good(together.status).reshape(shape))
         return plain, list(measured)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from parkf.fit.fitted import is_good
 from parkf.fit.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core
@@ -80,7 +81,7 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
         several = zip(binned(of(genuine), edges), binned(of(ghosts), edges), strict=True)
         for (low, high, inside), (_, _, inside_ghosts) in several:
             true, false = genuine[inside], ghosts[inside_ghosts]
-            good = true[true["status"] == 0]
+            good = true[is_good(true["status"])]
             if len(good) < ENOUGH:
                 continue
             kept, kept_ghosts = (int((chi2_per_ndof(rows) < cut).sum()) for rows in (true, false))
@@ -127,7 +128,7 @@ def losses(sample: Sample) -> list[dict[str, float]]:
     it is not zero when no track is lost. Bins without tracks are left out.
     """
     tracks = sample.rows[sample.is_track]
-    p, bad = 1e-3 * np.asarray(tracks["p_true"], np.float64), np.asarray(tracks["status"]) != 0
+    p, bad = 1e-3 * np.asarray(tracks["p_true"], np.float64), ~is_good(tracks["status"])
     entries = []
     for low, high, inside in binned(p, LOSS_EDGES, fewest=1):
         n, count = int(inside.sum()), int((inside & bad).sum())

@@ -52,7 +52,7 @@ def measure_without_ut(
             fit_file_full(stripped, reference, geometry=geometry, field=field, threads=threads)
             ours.append(Files([particles], [stripped], [fitted]))
             full.append(Files([particles], [stripped], [reference]))
-        return _compared(load_sample(ours), load_sample(full))
+        return _compared(load_sample(ours, field), load_sample(full, field))
 
 
 def _strip(candidates: Path, path: Path) -> None:
