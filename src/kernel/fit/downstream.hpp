@@ -43,14 +43,11 @@ KERNEL_FUNCTION Strip<T> read_strip(const Scalar<T>* x, const Scalar<T>* z, cons
   return strip;
 }
 
-/// Update with a strip; `hits` is the parabola of its detector, `before` what is known of q/p by all detectors before.
+/// Update with a strip; `hits` is the parabola of its detector.
 template <class T, class Memory>
-KERNEL_FUNCTION void measure(const Strip<T>& strip, const Parabola<T>& before, Filter<T>& fit, Parabola<T>& hits,
-                             Memory& memory) {
+KERNEL_FUNCTION void measure(const Strip<T>& strip, Filter<T>& fit, Parabola<T>& hits, Memory& memory) {
   T p[4];
-  const Parabola<T> known = before + hits;
   const auto u = update<0, 1>(strip.measured, strip.x, strip.variance, strip.dxdy, fit, hits, p);
-  fit.worst.hit(u, known, before.weight + hits.weight);
   memory.hit(u, strip.dxdy, p, hits);
 }
 
@@ -72,7 +69,7 @@ KERNEL_FUNCTION void move(const T& change, Filter<T>& fit, Memory& memory) {
 template <class T, class Memory>
 KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant, const T& pol,
                                 Filter<T>& fit, Memory& memory) {
-  const Parabola<T> before = fit.seed + fit.velo;
+  const T before = fit.known().least();
   for (int layer = 0; layer < ut_layers; ++layer) {
     Strip<T> strip = read_strip<T>(tracks.ut_x, tracks.ut_z, tracks.ut_dxdy, tracks.ut_sigma,
                                    layer * tracks.stride + i, constant[layout::UTLayer + layer]);
@@ -94,10 +91,11 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
     }
     add(memory.scattering(ut_slots + layer, q), fit.c);
     fit.z = strip.z;
-    if (memory.looks_at(strip.measured)) measure(strip, before, fit, fit.ut, memory);
+    if (memory.looks_at(strip.measured)) measure(strip, fit, fit.ut, memory);
     memory.layer(layer, fit);
     fit.ndof_ut = fit.ndof_ut + count<T>(strip.measured);
   }
+  fit.worst.hits(fit.known().least() - before);
   // The short step to z_in has neither parameters nor noise: the magnet's noise begins at the last UT layer.
   const T z_in(constant[layout::UTT_META]);
   JacobianUT<T> f;
@@ -207,7 +205,7 @@ KERNEL_FUNCTION auto gap_numbers(const Scalar<T>* constant, int gap, const State
 template <class T, class Memory>
 KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant,
                                    const T& pol, Filter<T>& fit, Memory& memory) {
-  const Parabola<T> before = fit.seed + fit.velo + fit.ut;
+  T before = fit.known().least();
   for (int layer = 0; layer < scifi_layers; ++layer) {
     if constexpr (Number<T>::lanes > 1) {
       if (tracks.ahead != nullptr) tracks.ahead->template fetch<T>(layer);
@@ -231,8 +229,13 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
       add(memory.scattering(scifi_slots + layer, q), fit.c);
     }
     fit.z = strip.z;
-    measure(strip, before, fit, fit.scifi, memory);
+    measure(strip, fit, fit.scifi, memory);
     fit.ndof_scifi = fit.ndof_scifi + count<T>(strip.measured);
+    if (layer % station_layers == station_layers - 1) {
+      const T now = fit.known().least();
+      fit.worst.hits(now - before);
+      before = now;
+    }
   }
   // q/p is a fifth parameter and costs one degree of freedom. The SciFi loses it, because it measures q/p a hundred
   // times better than the UT.

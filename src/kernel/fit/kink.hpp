@@ -78,17 +78,17 @@ struct Kink {
   }
 };
 
-/// Enlarge the noise for the kink of a track, where it is hard; return the slot of the more probable step, or -1.
+/// Enlarge the noise for the kink of a track, if k² is above `least`; return the slot of the more probable step, or -1.
 ///
 /// Hard scatterings are as frequent as matter is thick, that is as the usual Q_tt, and as 1/θ⁴ per solid angle. Between
-/// this density and the likelihood exp(k²/2) of a kick θ, which the hits behind a step measure in x and y to 1/√I, the
-/// other step gets Q_tt·exp(k²/2)·θ⁻⁴·2π/√(I_x·I_y). In the magnet, x is not measured: the integral of the density over x
-/// is π/2·y⁻³. For the same θ ≈ y and I_y, the ratio of both is the one below, because θ·√I_x ≈ k.
+/// With the likelihood exp(k²/2) of a kick θ, which the hits behind a step measure in x and y to 1/√I, another step gets
+/// Q_tt·exp(k²/2)·θ⁻⁴·2π/√(I_x·I_y). In the magnet, x is not measured: the integral of the density over x is π/2·y⁻³. For
+/// the same θ ≈ y and I_y, the ratio of both is the one below, because θ·√I_x ≈ k.
 template <class S>
-KERNEL_FUNCTION int enlarge(const Kink<S>& kink, Treatment<S>& treatment) {
+KERNEL_FUNCTION int enlarge(const Kink<S>& kink, const S& least, Treatment<S>& treatment) {
   const Kick<S>& magnet = kink.magnet;
   const Kick<S>& other = kink.other;
-  if (!(larger(magnet.k2, other.k2) > S(robust::hard_kick))) return -1;
+  if (!(larger(magnet.k2, other.k2) > least)) return -1;
   constexpr double hidden = 0.6267;  // π/2/√(2π)
   const S k = larger(root(other.k2), S(1));
   const S ratio = S(hidden) * k * magnet.usual / other.usual * exponential(S(0.5) * (magnet.k2 - other.k2));

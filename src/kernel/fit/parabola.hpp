@@ -20,8 +20,9 @@ struct Parabola {
     chi2 -= change * (pull + left);
     pull = left;
   }
-  /// The δ of the minimum.
+  /// The δ of the minimum, and χ² there.
   KERNEL_FUNCTION T best() const { return pull / weight; }
+  KERNEL_FUNCTION T least() const { return chi2 - pull * best(); }
 };
 
 }  // namespace parkf::kalman

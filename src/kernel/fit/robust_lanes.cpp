@@ -18,9 +18,10 @@
 namespace parkf::kalman::PARKF_FORMS {
 namespace {
 
-/// How many numbers a waiting track has. The first are those of its fit at the last VELO hit. Those of its stage follow:
-/// a Treatment and, if its UT hits are doubted, χ² and number of UT hits of the plain fit and whether to look for a kick
-/// in that fit. Tracks are turned into lanes in pieces of eight numbers.
+/// How many numbers a waiting track has. The first are those of its fit at the last VELO hit. Those of its stage follow, a
+/// Treatment and more. If UT hits are doubted: χ² and number of UT hits of the plain fit, and whether to look for a kick in
+/// that fit. If a kick is sought: its least k², and whether to look for one without UT hits next. If it is found: its slot.
+/// Tracks are turned into lanes in pieces of eight numbers.
 constexpr int waiting_numbers = 48, stage_numbers = 7;
 static_assert(after_velo_numbers + stage_numbers <= waiting_numbers && waiting_numbers % 8 == 0);
 
@@ -92,7 +93,7 @@ class RobustFits {
       choose(robust::view(track), i, end - i < n ? static_cast<int>(end - i) : n);
     }
     try_without_ut(doubted_.count);
-    look_for_kicks(suspects_.count);
+    while (suspects_.count > 0) look_for_kicks(suspects_.count);
     enlarge_noise(kicked_.count);
     finish_streams();
   }
@@ -115,6 +116,7 @@ class RobustFits {
     store(Number<T>::of(fit.ndof_ut), hits);
     store(select(suspect, T(1), T(0)), suspected);
     store_integer<T>(select(doubted, Integer<T>(2), select(suspect, Integer<T>(1), Integer<T>(0))), which);
+    constexpr S least = static_cast<S>(robust::hard_kick);
     // No branches, because no processor could predict them.
     for (int lane = 0; lane < count; ++lane) {
       doubts[doubt_count] = suspects[suspect_count] = lane;
@@ -127,10 +129,10 @@ class RobustFits {
                    {S(1), S(-1), S(1), S(1), chi2[lane], hits[lane], suspected[lane]});
     }
     for (int i = 0; i < suspect_count; ++i) {
-      suspects_.add(first + suspects[i], columns_ + suspects[i], n, {S(0), S(-1), S(1), S(1)});
+      suspects_.add(first + suspects[i], columns_ + suspects[i], n, {S(0), S(-1), S(1), S(1), least});
     }
     if (doubted_.count >= n) try_without_ut(doubted_.count / n * n);
-    if (suspects_.count >= n) look_for_kicks(suspects_.count / n * n);
+    while (suspects_.count >= n) look_for_kicks(suspects_.count / n * n);
     if (kicked_.count >= n) enlarge_noise(kicked_.count / n * n);
   }
 
@@ -167,11 +169,12 @@ class RobustFits {
     for (int q = 0; q < fitted_numbers; ++q) {
       batch_.numbers[q * batch_.stride + row] = numbers_[(block * fitted_numbers + q) * n + lane];
     }
-    const int far = integers_[status_row * batch_.stride + row] & status::far_hit;
+    int& its_status = integers_[status_row * batch_.stride + row];
+    const int far = its_status & status::far_hit;
     for (int q = 0; q < fitted_integers; ++q) {
       integers_[q * batch_.stride + row] = counts_[(block * fitted_integers + q) * n + lane];
     }
-    integers_[status_row * batch_.stride + row] |= far;
+    its_status = (its_status & ~status::far_hit) | far;
     done_[row] = what;
     slot_[row] = slot;
   }
@@ -185,9 +188,14 @@ class RobustFits {
       const S* stage = numbers + after_velo_numbers;
       const robust::Fit<S> fit = fit_again(i);
       const bool better = fit.improves(stage[4], stage[5]);
+      const bool next = better && fit.may_be_kicked();
       if (better) replace(doubted_.rows[i], i, treated::ut_taken_out);
-      if (better ? fit.may_be_kicked() : stage[6] > 0) {
-        suspects_.add(doubted_.rows[i], numbers, 1, {S(better), S(-1), S(1), S(1)});
+      S least(robust::hard_kick);
+      if (better) least = larger(least, S(stage[4] - fit.chi2() - stage[5] + robust::hard_kick - robust::ut_fall));
+      if (stage[6] > 0) {
+        suspects_.add(doubted_.rows[i], numbers, 1, {S(0), S(-1), S(1), S(1), least, S(next)});
+      } else if (next) {
+        suspects_.add(doubted_.rows[i], numbers, 1, {S(1), S(-1), S(1), S(1), least});
       }
     }
     doubted_.drop(count);
@@ -213,11 +221,16 @@ class RobustFits {
           for (S* number : {&kick->k2, &kick->larger, &kick->usual}) *number = kicks[row++][lane];
         }
         one.slot = slots[lane];
-        Treatment<S> treatment{numbers[after_velo_numbers] > 0, -1, S(1), S(1)};
-        const int scattered = enlarge(one, treatment);
-        if (scattered < 0) continue;
-        kicked_.add(suspects_.rows[first + lane], numbers, 1,
-                    {numbers[after_velo_numbers], S(treatment.slot), treatment.larger, treatment.magnet, S(scattered)});
+        const S* stage = numbers + after_velo_numbers;
+        Treatment<S> treatment{stage[0] > 0, -1, S(1), S(1)};
+        const int scattered = enlarge(one, stage[4], treatment);
+        const long row_of_track = suspects_.rows[first + lane];
+        if (scattered >= 0) {
+          kicked_.add(row_of_track, numbers, 1,
+                      {stage[0], S(treatment.slot), treatment.larger, treatment.magnet, S(scattered)});
+        } else if (stage[5] > 0) {
+          suspects_.add(row_of_track, numbers, 1, {S(1), S(-1), S(1), S(1), S(robust::hard_kick)});
+        }
       }
     }
     suspects_.drop(count);

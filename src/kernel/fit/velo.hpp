@@ -32,24 +32,16 @@ template <class T>
 struct Worst {
   T sigma, off2;  // the smallest σ; distances from the layers' z, squared and summed, mm²
   T step;         // the smallest between neighbouring VELO hits in z, mm
-  Mask<T> far;    // whether a hit is far from the prediction
+  T chi2;         // the largest of a VELO hit, of the UT's hits and of a SciFi station's, given all hits before
 
-  KERNEL_FUNCTION Worst() : sigma(T(1)), off2(T(0)), step(T(0)), far(T(0) < T(0)) {}
+  KERNEL_FUNCTION Worst() : sigma(T(1)), off2(T(0)), step(T(0)), chi2(T(0)) {}
   KERNEL_FUNCTION void strip(const T& its_sigma, const T& its_off) {
     sigma = smaller(its_sigma, sigma);
     off2 += its_off * its_off;
   }
-  /// A hit with this χ².
-  KERNEL_FUNCTION void hit(const T& chi2) { far = far | (chi2 > T(static_cast<Scalar<T>>(far_chi2))); }
-  /// A hit with an innovation at given q/p, where `known` is what is known of q/p without this hit. With q/p free, its
-  /// residual and the variance of the residual are (u.pull - u.by_k·δ)·S and S + slope²/known.weight. Here δ is
-  /// known.best(), S is 1/u.weight, and `weight` is known.weight with this hit. No division is needed.
-  KERNEL_FUNCTION void hit(const Innovation<T>& u, const Parabola<T>& known, const T& weight) {
-    const T off = u.pull * known.weight - u.by_k * known.pull;
-    far = far | (off * off > T(static_cast<Scalar<T>>(far_chi2)) * u.weight * known.weight * weight);
-  }
+  KERNEL_FUNCTION void hits(const T& their_chi2) { chi2 = larger(chi2, their_chi2); }
   KERNEL_FUNCTION Integer<T> status() const {
-    return flag<T>(far, status::far_hit) | flag<T>(at_most(sigma, T(0)), status::wrong_sigma) |
+    return flag<T>(chi2 > T(static_cast<Scalar<T>>(far_chi2)), status::far_hit) | flag<T>(at_most(sigma, T(0)), status::wrong_sigma) |
            flag<T>(off2 > T(static_cast<Scalar<T>>(plane_tolerance * plane_tolerance)), status::wrong_plane) |
            flag<T>(step < T(0), status::velo_unsorted);
   }
@@ -208,7 +200,7 @@ KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, c
     const T before = fit.velo.chi2;
     const auto ux = update_velo_x<T>(measured, load<T>(tracks.velo_x + at), variance, fit, fit.velo, p);
     const auto uy = update_velo_y<T>(measured, load<T>(tracks.velo_y + at), variance, fit, fit.velo, p);
-    fit.worst.hit(fit.velo.chi2 - before);
+    fit.worst.hits(fit.velo.chi2 - before);
     memory.velo(slot, f, ux, uy, p);
     fit.ndof_velo = fit.ndof_velo + select(measured, Integer<T>(2), Integer<T>(0));
   }

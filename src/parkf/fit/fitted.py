@@ -38,7 +38,7 @@ WARNINGS: int = _fitter.warnings
 # Bits of `treated` describe how a robust fit treated a track; 0 is the plain fit.
 TREATED: Mapping[int, str] = {
     1: "its UT hits were taken out",
-    2: "the noise of the step that scattered hardest was enlarged",
+    2: "the noise was enlarged where the track scattered hardest, and in the magnet, which may hide it",
 }
 
 
