@@ -31,7 +31,6 @@ from parkf.io.files import scratch_folder
 from parkf.io.option_types import Origin
 from parkf.io.project import PROJECT
 from parkf.io.track_columns import Rows
-from parkf.proof.validation.breakdown import VARIABLES as VARIABLES_OF_SLICES
 from parkf.proof.validation.core import fit_core
 from parkf.proof.validation.figures import ENOUGH, binned
 
@@ -39,7 +38,7 @@ ORIGINS: tuple[Origin, ...] = ("vertex", "first-hit")
 
 
 def impact_parameter(rows: Rows) -> np.ndarray:
-    """Return the distance (n,) in mm at which the true straight line passes the z axis."""
+    """Return the distance (n,) in mm at which the true track passes the z axis, on its tangent at the fit."""
     tx, ty = rows["true_tx"], rows["true_ty"]
     return np.abs(rows["true_x"] * ty - rows["true_y"] * tx) / np.hypot(tx, ty)
 
@@ -49,11 +48,6 @@ VARIABLES: dict[str, tuple[Callable[[Rows], np.ndarray], tuple[float, ...]]] = {
     "origin z, mm": (lambda rows: rows["true_z"], (-300, -100, 0, 100, 200, 300, 600, 800)),
     "impact parameter, mm": (impact_parameter, (0, 0.1, 0.5, 1, 3, 10, 30)),
 }
-
-
-def born_behind(rows: Rows, radius: float) -> np.ndarray:
-    """Return which particles (n,) were born farther from the z axis than the foil's radius in mm."""
-    return VARIABLES_OF_SLICES["born"][0](rows) > radius
 
 
 def measured(run: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
@@ -78,7 +72,7 @@ def measured(run: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
         loaded(lambda sample, origin=origin: folder / f"{origin}-{sample}.parquet") for origin in ORIGINS
     )
     full = loaded(lambda sample: run / f"fitted/full/{sample}.parquet")
-    behind = born_behind(vertex, foil)
+    behind = np.asarray(vertex["born"]) > foil
     all_pulls: dict[str, dict[str, np.ndarray]] = {}
     for component in ("tx", "ty"):
         as_vertex, as_first_hit = (pulls(one, component, finite_only=False) for one in (vertex, first_hit))

@@ -2,11 +2,12 @@
 
 Run: python -m benchmarks.tails [RUN] [LHCB] [--json FILE]
 
-RUN is a run of the configuration `fullsim`. LHCB is the folder of ten events of LHCb's full simulation. The
-embedded sample is 200 crossings of RUN's validation particles of MagDown, simulated with crowded hits in the
-geometry for LHCb's simulation. Tracks are genuine ones above 2 GeV.
+LHCB is the folder of ten events of LHCb's full simulation. The embedded sample is 200 crossings of RUN's
+validation particles of MagDown, simulated with crowded hits in the geometry for LHCb's simulation. Tracks are
+genuine ones above 2 GeV.
 
-- `full`: the full fit. `plain` and `robust`: fits with RUN's set.
+- `full`: the full fit. `plain` and `robust`: fits with RUN's set. It may be for the default geometry, whose
+  layers are the same; its luminous region is another one, which has no influence on q/p.
 - `matched`: all hits of a particle and no others, so that wrong hits cannot cause tails. `found`: segments
   and hits that were found by the search.
 - `beyond3`, `beyond5`: fractions of tracks with a q/p pull beyond 3 and 5, with errors.
@@ -49,7 +50,7 @@ def tails(
         files = {name: folder / f"{name}-{way}.parquet" for name in FITS}
         fit_file_full(candidates, files["full"], geometry=geometry, field=field, threads=1)
         for name in ("plain", "robust"):
-            fit_file(parameters, candidates, files[name], robust=name == "robust", threads=1)
+            fit_file(parameters, candidates, files[name], robust=name == "robust", trust=True, threads=1)
         measured[way] = {}
         for name, fitted in files.items():
             good = load_sample([Files([particles], [candidates], [fitted])]).good
@@ -93,7 +94,7 @@ def table(found: dict[str, Any]) -> str:
 def main() -> None:
     """Print the figures, and write them as JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", nargs="?", type=Path, default=Path("results/fullsim"))
+    parser.add_argument("run", nargs="?", type=Path, default=Path("results/improved"))
     parser.add_argument("lhcb", nargs="?", type=Path, default=PROJECT / "../shared/data/lhcb_fullsim")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()

@@ -184,7 +184,6 @@ class Joint:
         same = np.eye(9, 5)
         same[5:] = np.eye(4, 5)
         self.c = same @ prior @ same.T
-        self.chi2 = []  # of each measurement, from its residual and the variance of the residual, (n,)
 
     def carry(self, state, f, q):
         self.state[:, :5] = state
@@ -214,7 +213,6 @@ class Joint:
         ph = np.einsum("nij,nj->ni", self.c, h)
         s = np.sum(ph * h, axis=1) + variance
         per_k, k = ph[:, 4] / self.c[:, 4, 4], self.state[:, 4].copy()
-        self.chi2.append(np.where(has, r**2 / s, 0.0))
         left = np.where(has, s - ph[:, 4] * per_k, np.inf)
         gain = ph / s[:, None] * has[:, None]
         self.state += gain * r[:, None]
@@ -350,6 +348,7 @@ class ReferenceFit:
         by_k = f[:, 0, 4] + dz * f[:, 2, 4] + per_k[:, 0] + lever * per_k[:, 2]
         variance = sigma**2 + lever**2 * (c[:, 2, 2] - c[:, 2, 4] * per_k[:, 2])
         k = self.joint.state[:, 4]
+        self.variance_of_reference = 1 / (1 / c[:, 4, 4] + by_k**2 / variance)
         gain = c[:, 4, 4] * by_k / (by_k**2 * c[:, 4, 4] + variance)
         return k + gain * (residual - by_k * (k - self.reference))
 

@@ -43,6 +43,7 @@ KERNEL_FUNCTION void restore_after_velo(const Scalar<T>* row, Filter<T>& fit, Fi
     number = load<T>(row);
     row += Number<T>::lanes;
   });
+  fit.qop_variance = T(1) / fit.seed.weight;
   fit.ndof_velo = to_integer(load<T>(row));
   fit.status = to_integer(load<T>(row + Number<T>::lanes));
 }

@@ -48,6 +48,7 @@ template <class T, class Memory>
 KERNEL_FUNCTION void measure(const Strip<T>& strip, Filter<T>& fit, Parabola<T>& hits, Memory& memory) {
   T p[4];
   const auto u = update<0, 1>(strip.measured, strip.x, strip.variance, strip.dxdy, fit, hits, p);
+  fit.worst.hit(u, fit.qop_variance);
   memory.hit(u, strip.dxdy, p, hits);
 }
 
@@ -69,7 +70,6 @@ KERNEL_FUNCTION void move(const T& change, Filter<T>& fit, Memory& memory) {
 template <class T, class Memory>
 KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant, const T& pol,
                                 Filter<T>& fit, Memory& memory) {
-  const T before = fit.known().least();
   for (int layer = 0; layer < ut_layers; ++layer) {
     Strip<T> strip = read_strip<T>(tracks.ut_x, tracks.ut_z, tracks.ut_dxdy, tracks.ut_sigma,
                                    layer * tracks.stride + i, constant[layout::UTLayer + layer]);
@@ -95,7 +95,6 @@ KERNEL_FUNCTION void forward_ut(const Candidates<Scalar<T>>& tracks, long i, con
     memory.layer(layer, fit);
     fit.ndof_ut = fit.ndof_ut + count<T>(strip.measured);
   }
-  fit.worst.hits(fit.known().least() - before);
   // The short step to z_in has neither parameters nor noise: the magnet's noise begins at the last UT layer.
   const T z_in(constant[layout::UTT_META]);
   JacobianUT<T> f;
@@ -138,12 +137,12 @@ KERNEL_FUNCTION FirstHit<T> first_scifi_hit(const Candidates<Scalar<T>>& tracks,
   return first;
 }
 
-/// The change of q/p that fits the first SciFi hit and all hits before it. The track is taken as straight behind z_out,
-/// and only the error of tx is used. The result is good to a thousandth of q/p; it only chooses the q/p at which the
-/// bend is evaluated.
+/// The change of q/p that fits the first SciFi hit and all hits before it, and the `qop_variance` of this q/p. The track is
+/// taken as straight behind z_out, and only the error of tx is used. The result is good to a thousandth of q/p; it only
+/// chooses the q/p at which the bend is evaluated.
 template <class T>
 KERNEL_FUNCTION T towards(const FirstHit<T>& hit, const Filter<T>& fit, const BentX<T>& bent, const T& z_in,
-                          const T& z_out) {
+                          const T& z_out, T& qop_variance) {
   const State<T>& s = fit.state;
   const T y = s.y + s.ty * (z_out - z_in);
   const T dz = (hit.z + hit.lean * y - z_out) / (T(1) - hit.lean * s.ty), lever = z_out - z_in + dz;
@@ -151,7 +150,9 @@ KERNEL_FUNCTION T towards(const FirstHit<T>& hit, const Filter<T>& fit, const Be
   const T by_k = fit.by_k[0] + lever * fit.by_k[2] + bent.x_k + dz * bent.tx_k;
   const T variance = hit.variance + lever * lever * fit.c(2, 2);
   const Parabola<T> known = fit.known();
-  return (known.pull * variance + by_k * residual) / (known.weight * variance + by_k * by_k);
+  const T weight = known.weight * variance + by_k * by_k;
+  qop_variance = variance / weight;
+  return (known.pull * variance + by_k * residual) / weight;
 }
 
 /// Largest number of evaluations of the bend. One is enough for a seed that is right to tens of per cent. A seed of the
@@ -169,13 +170,15 @@ KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i,
   if constexpr (Newton) {
     const FirstHit<T> hit = first_scifi_hit<T>(tracks, i, constant);
     Mask<T> far = hit.measured;
+    T qop_variance = fit.qop_variance;
     for (int round = 0; round < newton_rounds && any(far); ++round) {
       const BentX<T> bent = bent_x(m, constant, pol, fit.state);
       // Tracks that have converged stay as they are while others in the same lanes go on.
-      const T change = select(far, towards(hit, fit, bent, T(header[0]), z_out), T(0));
+      const T change = select(far, towards(hit, fit, bent, T(header[0]), z_out, qop_variance), T(0));
       far = far & (magnitude(change) > T(Scalar<T>(0.5)) * magnitude(fit.state.k));
       move(change, fit, memory);
     }
+    fit.qop_variance = select(hit.measured, qop_variance, fit.qop_variance);
   }
   JacobianMagnet<T> f;
   Mask<T> low_momentum;
@@ -205,7 +208,6 @@ KERNEL_FUNCTION auto gap_numbers(const Scalar<T>* constant, int gap, const State
 template <class T, class Memory>
 KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant,
                                    const T& pol, Filter<T>& fit, Memory& memory) {
-  T before = fit.known().least();
   for (int layer = 0; layer < scifi_layers; ++layer) {
     if constexpr (Number<T>::lanes > 1) {
       if (tracks.ahead != nullptr) tracks.ahead->template fetch<T>(layer);
@@ -231,11 +233,6 @@ KERNEL_FUNCTION void forward_scifi(const Candidates<Scalar<T>>& tracks, long i, 
     fit.z = strip.z;
     measure(strip, fit, fit.scifi, memory);
     fit.ndof_scifi = fit.ndof_scifi + count<T>(strip.measured);
-    if (layer % station_layers == station_layers - 1) {
-      const T now = fit.known().least();
-      fit.worst.hits(now - before);
-      before = now;
-    }
   }
   // q/p is a fifth parameter and costs one degree of freedom. The SciFi loses it, because it measures q/p a hundred
   // times better than the UT.

@@ -20,9 +20,8 @@ struct Parabola {
     chi2 -= change * (pull + left);
     pull = left;
   }
-  /// The δ of the minimum, and χ² there.
+  /// The δ of the minimum.
   KERNEL_FUNCTION T best() const { return pull / weight; }
-  KERNEL_FUNCTION T least() const { return chi2 - pull * best(); }
 };
 
 }  // namespace parkf::kalman

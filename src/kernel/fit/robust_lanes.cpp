@@ -155,7 +155,8 @@ class RobustFits {
     int* counts = counts_;
     for (int first = 0; first < count; first += n, numbers += fitted_numbers * n, counts += fitted_integers * n) {
       const Candidates<S> tracks = gather(waiting, first);
-      const Treatment<T> treatment{stage_number(0) > T(0), to_integer(stage_number(1)), stage_number(2), stage_number(3)};
+      const Treatment<T> treatment{stage_number(0) > T(0), to_integer(stage_number(1)), stage_number(2),
+                                   stage_number(3)};
       store(fit_treated<T>(tracks, 0, batch_.detector, treatment, columns_), n, 0, numbers, counts);
     }
   }

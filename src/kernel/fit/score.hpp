@@ -21,11 +21,12 @@ struct ScoredMemory : FirstStateMemory<T> {
     first_ut = second_ut = first_station = second_station = Parabola<T>::nothing();
   }
   KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>& hits) {
+    constexpr int station = scifi_layers / 3;
     FirstStateMemory<T>::hit(u, slope, p, hits);
     if (strip == 0) first_ut = hits;
     if (strip == 1) second_ut = hits;
-    if (strip == ut_layers + station_layers - 1) first_station = hits;
-    if (strip == ut_layers + 2 * station_layers - 1) second_station = hits;
+    if (strip == ut_layers + station - 1) first_station = hits;
+    if (strip == ut_layers + 2 * station - 1) second_station = hits;
     ++strip;
   }
   KERNEL_FUNCTION void move(const T& change) {

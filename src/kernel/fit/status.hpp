@@ -8,8 +8,9 @@ namespace parkf::kalman {
 /// LHCb's UT are 7 mm off in four layers, and these layers are at least 45 mm apart.
 constexpr double plane_tolerance = 20.0;
 
-/// χ² of a VELO hit, of the UT's hits or of the hits of a SciFi station above which they are far from the track through
-/// the hits before. One hit that is ten standard deviations off is enough for it.
+/// χ² of one hit, from its distance to the prediction by the hits before, above which no usual track has this hit: ten
+/// standard deviations. The smoother predicts with the q/p of its state: the seed's, and behind the magnet that of the
+/// first SciFi hit and of the hits before.
 constexpr double far_chi2 = 100.0;
 
 /// A status is a sum of these; 0 is a good fit.
@@ -52,8 +53,7 @@ constexpr Bit bits[] = {
     {wrong_qop, "wrong_qop", "the pattern recognition's q/p is zero or not finite"},
     {null_number, "null_number", "a number of a hit is null; NaN says that there is no hit"},
     {far_hit, "far_hit",
-     "a warning: a VELO hit, UT hits or those of a SciFi station are over 10 sigma (chi2 100) off the track through the "
-     "hits before; wrong hits or a hard scattering"},
+     "a warning: a hit is over 10 sigma off the track through the hits before it; a wrong hit or a hard scattering"},
 };
 }  // namespace status
 

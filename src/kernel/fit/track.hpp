@@ -9,7 +9,6 @@ namespace parkf::kalman {
 constexpr int velo_slots = 26;
 constexpr int ut_layers = 4;
 constexpr int scifi_layers = 12;
-constexpr int station_layers = scifi_layers / 3;  // of the SciFi
 constexpr int candidate_numbers = 3 * velo_slots + 4 * ut_layers + 4 * scifi_layers;  // of its hits
 
 struct Ahead;

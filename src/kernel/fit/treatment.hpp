@@ -1,13 +1,13 @@
 #pragma once
-// The treatment of a track by a robust fit: it leaves UT hits out, and enlarges the noise of one step and of the magnet's.
+// The treatment of a track by a robust fit: it leaves UT hits out, and enlarges the noise of a step and of the magnet.
 
 #include "fit/after_velo.hpp"
 #include "fit/smoother.hpp"
 
 namespace parkf::kalman {
 
-/// The noise of the step that ends at `slot` is multiplied by `larger`, that of the step through the magnet by `magnet`. -1
-/// is no step.
+/// The noise of the step that ends at `slot` is multiplied by `larger`, that of the step through the magnet by `magnet`.
+/// A slot of -1 is no step.
 template <class T>
 struct Treatment {
   Mask<T> without_ut;

@@ -145,10 +145,10 @@ KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, con
     const T variance = T(1) / single(T(T(1) / strip.variance));
     const T chi2 = update_strip<T>(strip.measured, strip.x, strip.dxdy, variance, T(static_cast<S>(ut_strip)), track);
     used.consider(ut_slots + layer, strip.measured, chi2);
+    worst.hit(chi2);
     result.chi2_ut += chi2;
     result.ndof_ut = result.ndof_ut + count<T>(strip.measured);
   }
-  worst.hits(result.chi2_ut);
   see(point::ut_end, track);
   Jacobian<T> f;
   step_ut<T>(constant + layout::UT + (ut_layers - 2) * layout::UT_columns, pol, T(constant[layout::UTT_META]), track, f);
@@ -162,7 +162,6 @@ KERNEL_FUNCTION void through_scifi(const Candidates<Scalar<T>>& tracks, long i, 
                                    const T& pol, Track<T>& track, Jacobian<T>& total, Fitted<T>& result,
                                    Worst<T>& worst, Used& used, const See& see) {
   using S = Scalar<T>;
-  T station(0);
   for (int layer = 0; layer < scifi_layers; ++layer) {
     const Scalar<T>* place = constant + layout::TLayer + layer;
     const Strip<T> strip = read_strip<T>(tracks.scifi_x, tracks.scifi_z, tracks.scifi_dxdy, tracks.scifi_sigma,
@@ -187,12 +186,8 @@ KERNEL_FUNCTION void through_scifi(const Candidates<Scalar<T>>& tracks, long i, 
     const T chi2 =
         update_strip<T>(measured, strip.x, strip.dxdy, strip.variance, T(static_cast<S>(scifi_fibre)), track);
     used.consider(scifi_slots + layer, measured, chi2);
+    worst.hit(chi2);
     result.chi2_scifi += chi2;
-    station += chi2;
-    if (layer % station_layers == station_layers - 1) {
-      worst.hits(station);
-      station = T(0);
-    }
     result.ndof_scifi = result.ndof_scifi + count<T>(measured);
     track.z = select(measured, T(strip.z + track.s.y / dy_dz), track.z);
   }
@@ -241,7 +236,7 @@ KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const
   for (int slot = 0; slot < last_slot; ++slot) {
     const T chi2 = use_velo<T>(tracks, i, slot, constant + layout::V, pol, z_first, used, track);
     used.consider(slot, used.keeps(slot, Integer<T>(slot) < load_integer<T>(tracks.velo_n + i)), chi2);
-    worst.hits(chi2);
+    worst.hit(chi2);
     result.chi2_velo += chi2;
   }
   see(point::velo_end, track);

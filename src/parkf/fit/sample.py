@@ -23,7 +23,7 @@ DETECTORS = ("velo", "ut", "scifi")
 VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
 # Largest number of candidates; a larger sample is thinned. This number determines widths to 1.4 per mille.
 MOST = 250_000
-_BYTES_OF_A_CANDIDATE = 177
+_BYTES_OF_A_CANDIDATE = 181
 _ELECTRON = 11
 
 
@@ -33,11 +33,12 @@ class Sample:
 
     `rows` has the columns of the fitted table, and the number of the file, purity, polarity, numbers of hits
     (``velo_n``, ``ut_n``, ``scifi_n``), and x of the first SciFi hit (``scifi_x``, mm). Other columns
-    describe the particle: its id and momentum, ``true_z`` of its vertex, ``z_end`` where it decays or
-    interacts, and ``hardest``, its largest scattering (from ``parkf.io.tables.FATES``). ``true_<component>``
-    is its state at the fitted z: carried through the field from its origin if the sample was loaded with a
-    field, else on the straight line. The field is negligible on the way from a collision. A track that is
-    born half a metre from the fitted z bends by one σ of tx on it. Units are those of the tables.
+    describe the particle: its id and momentum, ``true_z`` of its vertex and the vertex's distance from the z
+    axis (``born``, mm), ``z_end`` where it decays or interacts, and ``hardest``, its largest scattering (from
+    ``parkf.io.tables.FATES``). ``true_<component>`` is its state at the fitted z: carried through the field
+    from its origin if the sample was loaded with a field, else on the straight line. The field is negligible
+    on the way from a collision. A track that is born half a metre from the fitted z bends by one σ of tx on
+    it. Units are those of the tables.
     """
 
     rows: Rows

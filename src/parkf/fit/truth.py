@@ -154,6 +154,7 @@ def _true(rows: Columns, key: NDArray[np.int64], particles: Columns, field: "Fie
         "true_y": y + ty * (rows["z"] - z),
         "true_qop": charge / p,
         "true_z": z,
+        "born": np.hypot(x, y).astype(np.float32),
         "z_end": z_end,
     }
     if field is not None:

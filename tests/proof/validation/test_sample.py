@@ -94,6 +94,7 @@ def test_truth_is_that_of_the_particle(frames, tmp_path):
     np.testing.assert_allclose(rows["p_true"], momentum)
     np.testing.assert_allclose(rows["true_qop"] * momentum, whole.charge)
     np.testing.assert_array_equal(rows["true_z"], whole.z_vertex)
+    np.testing.assert_allclose(rows["born"], np.hypot(whole.x_vertex, whole.y_vertex), rtol=1e-6)
     np.testing.assert_array_equal(rows["z_end"], whole.z_end)
     np.testing.assert_array_equal(rows["pdg_id"], whole.pdg_id.fillna(0))
     np.testing.assert_array_equal(rows["hardest"], whole.hardest.astype(np.float32))
@@ -116,7 +117,7 @@ def test_in_a_field_the_truth_is_on_a_circle(frames, tmp_path, polarity):
     files = [Files(**write_all({**frames, "candidates": found, "fitted": fitted}, tmp_path / "bent"))]
     rows, straight = load_sample(files, field).rows, load_sample(files).rows
     known = np.isfinite(rows["p_true"])
-    assert 1000 < known.sum() < len(rows)
+    assert 800 < known.sum() < len(rows)
     whole = expected({**frames, "candidates": found, "fitted": fitted})[known]
     turn = -polarity * 0.299792458 * whole.charge * by
     p_xz = np.hypot(whole.px, whole.pz)
@@ -127,7 +128,7 @@ def test_in_a_field_the_truth_is_on_a_circle(frames, tmp_path, polarity):
     np.testing.assert_allclose(rows["true_ty"][known], whole.py / pz, atol=1e-8)
     np.testing.assert_allclose(rows["true_x"][known], whole.x_vertex + (pz - whole.pz) / turn, atol=2e-3)
     np.testing.assert_allclose(rows["true_y"][known], y, atol=2e-3)
-    for name in ("true_z", "true_qop", "p_true"):
+    for name in ("true_z", "born", "true_qop", "p_true"):
         np.testing.assert_array_equal(rows[name], straight[name])
 
 

@@ -30,12 +30,6 @@ MOMENTUM_EDGES = (3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 PLANES = {"horizontal": (0, 4), "diagonal": (1, 3, 5, 7), "vertical": (2, 6)}
 
 
-def _born(rows: Rows) -> F64:
-    """Distance of the particle's origin from x = y = 0, mm; the truth is a line through it."""
-    way = rows["true_z"] - rows["z"]
-    return np.hypot(rows["true_x"] + rows["true_tx"] * way, rows["true_y"] + rows["true_ty"] * way)
-
-
 def _displacement(rows: Rows) -> F64:
     """Closest distance of the true track from the z axis, mm."""
     tx, ty = _slopes(rows)
@@ -58,7 +52,7 @@ VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]]
     "scifi_layers": (lambda rows: rows["scifi_n"], (9, 10, 11, 12, 13)),
     "purity": (lambda rows: rows["purity"], (0.7, 0.9, 0.999, 1.001)),
     "hardest": (lambda rows: rows["hardest"], (0, 3, 4, 6, 10, 1000)),
-    "born": (_born, (0, 0.5, 3, 6, 1000)),
+    "born": (lambda rows: rows["born"], (0, 0.5, 3, 6, 1000)),
     # In mm; the last one in m.
     "origin_z": (lambda rows: rows["true_z"], (-300, -100, 0, 100, 300, 600, 900)),
     "displacement": (_displacement, (0, 0.1, 0.3, 1, 3, 10, 30, 100)),
