@@ -23,15 +23,13 @@ from benchmarks.command import parser, write
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import load_geometry
-from parkf.detector.transport import propagate
 from parkf.fit import fit_file
-from parkf.fit.sample import VARIANCES, load_sample, momentum_residual
+from parkf.fit.sample import load_sample, momentum_residual, pulls
 from parkf.fit.truth import Files
 from parkf.io.files import scratch_folder
 from parkf.io.option_types import Origin
 from parkf.io.project import PROJECT
 from parkf.io.track_columns import Rows
-from parkf.proof.validation.breakdown import VARIABLES as VARIABLES_OF_SLICES
 from parkf.proof.validation.core import fit_core
 from parkf.proof.validation.figures import ENOUGH, binned
 
@@ -39,7 +37,7 @@ ORIGINS: tuple[Origin, ...] = ("vertex", "first-hit")
 
 
 def impact_parameter(rows: Rows) -> np.ndarray:
-    """Return the distance (n,) in mm at which the true straight line passes the z axis."""
+    """Return the distance (n,) in mm at which the true track passes the z axis, on its tangent at the fit."""
     tx, ty = rows["true_tx"], rows["true_ty"]
     return np.abs(rows["true_x"] * ty - rows["true_y"] * tx) / np.hypot(tx, ty)
 
@@ -51,31 +49,9 @@ VARIABLES: dict[str, tuple[Callable[[Rows], np.ndarray], tuple[float, ...]]] = {
 }
 
 
-def born_behind(rows: Rows, radius: float) -> np.ndarray:
-    """Return which particles (n,) were born farther from the z axis than the foil's radius in mm."""
-    return VARIABLES_OF_SLICES["born"][0](rows) > radius
-
-
-def pulls(rows: Rows, field: FieldMap) -> dict[str, np.ndarray]:
-    """Return the pulls (n,) of tx and ty against the truth at the fitted z; NaN where it left the map."""
-    line = {name: np.asarray(rows[f"true_{name}"], np.float64) for name in ("x", "y", "tx", "ty", "qop")}
-    z, begin, polarity = (np.asarray(rows[name], np.float64) for name in ("z", "true_z", "polarity"))
-    for axis in ("x", "y"):  # back from the fitted z to the origin
-        line[axis] = line[axis] + line[f"t{axis}"] * (begin - z)
-    origin, truth = np.column_stack(list(line.values())), np.full((len(z), 5), np.nan)
-    for one in (-1, 1):
-        own = np.flatnonzero(polarity == one)
-        moved = propagate(field, one, origin[own], begin[own], (z[own], 0.0, 0.0))
-        truth[own] = np.where(moved.ok[:, None], moved.states, np.nan)
-    return {
-        name: (np.asarray(rows[name], np.float64) - truth[:, number])
-        / np.sqrt(np.asarray(rows[VARIANCES[name]], np.float64))
-        for number, name in ((2, "tx"), (3, "ty"))
-    }
-
-
 def measured(run: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
     """Fit the run's validation sample for each origin, and measure it in bins of each variable."""
+    field = FieldMap.load(run / "field.npz")
     foil = load_geometry(PROJECT / "data/geometry/run3.yaml").description.tubes[0].radius
     samples = [path.stem for path in sorted(run.glob("candidates/validation_*.parquet"))]
 
@@ -84,7 +60,8 @@ def measured(run: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
             [
                 Files([run / f"particles/{one}.parquet"], [run / f"candidates/{one}.parquet"], [fitted(one)])
                 for one in samples
-            ]
+            ],
+            field,
         ).good
 
     for origin, sample in product(ORIGINS, samples):
@@ -94,16 +71,11 @@ def measured(run: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
         loaded(lambda sample, origin=origin: folder / f"{origin}-{sample}.parquet") for origin in ORIGINS
     )
     full = loaded(lambda sample: run / f"fitted/full/{sample}.parquet")
-    behind = born_behind(vertex, foil)
-    field = FieldMap.load(run / "field.npz")
-    as_vertex, as_first_hit = pulls(vertex, field), pulls(first_hit, field)
-    all_pulls = {
-        component: {
-            "vertex": as_vertex[component],
-            "told": np.where(behind, as_first_hit[component], as_vertex[component]),
-        }
-        for component in ("tx", "ty")
-    }
+    behind = np.asarray(vertex["born"]) > foil
+    all_pulls: dict[str, dict[str, np.ndarray]] = {}
+    for component in ("tx", "ty"):
+        as_vertex, as_first_hit = (pulls(one, component, finite_only=False) for one in (vertex, first_hit))
+        all_pulls[component] = {"vertex": as_vertex, "told": np.where(behind, as_first_hit, as_vertex)}
     found: dict[str, list[dict[str, Any]]] = {}
     for variable, (of, edges) in VARIABLES.items():
         found[variable] = []

@@ -19,7 +19,7 @@ from benchmarks.command import LHCB, parser, write
 
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import SCIFI_PLANES, load_geometry
-from parkf.fit import fit_file
+from parkf.fit import fit_file, is_good
 from parkf.fit.sample import GHOST_PURITY, load_sample, momentum_residual
 from parkf.fit.truth import Files
 from parkf.imports.hits.take import take_tables
@@ -38,7 +38,7 @@ def losses(files: list[Files]) -> dict[str, Any]:
     """Measure δp/p of electrons with a good fit, of one sample or of several."""
     rows = load_sample(files).rows
     eta = np.arcsinh(1.0 / np.hypot(rows["true_tx"], rows["true_ty"]))
-    keep = (np.abs(rows["pdg_id"]) == ELECTRON) & (rows["purity"] >= GHOST_PURITY) & (rows["status"] == 0)
+    keep = (np.abs(rows["pdg_id"]) == ELECTRON) & (rows["purity"] >= GHOST_PURITY) & is_good(rows["status"])
     keep &= (rows["p_true"] > P_MIN) & (eta > ETA[0]) & (eta < ETA[1])
     lost = momentum_residual(rows[keep])
     beyond, count = float(np.mean(lost < -LOSS)), len(lost)

@@ -21,7 +21,7 @@ import pandas as pd
 from benchmarks.command import parser, write
 from numpy.typing import NDArray
 
-from parkf.fit.fitter import fit
+from parkf.fit import fit, is_good
 from parkf.fit.sample import GHOST_PURITY
 from parkf.io.tables import CANDIDATES, PARTICLES
 from parkf.params.flat_cut import NAME, flat_score, variables
@@ -54,7 +54,7 @@ def read(parameters: ParameterSet, particles: Path, candidates: Path) -> pd.Data
     p2 = rows.px**2 + rows.py**2 + rows.pz**2
     wanted = (p2 > 2000.0**2) & (rows.pdg_id.abs() != 11) & (rows.z_end == np.inf)
     rows["genuine"] = ~rows.ghost & wanted
-    rows["good"] = fitted.status == 0
+    rows["good"] = is_good(fitted.status)
     rows = rows.assign(**variables(fitted, parameters.manifest.constants))
     rows = rows.assign(**{name: fitted.scores[name] for name in NAMES})
     pt = np.hypot(rows.px, rows.py)

@@ -27,7 +27,7 @@ import pandas as pd
 from benchmarks.command import parser, write
 from numpy.typing import NDArray
 
-from parkf.fit import cpu
+from parkf.fit import cpu, is_good
 from parkf.fit.candidates import from_arrow
 from parkf.fit.sample import GHOST_PURITY
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
@@ -101,7 +101,7 @@ def read(run: Path, name: str, candidates: str, parameters: ParameterSet) -> See
     if parameters.score is not None:
         for score, numbers in stored(parameters.score.numbers).items():
             rows[score] = odds(numbers, features[: len(INPUTS[score])].T)
-    used = (genuine | ghost) & (fitted.status == 0)
+    used = (genuine | ghost) & is_good(fitted.status)
     return Seen(rows[used].reset_index(drop=True), np.ascontiguousarray(features.T[used], np.float32))
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.command import parser, write
 from benchmarks.pull_bound import Truth, with_truth
 
-from parkf.fit import Fitted, fit
+from parkf.fit import Fitted, fit, is_good
 from parkf.fit.outliers import fit_as_trigger, fit_without_outliers
 from parkf.fit.sample import chi2_per_ndof
 from parkf.params.parameter_set import ParameterSet, load
@@ -70,7 +70,7 @@ def figures(way: Way, sample: list[Truth], cut_on: list[Fitted]) -> dict[str, fl
     chi2 = {name: ([], []) for name in ("ghosts", "ghosts_before")}
     for one, before in zip(sample, cut_on, strict=True):
         fitted, touched = way(one)
-        good = one.genuine & (fitted.status == 0)
+        good = one.genuine & is_good(fitted.status)
         residuals.append((one.qop / fitted.qop - 1)[good])
         treated.append(touched[one.genuine])
         for name, of in (("ghosts", fitted), ("ghosts_before", before)):

@@ -26,7 +26,7 @@ from benchmarks.command import parser, write
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from parkf.fit import fit
+from parkf.fit import fit, is_good
 from parkf.fit.candidates import Candidates, from_arrow
 from parkf.fit.sample import GHOST_PURITY
 from parkf.io.events import particle_key
@@ -127,7 +127,7 @@ def measure(parameters: ParameterSet, tracks: Sequence[Tracks]) -> list[dict[str
     for one in tracks:
         fitted = fit(parameters, one.candidates, threads=1)
         qop = fitted.qop.astype(np.float64)
-        good = fitted.status == 0
+        good = is_good(fitted.status)
         pulls.append([((qop - one.qop) / np.sqrt(fitted.qopqop))[b[good[b]]] for b in one.bins])
         residuals.append([(np.abs(one.qop / qop) - 1)[b[good[b]]] for b in one.bins])
     entries = []

@@ -26,7 +26,7 @@ from benchmarks.pull_bound import Noise, Truth, with_truth
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from parkf.fit import fit
+from parkf.fit import fit, is_good
 from parkf.fit.sample import chi2_per_ndof
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.proof.validation.core import fit_core
@@ -52,7 +52,7 @@ def measure(parameters: ParameterSet, sample: list[Truth]) -> dict[str, float]:
         ratio = chi2_per_ndof({**vars(fitted)})
         chi2.append(ratio[one.genuine])
         wrong.append(ratio[one.ghosts])
-        good = one.genuine & (fitted.status == 0)
+        good = one.genuine & is_good(fitted.status)
         residuals.append((one.qop / fitted.qop - 1)[good])
         pulls.append((fitted.qop - one.qop)[good] / np.sqrt(fitted.qopqop[good]))
         lost.append(~np.isfinite(fitted.qop[one.genuine]))

@@ -127,8 +127,9 @@ def status() -> str:
     return _page(
         [
             "# Status bits",
-            "Column `status` of a fitted track is a sum of bits; 0 is a good fit. Cuts on tracks ask for 0."
-            " `parkf.fit.explain_status(status)` says the same in Python, `STATUS_BITS` has the bits by name; in"
+            "Column `status` of a fitted track is a sum of bits; 0 is a good fit. A fit with no other bit than a"
+            " warning is good, too. Cuts on tracks therefore use `parkf.fit.is_good(status)`, in other programs"
+            " `(status & ~4096) == 0`. `parkf.fit.explain_status(status)` says the same in Python, `STATUS_BITS` has the bits by name; in"
             " C++ `parkf::kalman::status` has both.",
             _table(
                 ("bit", "name", "what it says"),

@@ -1,4 +1,4 @@
-"""The page on limits shows the figures that the benchmark on electrons has measured."""
+"""The page on limits shows the figures that the benchmarks on electrons and on far hits have measured."""
 
 import json
 from pathlib import Path
@@ -13,3 +13,15 @@ def test_losses_of_electrons_are_the_measured_ones():
         one = {key: 100 * value for key, value in found[name].items() if key not in ("tracks", "electrons")}
         assert f"{-one['median']:.1f} ± {one['median_error']:.1f} %" in page
         assert f"{one['beyond']:.{digits}f} ± {one['beyond_error']:.{digits}f} %" in page
+
+
+def test_shares_of_tracks_with_far_hits_are_the_measured_ones():
+    page = " ".join((ROOT / "docs/explanation/limits.md").read_text().split())
+    found = json.loads((ROOT / "benchmarks/results/far_hits.json").read_text())["schemes"]
+    for name, digits in (("genuine", 2), ("ghosts", 1)):
+        share, error = (100 * found["parkf"][name + what] for what in ("", "_error"))
+        assert f"{share:.{digits}f} ± {error:.{digits}f} %" in page
+    # The bar for hits that were moved, of each scheme.
+    moved = [one[name] for one in found.values() for name in ("velo", "ut", "scifi")]
+    assert len(moved) == 9
+    assert min(moved) > 0.99

@@ -22,6 +22,6 @@ def test_the_table_is_that_of_the_file(found):
 @pytest.mark.parametrize("way", ["matched", "found"])
 @pytest.mark.parametrize("limit", ["beyond3", "beyond5"])
 def test_tails_of_both_simulations_agree(found, way, region, limit):
-    lhcb, embedded = (found[sample][way][region] for sample in ("lhcb", "embedded"))
+    lhcb, embedded = (found[sample][way]["full"][region] for sample in ("lhcb", "embedded"))
     error = (lhcb[f"{limit}_error"] ** 2 + embedded[f"{limit}_error"] ** 2) ** 0.5
     assert abs(lhcb[limit] - embedded[limit]) < 2 * error

@@ -348,6 +348,7 @@ class ReferenceFit:
         by_k = f[:, 0, 4] + dz * f[:, 2, 4] + per_k[:, 0] + lever * per_k[:, 2]
         variance = sigma**2 + lever**2 * (c[:, 2, 2] - c[:, 2, 4] * per_k[:, 2])
         k = self.joint.state[:, 4]
+        self.variance_of_reference = 1 / (1 / c[:, 4, 4] + by_k**2 / variance)
         gain = c[:, 4, 4] * by_k / (by_k**2 * c[:, 4, 4] + variance)
         return k + gain * (residual - by_k * (k - self.reference))
 

@@ -169,6 +169,28 @@ def test_a_kick_is_hard_when_a_fit_with_a_free_kick_there_is_better_by_14(axis):
     assert np.median((robust.qopqop / plain.qopqop)[here]) > 1.08
 
 
+@pytest.mark.parametrize("momentum", [5000.0, 20000.0])
+@pytest.mark.parametrize("z", [3000.0, 5200.0, 7700.0])
+def test_a_kick_in_the_magnet_widens_the_error_of_the_momentum(z, momentum):
+    """Its x looks like another q/p. The hits alone prefer a step beside it, whose noise hardly touches q/p.
+
+    Kicks are as frequent as 1/θ⁴ per solid angle. In their pulls, the tails of hidden ones remain.
+    """
+    toy, random = generate(3000, momentum, seed=5), np.random.default_rng(8)
+    angle = np.minimum(15 / np.sqrt(random.uniform(0, 1, 3000)), 300) / momentum  # 15 to 300 MeV
+    turn = random.uniform(0, 2 * np.pi, 3000)
+    lever = toy.arrays["scifi_z"] - z
+    x, y = ((angle * part)[:, None] * lever for part in (np.cos(turn), np.sin(turn)))
+    bad = moved(toy, {"scifi_x": x - toy.arrays["scifi_dxdy"] * y})
+    got = fit(bad.parameters, bad.candidates("float32"), robust=True)
+    found = (got.before["treated"] & ENLARGED) > 0
+    assert found.sum() > 200
+    pull = ((got.qop - toy.vertex[:, 4]) / np.sqrt(got.qopqop))[found]
+    low, high = np.quantile(pull, (0.1587, 0.8413))
+    assert 0.6 < (high - low) / 2 < 1.4
+    assert (np.abs(pull) > 5).mean() < 0.1
+
+
 def test_neither_neighbours_nor_threads_nor_builds_matter():
     """Tracks that are fitted again share registers with arbitrary other tracks."""
     toy = kicked(generate(1000, 4000.0, seed=12), np.where(np.arange(1000) % 3 == 0, 5e-3, 0.0))

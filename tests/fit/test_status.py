@@ -8,7 +8,7 @@ import parkf._fitter as _fitter
 import pytest
 from kalman_toy import generate, parameters
 
-from parkf.fit import STATUS, STATUS_BITS, fit, status_names
+from parkf.fit import STATUS, STATUS_BITS, fit, is_good, status_names
 from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.fit.fitter import fit_file
@@ -134,7 +134,8 @@ def test_bad_numbers_have_names_and_harm_no_neighbour(toy, fitting, scheme, prec
 
 def test_good_numbers_are_not_blamed(toy, fitting):
     for scheme in SCHEMES[:-1]:  # toys bend as no real field does
-        assert not fitting(scheme, toy.candidates("float64")).status.any(), scheme
+        # In the trigger's arithmetic, the toys of other forms have hits far from their tracks.
+        assert is_good(fitting(scheme, toy.candidates("float64")).status).all(), scheme
     names = ("wrong_sigma", "wrong_plane", "velo_unsorted", "velo_count", "wrong_qop")
     assert not (fitting("full", toy.candidates("float64")).status & sum(STATUS_BITS[n] for n in names)).any()
     # Staves of the UT are 7 mm away from their layers.

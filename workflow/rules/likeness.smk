@@ -78,6 +78,7 @@ rule characterise:
 rule measure:
     input:
         particles=f"{RESULTS}/particles/{{like}}.parquet",
+        field=FIELD,
         candidates=f"{RESULTS}/candidates/matched-{{like}}.parquet",
         fitted=f"{RESULTS}/fitted/{{fit}}/matched-{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{fit}}-{{like}}.json"

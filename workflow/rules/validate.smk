@@ -75,6 +75,7 @@ rule validate:
         [f"{RESULTS}/fates/{s}.parquet" for s in RUN.samples("validation")],
         [f"{RESULTS}/fitted/{fit}/{s}.parquet" for fit in RUN["fits"]["of"] for s in VALIDATED],
         [f"{RESULTS}/fitted/parkf_float64/{s}.parquet" for s in RUN.samples("validation")],
+        field=FIELD,
         inside=SLICES_ACCURACY,
         kinds=[f"{RESULTS}/kinds/{kind}.json" for kind in ("long_no_ut", *KINDS)],
     output: f"{RESULTS}/validation.json"

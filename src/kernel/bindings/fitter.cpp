@@ -436,6 +436,7 @@ NB_MODULE(_fitter, module) {
     kinds.append(nb::make_tuple(one.name, one.meaning, one.velo, one.ut, one.scifi));
   }
   module.attr("kinds") = kinds;
+  module.attr("warnings") = parkf::kalman::status::warnings;
   nb::dict formulas;
   for (const parkf::kalman::Forms* forms : parkf::kalman::all_forms) formulas[forms->name] = forms->formulas_hash;
   module.attr("formulas") = formulas;

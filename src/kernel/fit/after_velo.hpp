@@ -6,7 +6,7 @@
 namespace parkf::kalman::PARKF_FORMS {
 
 /// How many numbers of such a fit are not always zero.
-constexpr int after_velo_numbers = 42;
+constexpr int after_velo_numbers = 41;
 
 /// Calls `visit` with each of them in a fixed order, except the two integers.
 template <class T, class Visit>
@@ -16,7 +16,7 @@ KERNEL_FUNCTION void each_after_velo(Filter<T>& fit, FirstState<T>& first, T& z_
   visit(fit.c(0, 0)), visit(fit.c(2, 0)), visit(fit.c(2, 2));
   visit(fit.c(1, 1)), visit(fit.c(3, 1)), visit(fit.c(3, 3));
   visit(fit.by_k[0]), visit(fit.by_k[2]);
-  visit(fit.seed.weight), visit(fit.velo.chi2), visit(fit.velo.pull), visit(fit.velo.weight), visit(fit.worst.step);
+  visit(fit.seed.weight), visit(fit.velo.chi2), visit(fit.velo.pull), visit(fit.velo.weight);
   visit(z_first);
   visit(first.state[0]), visit(first.state[1]), visit(first.state[2]), visit(first.state[3]);
   visit(first.by_k[0]), visit(first.by_k[2]);
@@ -43,6 +43,7 @@ KERNEL_FUNCTION void restore_after_velo(const Scalar<T>* row, Filter<T>& fit, Fi
     number = load<T>(row);
     row += Number<T>::lanes;
   });
+  fit.qop_variance = T(1) / fit.seed.weight;
   fit.ndof_velo = to_integer(load<T>(row));
   fit.status = to_integer(load<T>(row + Number<T>::lanes));
 }

@@ -52,7 +52,8 @@ KERNEL_FUNCTION void begin_at(const State<T>& s, const T& z, const StartWidths& 
   fit.z = z;
   fit.worst = Worst<T>();
   fit.velo = fit.ut = fit.scifi = Parabola<T>::nothing();
-  fit.seed = {zero, zero, T(S(1)) / square(unknown_qop)};
+  fit.qop_variance = square(unknown_qop);
+  fit.seed = {zero, zero, T(S(1)) / fit.qop_variance};
   fit.ndof_velo = fit.ndof_ut = fit.ndof_scifi = Integer<T>(0);
   for (T& element : fit.c.elements) element = zero;
   fit.c(0, 0) = square(widths.x);

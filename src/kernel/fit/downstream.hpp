@@ -48,6 +48,7 @@ template <class T, class Memory>
 KERNEL_FUNCTION void measure(const Strip<T>& strip, Filter<T>& fit, Parabola<T>& hits, Memory& memory) {
   T p[4];
   const auto u = update<0, 1>(strip.measured, strip.x, strip.variance, strip.dxdy, fit, hits, p);
+  fit.worst.hit(u, fit.qop_variance);
   memory.hit(u, strip.dxdy, p, hits);
 }
 
@@ -139,12 +140,12 @@ KERNEL_FUNCTION FirstHit<T> first_scifi_hit(const Candidates<Scalar<T>>& tracks,
   return first;
 }
 
-/// The change of q/p that fits the first SciFi hit and all hits before it. The track is taken as straight behind z_out,
-/// and only the error of tx is used. The result is good to a thousandth of q/p; it only chooses the q/p at which the
-/// bend is evaluated.
+/// The change of q/p that fits the first SciFi hit and all hits before it, and the `qop_variance` of this q/p. The track is
+/// taken as straight behind z_out, and only the error of tx is used. The result is good to a thousandth of q/p; it only
+/// chooses the q/p at which the bend is evaluated.
 template <class T>
 KERNEL_FUNCTION T towards(const FirstHit<T>& hit, const Filter<T>& fit, const BentX<T>& bent, const T& z_in,
-                          const T& z_out) {
+                          const T& z_out, T& qop_variance) {
   const State<T>& s = fit.state;
   const T y = s.y + s.ty * (z_out - z_in);
   const T dz = (hit.z + hit.lean * y - z_out) / (T(1) - hit.lean * s.ty), lever = z_out - z_in + dz;
@@ -152,7 +153,9 @@ KERNEL_FUNCTION T towards(const FirstHit<T>& hit, const Filter<T>& fit, const Be
   const T by_k = fit.by_k[0] + lever * fit.by_k[2] + bent.x_k + dz * bent.tx_k;
   const T variance = hit.variance + lever * lever * fit.c(2, 2);
   const Parabola<T> known = fit.known();
-  return (known.pull * variance + by_k * residual) / (known.weight * variance + by_k * by_k);
+  const T weight = known.weight * variance + by_k * by_k;
+  qop_variance = variance / weight;
+  return (known.pull * variance + by_k * residual) / weight;
 }
 
 /// Largest number of evaluations of the bend. One is enough for a seed that is right to tens of per cent. A seed of the
@@ -170,13 +173,15 @@ KERNEL_FUNCTION void forward_magnet(const Candidates<Scalar<T>>& tracks, long i,
   if constexpr (Newton) {
     const FirstHit<T> hit = first_scifi_hit<T>(tracks, i, constant);
     Mask<T> far = hit.measured;
+    T qop_variance = fit.qop_variance;
     for (int round = 0; round < newton_rounds && any(far); ++round) {
       const BentX<T> bent = bent_x(m, constant, pol, fit.state);
       // Tracks that have converged stay as they are while others in the same lanes go on.
-      const T change = select(far, towards(hit, fit, bent, T(header[0]), z_out), T(0));
+      const T change = select(far, towards(hit, fit, bent, T(header[0]), z_out, qop_variance), T(0));
       far = far & (magnitude(change) > T(Scalar<T>(0.5)) * magnitude(fit.state.k));
       move(change, fit, memory);
     }
+    fit.qop_variance = select(hit.measured, qop_variance, fit.qop_variance);
   }
   JacobianMagnet<T> f;
   Mask<T> low_momentum;

@@ -72,14 +72,17 @@ KERNEL_FUNCTION void forward_slices(const Candidates<Scalar<T>>& tracks, long i,
   JacobianHop<T> f;
   Mask<T> far = hit.measured, outside;
   State<T> before = fit.state, after = before;
+  T qop_variance = fit.qop_variance;
   through_slices(slices, constant, pol, after, f, outside);
   for (int round = 0; round < newton_rounds && any(far); ++round) {
-    const T change = select(far, towards(hit, fit, BentX<T>{after.x, after.tx, f.of[0][4], f.of[2][4]}, z_in, z_out), T(0));
+    const BentX<T> bent{after.x, after.tx, f.of[0][4], f.of[2][4]};
+    const T change = select(far, towards(hit, fit, bent, z_in, z_out, qop_variance), T(0));
     far = far & (magnitude(change) > T(Scalar<T>(0.5)) * magnitude(fit.state.k));
     move(change, fit, memory);
     after = before = fit.state;
     through_slices(slices, constant, pol, after, f, outside);
   }
+  fit.qop_variance = select(hit.measured, qop_variance, fit.qop_variance);
   fit.state = after;
   carry(f, fit, memory);
   add(memory.scattering(scifi_slots, noise_UTTF<T>(constant + layout::UTTF, after.k, before, after)), fit.c);
@@ -138,7 +141,8 @@ KERNEL_FUNCTION Fitted<T> fit_upstream(const Candidates<Scalar<T>>& tracks, long
   for (int round = 0; round < 2; ++round) {
     fit.worst = Worst<T>();
     forward_velo(seen, i, detector, pol, fit, memory.first, z_first, memory);
-    fit.seed = {T(0), T(0), T(S(1 / (unknown_qop * unknown_qop)))};
+    fit.qop_variance = T(S(unknown_qop * unknown_qop));
+    fit.seed = {T(0), T(0), T(S(1)) / fit.qop_variance};
     forward_ut(seen, i, detector.constant, pol, fit, memory);
     move(fit.known().best(), fit, memory);
     store(fit.state.k, found);

@@ -8,8 +8,13 @@
 //
 // A hard scatter has the same expected square in x and in y. In the magnet its x is hidden, because q/p describes it as
 // well: I is next to 0. So one factor enlarges both, and the plane that shows more determines it.
+//
+// Because the magnet hides its kicks, the hits prefer a step next to it as often as not, and q/p would be wrong by many
+// of its errors. So the noise of the magnet is enlarged, too, in proportion to the probability that the kick was there
+// (`enlarge`).
 
 #include "fit/later.hpp"
+#include "fit/robust.hpp"
 #include "fit/treatment.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
@@ -20,23 +25,40 @@ struct Kicks {
   T xtx, txtx, yty, tyty;
 };
 
-/// The hardest kick found so far.
+/// The kick of a track at one step.
+template <class T>
+struct Kick {
+  T k2;      // k_x² + k_y²
+  T larger;  // 1 + (k_x² + k_y²)/(I·Q_tt in x + in y): factor on the noise with which such a kick is usual
+  T usual;   // Q_tt in x, as the thickness of what was crossed
+
+  KERNEL_FUNCTION Kick() : k2(T(0)), larger(T(1)), usual(T(1)) {}
+};
+
+/// The kick in the magnet, and the hardest one at another step.
 template <class T>
 struct Kink {
-  T k2;             // k_x² + k_y²
-  Integer<T> slot;  // where its step ends
-  T larger;         // 1 + (k_x² + k_y²)/(I·Q_tt in x + in y): factor on the noise with which such a kick is usual
+  Kick<T> magnet, other;
+  Integer<T> slot;  // where the other step ends
 
-  KERNEL_FUNCTION Kink() : k2(T(0)), slot(-1), larger(T(1)) {}
+  KERNEL_FUNCTION Kink() : slot(-1) {}
 
   KERNEL_FUNCTION void consider(int step, const Kicks<T>& q, const Later<T>& later) {
     const T zero(0), one(1);
     T shown(0);
-    const T both = seen<0>(q.xtx, q.txtx, later, shown) + seen<1>(q.yty, q.tyty, later, shown);
-    const Mask<T> harder = k2 < both;
-    k2 = select(harder, both, k2);
+    Kick<T> kick;
+    kick.k2 = seen<0>(q.xtx, q.txtx, later, shown) + seen<1>(q.yty, q.tyty, later, shown);
+    kick.larger = one + kick.k2 / select(shown > zero, shown, one);
+    kick.usual = q.txtx;
+    if (step == scifi_slots) {
+      magnet = kick;
+      return;
+    }
+    const Mask<T> harder = other.k2 < kick.k2;
+    other.k2 = select(harder, kick.k2, other.k2);
+    other.larger = select(harder, kick.larger, other.larger);
+    other.usual = select(harder, kick.usual, other.usual);
     slot = select(harder, Integer<T>(step), slot);
-    larger = select(harder, one + both / select(shown > zero, shown, one), larger);
   }
 
  private:
@@ -55,6 +77,27 @@ struct Kink {
     return select(told, score * score / select(told, information, one), zero);
   }
 };
+
+/// Enlarge the noise for the kink of a track, if k² is above `least`; return the slot of the more probable step, or -1.
+///
+/// Hard scatterings are as frequent as matter is thick, that is as the usual Q_tt, and as 1/θ⁴ per solid angle. Between
+/// With the likelihood exp(k²/2) of a kick θ, which the hits behind a step measure in x and y to 1/√I, another step gets
+/// Q_tt·exp(k²/2)·θ⁻⁴·2π/√(I_x·I_y). In the magnet, x is not measured: the integral of the density over x is π/2·y⁻³. For
+/// the same θ ≈ y and I_y, the ratio of both is the one below, because θ·√I_x ≈ k.
+template <class S>
+KERNEL_FUNCTION int enlarge(const Kink<S>& kink, const S& least, Treatment<S>& treatment) {
+  const Kick<S>& magnet = kink.magnet;
+  const Kick<S>& other = kink.other;
+  if (!(larger(magnet.k2, other.k2) > least)) return -1;
+  constexpr double hidden = 0.6267;  // π/2/√(2π)
+  const S k = larger(root(other.k2), S(1));
+  const S ratio = S(hidden) * k * magnet.usual / other.usual * exponential(S(0.5) * (magnet.k2 - other.k2));
+  const S share = ratio < S(1e6) ? ratio / (S(1) + ratio) : S(1);
+  treatment.slot = kink.slot;
+  treatment.larger = S(1) + (S(1) - share) * (other.larger - S(1));
+  treatment.magnet = S(1) + share * (magnet.larger - S(1));
+  return share > S(0.5) ? scifi_slots : kink.slot;
+}
 
 /// Writes down a fit of a treated track, and the noise of its steps.
 template <class T>

@@ -52,6 +52,7 @@ struct Innovation {
   T weight;  // 1 / S
   T shrink;  // R / S
   T by_k;    // decrease of the pull for 1/MeV
+  T chi2;    // residual² / S
 
   /// Add to the parabola the information of a coordinate on q/p; `slope` is its derivative with respect to q/p.
   KERNEL_FUNCTION void tell(const T& slope, Parabola<T>& hits) {
@@ -67,9 +68,9 @@ KERNEL_FUNCTION Innovation<T> innovation(const Mask<T>& measured, const T& resid
   const T zero(0), one(1);
   const T weight = select(measured, one / (predicted_variance + variance), zero);
   const T known = select(measured, residual, zero);
-  const T pull = known * weight;
-  hits.chi2 += known * pull;
-  return {pull, weight, select(measured, variance * weight, one), zero};
+  const T pull = known * weight, chi2 = known * pull;
+  hits.chi2 += chi2;
+  return {pull, weight, select(measured, variance * weight, one), zero, chi2};
 }
 
 /// Update with a measurement of component M - slope·O, where M and O are x and y in either order. `p` receives the

@@ -13,6 +13,7 @@ namespace parkf::kalman::robust {
 constexpr double doubted_ut = 2;   // χ²/ndof of the UT hits above which a track is fitted without them
 constexpr double ut_fall = 12;     // χ² must fall by so much and one for each UT hit for that fit to be kept
 constexpr double hard_kick = 14;   // k_x² + k_y² above which the noise of a step is enlarged
+// Where both are the case, the larger excess over its limit decides.
 // Behind the VELO, χ²/ndof of a good fit is hardly ever below this value. A second fit can only remove the excess above
 // it.
 constexpr double rest_share = 0.6;
@@ -41,6 +42,10 @@ struct Fit {
   /// Whether this fit, without UT hits, is better than the fit with `other_hits` UT hits and the χ² `other_chi2`.
   KERNEL_FUNCTION Mask<T> improves(const T& other_chi2, const T& other_hits) const {
     return known() & (other_chi2 - chi2() > limit(ut_fall) + other_hits);
+  }
+  /// k² above which a hard kick explains the hits of this fit better than wrong UT hits, without which χ² is `other_chi2`.
+  KERNEL_FUNCTION T kick_instead(const T& other_chi2) const {
+    return chi2() - other_chi2 - Number<T>::of(ndof_ut) + limit(hard_kick - ut_fall);
   }
   /// Whether to look for a hard kick.
   KERNEL_FUNCTION Mask<T> may_be_kicked() const { return known() & (excess(ndof_ut + ndof_scifi) > limit(hard_kick)); }

@@ -18,10 +18,11 @@
 namespace parkf::kalman::PARKF_FORMS {
 namespace {
 
-/// How many numbers a waiting track has. The first are those of its fit at the last VELO hit. Those of its stage follow:
-/// a Treatment and, if its UT hits are doubted, χ² and number of UT hits of the plain fit and whether to look for a kick
-/// in that fit. Tracks are turned into lanes in pieces of eight numbers.
-constexpr int waiting_numbers = 48, stage_numbers = 6;
+/// How many numbers a waiting track has. The first are those of its fit at the last VELO hit. Those of its stage follow, a
+/// Treatment and more. If UT hits are doubted: χ² and number of UT hits of the plain fit, and whether to look for a kick in
+/// that fit. If a kick is sought: its least k², and whether to look for one without UT hits next. If it is found: its slot.
+/// Tracks are turned into lanes in pieces of eight numbers.
+constexpr int waiting_numbers = 48, stage_numbers = 7;
 static_assert(after_velo_numbers + stage_numbers <= waiting_numbers && waiting_numbers % 8 == 0);
 
 /// Tracks that wait for a stage.
@@ -92,7 +93,7 @@ class RobustFits {
       choose(robust::view(track), i, end - i < n ? static_cast<int>(end - i) : n);
     }
     try_without_ut(doubted_.count);
-    look_for_kicks(suspects_.count);
+    while (suspects_.count > 0) look_for_kicks(suspects_.count);
     enlarge_noise(kicked_.count);
     finish_streams();
   }
@@ -115,6 +116,7 @@ class RobustFits {
     store(Number<T>::of(fit.ndof_ut), hits);
     store(select(suspect, T(1), T(0)), suspected);
     store_integer<T>(select(doubted, Integer<T>(2), select(suspect, Integer<T>(1), Integer<T>(0))), which);
+    constexpr S least = static_cast<S>(robust::hard_kick);
     // No branches, because no processor could predict them.
     for (int lane = 0; lane < count; ++lane) {
       doubts[doubt_count] = suspects[suspect_count] = lane;
@@ -124,13 +126,13 @@ class RobustFits {
     for (int i = 0; i < doubt_count; ++i) {
       const int lane = doubts[i];
       doubted_.add(first + lane, columns_ + lane, n,
-                   {S(1), S(-1), S(1), chi2[lane], hits[lane], suspected[lane]});
+                   {S(1), S(-1), S(1), S(1), chi2[lane], hits[lane], suspected[lane]});
     }
     for (int i = 0; i < suspect_count; ++i) {
-      suspects_.add(first + suspects[i], columns_ + suspects[i], n, {S(0), S(-1), S(1)});
+      suspects_.add(first + suspects[i], columns_ + suspects[i], n, {S(0), S(-1), S(1), S(1), least});
     }
     if (doubted_.count >= n) try_without_ut(doubted_.count / n * n);
-    if (suspects_.count >= n) look_for_kicks(suspects_.count / n * n);
+    while (suspects_.count >= n) look_for_kicks(suspects_.count / n * n);
     if (kicked_.count >= n) enlarge_noise(kicked_.count / n * n);
   }
 
@@ -153,7 +155,8 @@ class RobustFits {
     int* counts = counts_;
     for (int first = 0; first < count; first += n, numbers += fitted_numbers * n, counts += fitted_integers * n) {
       const Candidates<S> tracks = gather(waiting, first);
-      const Treatment<T> treatment{stage_number(0) > T(0), to_integer(stage_number(1)), stage_number(2)};
+      const Treatment<T> treatment{stage_number(0) > T(0), to_integer(stage_number(1)), stage_number(2),
+                                   stage_number(3)};
       store(fit_treated<T>(tracks, 0, batch_.detector, treatment, columns_), n, 0, numbers, counts);
     }
   }
@@ -167,9 +170,12 @@ class RobustFits {
     for (int q = 0; q < fitted_numbers; ++q) {
       batch_.numbers[q * batch_.stride + row] = numbers_[(block * fitted_numbers + q) * n + lane];
     }
+    int& its_status = integers_[status_row * batch_.stride + row];
+    const int far = its_status & status::far_hit;
     for (int q = 0; q < fitted_integers; ++q) {
       integers_[q * batch_.stride + row] = counts_[(block * fitted_integers + q) * n + lane];
     }
+    its_status = (its_status & ~status::far_hit) | far;
     done_[row] = what;
     slot_[row] = slot;
   }
@@ -182,10 +188,15 @@ class RobustFits {
       const S* numbers = doubted_.numbers[i];
       const S* stage = numbers + after_velo_numbers;
       const robust::Fit<S> fit = fit_again(i);
-      const bool better = fit.improves(stage[3], stage[4]);
+      const bool better = fit.improves(stage[4], stage[5]);
+      const bool next = better && fit.may_be_kicked();
       if (better) replace(doubted_.rows[i], i, treated::ut_taken_out);
-      if (better ? fit.may_be_kicked() : stage[5] > 0) {
-        suspects_.add(doubted_.rows[i], numbers, 1, {S(better), S(-1), S(1)});
+      S least(robust::hard_kick);
+      if (better) least = larger(least, S(stage[4] - fit.chi2() - stage[5] + robust::hard_kick - robust::ut_fall));
+      if (stage[6] > 0) {
+        suspects_.add(doubted_.rows[i], numbers, 1, {S(0), S(-1), S(1), S(1), least, S(next)});
+      } else if (next) {
+        suspects_.add(doubted_.rows[i], numbers, 1, {S(1), S(-1), S(1), S(1), least});
       }
     }
     doubted_.drop(count);
@@ -196,16 +207,31 @@ class RobustFits {
     for (int first = 0; first < count; first += n) {
       const Candidates<S> tracks = gather(suspects_, first);
       const Kink<T> kink = find_kink<T>(tracks, 0, batch_.detector, stage_number(0) > T(0), columns_);
-      S k2[n], larger[n];
+      S kicks[6][n];
       int slots[n];
-      store(kink.k2, k2);
-      store(kink.larger, larger);
+      int row = 0;
+      for (const Kick<T>* kick : {&kink.magnet, &kink.other}) {
+        for (const T* number : {&kick->k2, &kick->larger, &kick->usual}) store(*number, kicks[row++]);
+      }
       store_integer<T>(kink.slot, slots);
       for (int lane = 0; lane < n && first + lane < count; ++lane) {
         const S* numbers = suspects_.numbers[first + lane];
-        if (!(k2[lane] > S(robust::hard_kick))) continue;
-        kicked_.add(suspects_.rows[first + lane], numbers, 1,
-                    {numbers[after_velo_numbers], S(slots[lane]), larger[lane]});
+        Kink<S> one;
+        row = 0;
+        for (Kick<S>* kick : {&one.magnet, &one.other}) {
+          for (S* number : {&kick->k2, &kick->larger, &kick->usual}) *number = kicks[row++][lane];
+        }
+        one.slot = slots[lane];
+        const S* stage = numbers + after_velo_numbers;
+        Treatment<S> treatment{stage[0] > 0, -1, S(1), S(1)};
+        const int scattered = enlarge(one, stage[4], treatment);
+        const long row_of_track = suspects_.rows[first + lane];
+        if (scattered >= 0) {
+          kicked_.add(row_of_track, numbers, 1,
+                      {stage[0], S(treatment.slot), treatment.larger, treatment.magnet, S(scattered)});
+        } else if (stage[5] > 0) {
+          suspects_.add(row_of_track, numbers, 1, {S(1), S(-1), S(1), S(1), S(robust::hard_kick)});
+        }
       }
     }
     suspects_.drop(count);
@@ -217,7 +243,7 @@ class RobustFits {
       const S* stage = kicked_.numbers[i] + after_velo_numbers;
       if (!fit_again(i).known()) continue;
       replace(kicked_.rows[i], i, treated::noise_enlarged | (stage[0] > 0 ? treated::ut_taken_out : 0),
-              static_cast<int>(stage[1]));
+              static_cast<int>(stage[4]));
     }
     kicked_.drop(count);
   }

@@ -11,7 +11,7 @@ constexpr int robust_integers = 3;  // ndof of the UT before, what was done (`tr
 /// Treatments of a track; `treated` is a sum of these.
 namespace treated {
 constexpr int ut_taken_out = 1;    // the UT hits, which agree with each other better than with the rest
-constexpr int noise_enlarged = 2;  // that of the step that scattered hardest
+constexpr int noise_enlarged = 2;  // that of the step that scattered hardest, and that of the magnet
 }  // namespace treated
 
 }  // namespace parkf::kalman

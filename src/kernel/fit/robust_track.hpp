@@ -8,31 +8,46 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
+/// Follow the kink of a track by more noise, if k² is above `least`; `fit` becomes that fit. Return its slot, or -1.
+template <class S>
+KERNEL_FUNCTION int follow_kink(const Candidates<S>& tracks, long i, const Detector<S>& detector, bool without_ut,
+                                const S& least, Fitted<S>& fit) {
+  if (!robust::view(fit).may_be_kicked()) return -1;
+  Treatment<S> treatment{without_ut, -1, S(1), S(1)};
+  const int slot = enlarge(find_kink<S>(tracks, i, detector, without_ut), least, treatment);
+  if (slot < 0) return -1;
+  const Fitted<S> other = fit_treated<S>(tracks, i, detector, treatment);
+  if (!robust::view(other).known()) return -1;
+  fit = other;
+  return slot;
+}
+
 /// Replace `track`, the plain fit, if another fit is better; `done` and `slot` are those of robust_layout.hpp.
 template <class S>
 KERNEL_FUNCTION void fit_robust(const Candidates<S>& tracks, long i, const Detector<S>& detector, Fitted<S>& track,
                                 int& done, int& slot) {
-  Treatment<S> treatment{false, -1, S(1)};
+  const int far = track.status & status::far_hit;
   done = 0;
-  slot = -1;
+  S least(robust::hard_kick);
+  Fitted<S> without_ut;
   if (robust::view(track).doubts_ut()) {
-    const Fitted<S> other = fit_treated<S>(tracks, i, detector, {true, -1, S(1)});
-    if (robust::view(other).improves(robust::view(track).chi2(), S(track.ndof_ut))) {
-      track = other;
+    without_ut = fit_treated<S>(tracks, i, detector, {true, -1, S(1), S(1)});
+    const auto plain = robust::view(track), other = robust::view(without_ut);
+    if (other.improves(plain.chi2(), S(track.ndof_ut))) {
       done = treated::ut_taken_out;
-      treatment.without_ut = true;
+      least = larger(least, plain.kick_instead(other.chi2()));
     }
   }
-  if (!robust::view(track).may_be_kicked()) return;
-  const Kink<S> kink = find_kink<S>(tracks, i, detector, treatment.without_ut);
-  if (!(kink.k2 > S(robust::hard_kick))) return;
-  treatment.slot = kink.slot;
-  treatment.larger = kink.larger;
-  const Fitted<S> other = fit_treated<S>(tracks, i, detector, treatment);
-  if (!robust::view(other).known()) return;
-  track = other;
-  done |= treated::noise_enlarged;
-  slot = kink.slot;
+  slot = follow_kink(tracks, i, detector, false, least, track);
+  if (slot >= 0) {
+    done = treated::noise_enlarged;
+  } else if (done != 0) {
+    track = without_ut;
+    slot = follow_kink(tracks, i, detector, true, S(robust::hard_kick), track);
+    if (slot >= 0) done |= treated::noise_enlarged;
+  }
+  // As its χ², the far hits of the plain fit stay noted: another fit may leave them out or follow them.
+  track.status = (track.status & ~status::far_hit) | far;
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -8,6 +8,11 @@ namespace parkf::kalman {
 /// LHCb's UT are 7 mm off in four layers, and these layers are at least 45 mm apart.
 constexpr double plane_tolerance = 20.0;
 
+/// χ² of one hit, from its distance to the prediction by the hits before, above which no usual track has this hit: ten
+/// standard deviations. The smoother predicts with the q/p of its state: the seed's, and behind the magnet that of the
+/// first SciFi hit and of the hits before.
+constexpr double far_chi2 = 100.0;
+
 /// A status is a sum of these; 0 is a good fit.
 namespace status {
 constexpr int non_finite = 1;
@@ -24,13 +29,17 @@ constexpr int wrong_qop = 1024;
 constexpr int null_number = 2048;
 constexpr int few_hits = 8192;
 constexpr int outside_slices = 16384;
+constexpr int far_hit = 4096;
+
+/// Bits that say that hits are doubtful. The fit of these hits is good: some tracks scatter that hard.
+constexpr int warnings = far_hit;
 
 struct Bit {
   int bit;
   const char *name, *meaning;
 };
 
-// First come problems of the result, then problems of the input.
+// First come problems of the result, then problems of the input, then warnings.
 constexpr Bit bits[] = {
     {non_finite, "non_finite", "the result is not finite, mostly because an input is not"},
     {negative_variance, "negative_variance", "a variance is not positive"},
@@ -47,6 +56,8 @@ constexpr Bit bits[] = {
     {null_number, "null_number", "a number of a hit is null; NaN says that there is no hit"},
     {few_hits, "few_hits", "a track without VELO hits has too few others to determine its state"},
     {outside_slices, "outside_slices", "beyond the grid of the steps inside the magnet; its edge was continued"},
+    {far_hit, "far_hit",
+     "a warning: a hit is over 10 sigma off the track through the hits before it; a wrong hit or a hard scattering"},
 };
 }  // namespace status
 

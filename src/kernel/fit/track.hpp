@@ -69,7 +69,8 @@ struct Fitted {
 };
 
 constexpr int fitted_numbers = 16;   // of Fitted: the numbers from z to chi2_scifi,
-constexpr int fitted_integers = 4;   // and its integers
+constexpr int fitted_integers = 4;   // and its integers,
+constexpr int status_row = 3;        // of which this one is the status
 
 /// Load a number of each track that runs together; the first one is at `source`.
 template <class T>

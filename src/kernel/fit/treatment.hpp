@@ -1,17 +1,18 @@
 #pragma once
-// The treatment of a track by a robust fit: it leaves UT hits out, and enlarges the noise of one step.
+// The treatment of a track by a robust fit: it leaves UT hits out, and enlarges the noise of a step and of the magnet.
 
 #include "fit/after_velo.hpp"
 #include "fit/smoother.hpp"
 
 namespace parkf::kalman {
 
-/// The noise of the step that ends at `slot` is multiplied by `larger`; -1 is no step.
+/// The noise of the step that ends at `slot` is multiplied by `larger`, that of the step through the magnet by `magnet`.
+/// A slot of -1 is no step.
 template <class T>
 struct Treatment {
   Mask<T> without_ut;
   Integer<T> slot;
-  T larger;
+  T larger, magnet;
 };
 
 namespace PARKF_FORMS {
@@ -25,7 +26,8 @@ struct TreatedMemory : FirstStateMemory<T> {
   KERNEL_FUNCTION Mask<T> ut_hit(const Mask<T>& measured) { return measured & !treatment.without_ut; }
   KERNEL_FUNCTION bool looks_at(const Mask<T>& measured) { return any(measured); }
   KERNEL_FUNCTION Noise<T> scattering(int slot, const Noise<T>& q) {
-    const T l = select(treatment.slot == Integer<T>(slot), treatment.larger, T(1));
+    const T l = slot == scifi_slots ? treatment.magnet
+                                    : select(treatment.slot == Integer<T>(slot), treatment.larger, T(1));
     return {q.xx * l, q.xtx * l, q.txtx * l, q.yy * l, q.yty * l, q.tyty * l};
   }
 };

@@ -145,6 +145,7 @@ KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, con
     const T variance = T(1) / single(T(T(1) / strip.variance));
     const T chi2 = update_strip<T>(strip.measured, strip.x, strip.dxdy, variance, T(static_cast<S>(ut_strip)), track);
     used.consider(ut_slots + layer, strip.measured, chi2);
+    worst.hit(chi2);
     result.chi2_ut += chi2;
     result.ndof_ut = result.ndof_ut + count<T>(strip.measured);
   }
@@ -185,6 +186,7 @@ KERNEL_FUNCTION void through_scifi(const Candidates<Scalar<T>>& tracks, long i, 
     const T chi2 =
         update_strip<T>(measured, strip.x, strip.dxdy, strip.variance, T(static_cast<S>(scifi_fibre)), track);
     used.consider(scifi_slots + layer, measured, chi2);
+    worst.hit(chi2);
     result.chi2_scifi += chi2;
     result.ndof_scifi = result.ndof_scifi + count<T>(measured);
     track.z = select(measured, T(strip.z + track.s.y / dy_dz), track.z);
@@ -234,6 +236,7 @@ KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const
   for (int slot = 0; slot < last_slot; ++slot) {
     const T chi2 = use_velo<T>(tracks, i, slot, constant + layout::V, pol, z_first, used, track);
     used.consider(slot, used.keeps(slot, Integer<T>(slot) < load_integer<T>(tracks.velo_n + i)), chi2);
+    worst.hit(chi2);
     result.chi2_velo += chi2;
   }
   see(point::velo_end, track);

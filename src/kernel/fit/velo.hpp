@@ -32,17 +32,27 @@ template <class T>
 struct Worst {
   T sigma, off2;  // the smallest σ; distances from the layers' z, squared and summed, mm²
   T step;         // the smallest between neighbouring VELO hits in z, mm
+  T far;          // by how much χ² of a hit exceeds far_chi2 at most; for strips, times a positive number
 
-  KERNEL_FUNCTION Worst() : sigma(T(1)), off2(T(0)), step(T(0)) {}
+  KERNEL_FUNCTION Worst() : sigma(T(1)), off2(T(0)), step(T(0)), far(T(0)) {}
   KERNEL_FUNCTION void strip(const T& its_sigma, const T& its_off) {
     sigma = smaller(its_sigma, sigma);
     off2 += its_off * its_off;
   }
+  KERNEL_FUNCTION void hit(const T& chi2) { far = larger(far, T(chi2 - limit())); }
+  /// A hit with an innovation at a q/p that is known to `variance`: with S of u.weight = 1/S, its residual has the variance
+  /// S + slope²·variance.
+  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& variance) {
+    far = larger(far, T(u.pull * u.pull - limit() * (u.weight + u.by_k * u.by_k * variance)));
+  }
   KERNEL_FUNCTION Integer<T> status() const {
-    return flag<T>(at_most(sigma, T(0)), status::wrong_sigma) |
+    return flag<T>(far > T(0), status::far_hit) | flag<T>(at_most(sigma, T(0)), status::wrong_sigma) |
            flag<T>(off2 > T(static_cast<Scalar<T>>(plane_tolerance * plane_tolerance)), status::wrong_plane) |
            flag<T>(step < T(0), status::velo_unsorted);
   }
+
+ private:
+  KERNEL_FUNCTION static T limit() { return T(static_cast<Scalar<T>>(far_chi2)); }
 };
 
 /// The quantities that a fit carries from plane to plane. Noise and bend are evaluated at the state's q/p.
@@ -50,6 +60,7 @@ template <class T>
 struct Filter : Conditional<T> {
   T z;
   Parabola<T> seed, velo, ut, scifi;  // what is known of q/p, by its source
+  T qop_variance;  // of the q/p of the state, from the hits that it was chosen by
   Integer<T> ndof_velo, ndof_ut, ndof_scifi;
   Integer<T> status;
   Worst<T> worst;
@@ -155,7 +166,8 @@ KERNEL_FUNCTION Integer<T> start_velo(const Candidates<Scalar<T>>& tracks, long 
 
   fit.z = z2;
   z_first = z1;
-  fit.seed.weight = T(1) / (width * width);
+  fit.qop_variance = width * width;
+  fit.seed.weight = T(1) / fit.qop_variance;
   return used;
 }
 
@@ -197,9 +209,11 @@ KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, c
     T p[4];
     const auto ux = update_velo_x<T>(measured, load<T>(tracks.velo_x + at), variance, fit, fit.velo, p);
     const auto uy = update_velo_y<T>(measured, load<T>(tracks.velo_y + at), variance, fit, fit.velo, p);
+    fit.worst.hit(ux.chi2 + uy.chi2);
     memory.velo(slot, f, ux, uy, p);
     fit.ndof_velo = fit.ndof_velo + select(measured, Integer<T>(2), Integer<T>(0));
   }
+  fit.status = fit.status | fit.worst.status();
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -47,6 +47,8 @@ using Integer = typename Number<T>::Integer;
 #if defined(__CUDA_ARCH__)
 KERNEL_FUNCTION float root(float a) { return ::sqrtf(a); }
 KERNEL_FUNCTION double root(double a) { return ::sqrt(a); }
+KERNEL_FUNCTION float exponential(float a) { return ::expf(a); }
+KERNEL_FUNCTION double exponential(double a) { return ::exp(a); }
 KERNEL_FUNCTION float magnitude(float a) { return ::fabsf(a); }
 KERNEL_FUNCTION double magnitude(double a) { return ::fabs(a); }
 KERNEL_FUNCTION float round_down(float a) { return ::floorf(a); }
@@ -64,6 +66,8 @@ KERNEL_FUNCTION void prefetch(const char*) {}
 #else
 KERNEL_FUNCTION float root(float a) { return std::sqrt(a); }
 KERNEL_FUNCTION double root(double a) { return std::sqrt(a); }
+KERNEL_FUNCTION float exponential(float a) { return std::exp(a); }
+KERNEL_FUNCTION double exponential(double a) { return std::exp(a); }
 KERNEL_FUNCTION float magnitude(float a) { return std::fabs(a); }
 KERNEL_FUNCTION double magnitude(double a) { return std::fabs(a); }
 KERNEL_FUNCTION float round_down(float a) { return std::floor(a); }

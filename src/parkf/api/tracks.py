@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.fit.fitted import explain_status
+from parkf.fit.fitted import explain_status, is_good
 from parkf.io.errors import ParkfError
 from parkf.io.extras import extras_named
 from parkf.io.tables import FITTED
@@ -23,9 +23,9 @@ class Tracks:
     """Fitted tracks, one row for each candidate, at the point closest to the beam line.
 
     Columns are those of the table ``fitted``: z, x, y in mm, tx, ty, qop in 1/MeV, the elements of the
-    covariance, χ² and ndof of each detector, and a status, which is 0 for a good fit. Unit and meaning of
-    each column are in :attr:`units` and in ``parkf schema fitted``. Programs with Arrow's PyCapsule interface
-    or the dataframe protocol, such as Polars, DuckDB or pandas, accept a `Tracks`.
+    covariance, χ² and ndof of each detector, and a status, which is 0 for a good fit without warnings. Unit
+    and meaning of each column are in :attr:`units` and in ``parkf schema fitted``. Programs with Arrow's
+    PyCapsule interface or the dataframe protocol, such as Polars, DuckDB or pandas, accept a `Tracks`.
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -37,7 +37,7 @@ class Tracks:
         return len(self._columns["status"])
 
     def __repr__(self) -> str:
-        good = int(np.count_nonzero(self["status"] == 0))
+        good = int(np.count_nonzero(is_good(self["status"])))
         return f"<Tracks: {len(self)}, of which {good} are good; columns {', '.join(self.columns)}>"
 
     @property

@@ -9,9 +9,11 @@ from parkf.fit.fitted import (
     STATUS,
     STATUS_BITS,
     TREATED,
+    WARNINGS,
     Fitted,
     explain_status,
     explain_treated,
+    is_good,
     status_names,
 )
 from parkf.fit.fitter import fit, fit_file, fit_file_full
@@ -20,11 +22,13 @@ __all__ = [
     "STATUS",
     "STATUS_BITS",
     "TREATED",
+    "WARNINGS",
     "Fitted",
     "explain_status",
     "explain_treated",
     "fit",
     "fit_file",
     "fit_file_full",
+    "is_good",
     "status_names",
 ]

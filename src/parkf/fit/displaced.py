@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from parkf.fit import cpu
 from parkf.fit.candidates import Candidates
-from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
+from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted, is_good
 from parkf.fit.medians import Floats, medians, weighted_medians
 from parkf.params.parameter_set import ParameterSet
 
@@ -84,7 +84,7 @@ def fitted_moved(
     chi2 = together.chi2_velo.astype(np.float64) + together.chi2_ut + together.chi2_scifi
     plain = Fitted(**{name: getattr(together, name)[: tracks.count] for name in (*NUMBERS, *INTEGERS)})
     with np.errstate(all="ignore"):  # fits that failed have no distance
-        measured = _distances(motions, tracks, chi2.reshape(shape), together.status.reshape(shape) == 0)
+        measured = _distances(motions, tracks, chi2.reshape(shape), is_good(together.status).reshape(shape))
         return plain, list(measured)
 
 

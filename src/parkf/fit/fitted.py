@@ -34,20 +34,27 @@ TRIANGLE = (
     *("xqop", "yqop", "txqop", "tyqop", "qopqop"),
 )
 
-# Meanings and names of the bits of a status, as the kernel lists them (fit/status.hpp); 0 is a good fit.
+# Meanings and names of the bits of a status, as the kernel lists them (fit/status.hpp). A fit is good if it
+# has no bits but those of WARNINGS.
 STATUS: Mapping[int, str] = {bit: meaning for bit, _, meaning in _fitter.status}
 STATUS_BITS: Mapping[str, int] = {name: bit for bit, name, _ in _fitter.status}
+WARNINGS: int = _fitter.warnings
 
 # Bits of `treated` describe how a robust fit treated a track; 0 is the plain fit.
 TREATED: Mapping[int, str] = {
     1: "its UT hits were taken out",
-    2: "the noise of the step that scattered hardest was enlarged",
+    2: "the noise was enlarged where the track scattered hardest, and in the magnet, which may hide it",
 }
 
 
 def explain_treated(treated: int) -> list[str]:
     """Describe how a robust fit treated a track."""
     return [text for bit, text in TREATED.items() if treated & bit]
+
+
+def is_good(status: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether fits with these statuses (n,) are good: they have no bits but warnings, (n,)."""
+    return (np.asarray(status) & ~WARNINGS) == 0
 
 
 def explain_status(status: int) -> list[str]:
@@ -93,11 +100,12 @@ class Fitted:
 
     z, x, y are in mm, tx, ty in rad, and qop at production in 1/MeV, in the precision of the fit. The
     elements of the covariance are xx, xtx, txtx, yy, yty, tyty, qopqop. χ² of the VELO, UT and SciFi hits is
-    evaluated at the q/p from all hits together. The status is 0 for a good fit, else a sum of the bits in
-    :data:`STATUS`. The start from two hits reduces the VELO's ndof by four. q/p reduces SciFi's ndof by one,
-    or the UT's if there is no SciFi hit. The full fit counts in the order of its filter, so q/p reduces the
-    UT's ndof if there are UT hits. A robust fit has ``before``, the rows `NUMBERS_BEFORE` and
-    `INTEGERS_BEFORE` by name. ``scores``, if requested, are log odds that a track is genuine, (n,) by name.
+    evaluated at the q/p from all hits together. The status is a sum of the bits in :data:`STATUS`, and
+    :func:`is_good` says which fits are good. The start from two hits reduces the VELO's ndof by four. q/p
+    reduces SciFi's ndof by one, or the UT's if there is no SciFi hit. The full fit counts in the order of its
+    filter, so q/p reduces the UT's ndof if there are UT hits. A robust fit has ``before``, the rows
+    `NUMBERS_BEFORE` and `INTEGERS_BEFORE` by name. ``scores``, if requested, are log odds that a track is
+    genuine, (n,) by name.
 
     Tracks without VELO hits are at their first layer, with q/p there, and have ``more``, the elements
     `BEHIND_VELO` of the covariance by name. Their position and direction cost four degrees of freedom: the

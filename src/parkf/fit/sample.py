@@ -2,14 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from parkf.fit.fitted import is_good
 from parkf.fit.truth import Files, joined
 from parkf.io.errors import ParkfError
 from parkf.io.tables import FITTED
 from parkf.io.track_columns import Rows, Tracks
+
+if TYPE_CHECKING:
+    from parkf.detector.field import FieldMap
 
 GENUINE_P = 2000.0  # MeV; candidates of particles with less true momentum are not genuine
 GHOST_PURITY = 0.7  # below it a candidate is a ghost (paper, Fig. 6)
@@ -18,7 +23,7 @@ DETECTORS = ("velo", "ut", "scifi")
 VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
 # Largest number of candidates; a larger sample is thinned. This number determines widths to 1.4 per mille.
 MOST = 250_000
-_BYTES_OF_A_CANDIDATE = 177
+_BYTES_OF_A_CANDIDATE = 181
 _ELECTRON = 11
 
 
@@ -28,11 +33,12 @@ class Sample:
 
     `rows` has the columns of the fitted table, and the number of the file, purity, polarity, numbers of hits
     (``velo_n``, ``ut_n``, ``scifi_n``), and x of the first SciFi hit (``scifi_x``, mm). Other columns
-    describe the particle: its id and momentum, ``true_z`` of its vertex, ``z_end`` where it decays or
-    interacts, and ``hardest``, its largest scattering (from ``parkf.io.tables.FATES``). ``true_<component>``
-    is its state at the fitted z, on the straight line through its production vertex. The field is negligible
+    describe the particle: its id and momentum, ``true_z`` of its vertex and the vertex's distance from the z
+    axis (``born``, mm), ``z_end`` where it decays or interacts, and ``hardest``, its largest scattering (from
+    ``parkf.io.tables.FATES``). ``true_<component>`` is its state at the fitted z: carried through the field
+    from its origin if the sample was loaded with a field, else on the straight line. The field is negligible
     on the way from a collision. A track that is born half a metre from the fitted z bends by one σ of tx on
-    it; `benchmarks.displaced` carries its truth through the field. Units are those of the tables.
+    it. Units are those of the tables.
     """
 
     rows: Rows
@@ -72,7 +78,7 @@ class Sample:
     def good(self) -> Rows:
         """Genuine candidates with a good fit."""
         genuine = self.genuine
-        return genuine[genuine["status"] == 0]
+        return genuine[is_good(genuine["status"])]
 
     @property
     def decayed(self) -> Rows:
@@ -90,8 +96,10 @@ def scratch_bytes(candidates: int) -> int:
     return _BYTES_OF_A_CANDIDATE * min(candidates, MOST)
 
 
-def load_sample(files: Sequence[Files]) -> Sample:
+def load_sample(files: Sequence[Files], field: "FieldMap | None" = None) -> Sample:
     """Join fits and truth of several samples, for example of both polarities.
+
+    With `field`, true states are carried through it to the fitted z, else on a straight line.
 
     If there are more than :data:`MOST` candidates, only some events are kept, with about that number of
     candidates. The choice depends only on the numbers of the events, so that all fits are measured on the
@@ -108,7 +116,7 @@ def load_sample(files: Sequence[Files]) -> Sample:
         raise ParkfError(f"{' '.join(str(path) for one in files for path in one.fitted)}: no candidates")
     tracks = Tracks()
     for number, one in enumerate(files):
-        for rows in joined(one):
+        for rows in joined(one, field):
             kept = drawn(rows["event"]) < MOST / count
             rows["file"] = np.full(len(kept), number, np.int16)
             tracks.append(rows if kept.all() else {name: values[kept] for name, values in rows.items()})
@@ -142,5 +150,5 @@ def chi2_per_ndof(rows: Rows, detectors: Sequence[str] = DETECTORS) -> npt.NDArr
     """Return χ²/ndof summed over `detectors`; infinite where the fit failed."""
     chi2 = sum(np.asarray(rows[f"chi2_{name}"], np.float64) for name in detectors)
     ndof = sum(np.asarray(rows[f"ndof_{name}"], np.float64) for name in detectors)
-    good = (np.asarray(rows["status"]) == 0) & np.isfinite(chi2)
+    good = is_good(rows["status"]) & np.isfinite(chi2)
     return np.where(good, chi2 / np.maximum(ndof, 1.0), np.inf)

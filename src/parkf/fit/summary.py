@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted
+from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted, is_good
 
 HIGH_CHI2 = 5.0
 """Above this median χ²/ndof of good tracks, a warning is printed. It is about 1 if set and detector agree."""
@@ -27,7 +27,7 @@ class Summary:
     def add(self, tracks: Fitted) -> None:
         """Count a batch."""
         status = np.asarray(tracks.status)
-        good = status == 0
+        good = is_good(status)
         self.count += len(status)
         self.good += int(good.sum())
         for name, bit in STATUS_BITS.items():

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import FEWEST, MOTIONS, Distance, fitted_moved
-from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted
+from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted, is_good
 from parkf.fit.medians import Floats, medians, quantile
 from parkf.fit.mismatch import Mismatch, beyond
 from parkf.params.parameter_set import ParameterSet
@@ -47,7 +47,7 @@ def suspicions(
     with np.errstate(all="ignore"):
         early = [*_layers(parameters, tracks), *_errors(parameters, tracks), *_momenta(tracks)]
         fitted, distances = fitted_moved(parameters, tracks, MOTIONS if moved else ())
-        good = fitted.status == 0
+        good = is_good(fitted.status)
         if any(one.verdict == "wrong" for one in early):
             return early
         early += _failed(fitted)

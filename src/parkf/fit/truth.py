@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,9 @@ from parkf.io.tables import (
     STATES,
     Table,
 )
+
+if TYPE_CHECKING:
+    from parkf.detector.field import FieldMap
 
 EVENTS_AT_ONCE = 100
 # Columns with χ² and ndof of the plain fit in older files of robust fits, and their names in a plain fit.
@@ -54,9 +57,10 @@ class Files:
     first_plane: int | None = None
 
 
-def joined(files: Files) -> Iterator[Columns]:
+def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
     """Yield fits and truth, some events at a time; the columns are those of :class:`Sample`'s rows.
 
+    With `field`, true states are carried through it from the origin to the fitted z, else on a straight line.
     For a robust fit, χ² and ndof are those of the plain fit, because the treatment makes ghosts fit well too.
     Candidates and fits with different rows or of different detectors, or a file that is not sorted by event,
     raise a ParkfError.
@@ -89,7 +93,7 @@ def joined(files: Files) -> Iterator[Columns]:
         key = particle_key({name: numbers(found[name]) for name in ("event", "particle")})
         number = _number(rows["event"])
         (rows["hardest"],) = _looked_up(key, fates.of(number), ["hardest"])
-        rows |= _true(rows, key, particles.of(number))
+        rows |= _true(rows, key, particles.of(number), field if files.first_plane is None else None)
         if files.first_plane is not None:
             rows |= _true_in_layer(rows, key, crossings.of(number), files.first_plane)
         yield rows
@@ -173,11 +177,11 @@ def _true_in_layer(rows: Columns, key: NDArray[np.int64], states: Columns, plane
     }
 
 
-def _true(rows: Columns, key: NDArray[np.int64], particles: Columns) -> Columns:
+def _true(rows: Columns, key: NDArray[np.int64], particles: Columns, field: "FieldMap | None") -> Columns:
     """Return the particle of each candidate; NaN where no particle is known."""
     pdg_id, charge, x, y, z, px, py, pz, z_end = _looked_up(key, particles, _TRUTH[2:])
     p, tx, ty = np.sqrt(px**2 + py**2 + pz**2), px / pz, py / pz
-    return {
+    true = {
         "pdg_id": np.nan_to_num(pdg_id).astype(np.int32),
         "p_true": p,
         "true_tx": tx,
@@ -186,5 +190,33 @@ def _true(rows: Columns, key: NDArray[np.int64], particles: Columns) -> Columns:
         "true_y": y + ty * (rows["z"] - z),
         "true_qop": charge / p,
         "true_z": z,
+        "born": np.hypot(x, y).astype(np.float32),
         "z_end": z_end,
     }
+    if field is not None:
+        origin = np.column_stack([x, y, tx, ty, charge / p]).astype(np.float64)
+        _bend(field, np.asarray(rows["polarity"]), origin, z, rows["z"], true)
+    return true
+
+
+def _bend(
+    field: "FieldMap",
+    polarity: NDArray[Any],
+    origin: NDArray[np.float64],
+    z: NDArray[Any],
+    to: NDArray[Any],
+    true: Columns,
+) -> None:
+    """Replace true states at `to` (n,) by those of origins (n, 5) at `z` (n,), mm, carried through the field.
+
+    Outside the map there is no field, and the straight line stays.
+    """
+    from parkf.detector.transport import propagate
+
+    known = np.isfinite(origin).all(axis=1) & np.isfinite(to)
+    for one in (-1, 1):
+        own = np.flatnonzero(known & (polarity == one))
+        moved = propagate(field, one, origin[own], z[own], (to[own], 0.0, 0.0), threads=1)
+        own, states = own[moved.ok], moved.states[moved.ok]
+        for number, name in enumerate(("true_x", "true_y", "true_tx", "true_ty")):
+            true[name][own] = states[:, number]

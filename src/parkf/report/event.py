@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
 from parkf.detector.transport import propagate
+from parkf.fit.fitted import is_good
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.events import tables_by_event
@@ -122,7 +123,7 @@ def load_event(run: Path, *, sample: str | None = None, number: int | None = Non
         raise ParkfError(f"{run}: candidates and fits of {sample} are not of the same rows; fit them again")
     field, polarity = FieldMap.load(run / "field.npz"), int(candidates["polarity"][0].as_py())
     start, (z, status) = _columns(fitted, "x", "y", "tx", "ty", "qop"), _columns(fitted, "z", "status").T
-    good = status == 0
+    good = is_good(status.astype(np.int32))
     fits = _paths(field, polarity, np.where(good[:, None], start, np.nan), z)
     truths = _true_paths(field, polarity, candidates, particles)
     ndof, chi2 = (

@@ -37,6 +37,7 @@ def make_sample(n=20_000, ghosts=4_000, resolution=0.005, bias=0.001, scale=1.0)
         rows[f"true_{name}"] = rng.normal(0, 0.1, total)
         rows[name] = rows[f"true_{name}"] + rng.normal(0, scale * sigma, total)
         rows[variance] = sigma**2
+    rows["born"] = np.hypot(rows.true_x, rows.true_y)
     for name, ndof in (("velo", 16), ("ut", 3), ("scifi", 11)):
         rows[f"ndof_{name}"] = ndof
         rows[f"chi2_{name}"] = rng.chisquare(ndof, total) * np.where(rows.purity < 0.7, 10, 1)

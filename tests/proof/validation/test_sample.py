@@ -5,6 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from parkf.detector.field import FieldMap
 from parkf.fit.sample import drawn, load_sample, scratch_bytes
 from parkf.fit.truth import EVENTS_AT_ONCE, Files
 from parkf.io.errors import ParkfError
@@ -93,6 +94,7 @@ def test_truth_is_that_of_the_particle(frames, tmp_path):
     np.testing.assert_allclose(rows["p_true"], momentum)
     np.testing.assert_allclose(rows["true_qop"] * momentum, whole.charge)
     np.testing.assert_array_equal(rows["true_z"], whole.z_vertex)
+    np.testing.assert_allclose(rows["born"], np.hypot(whole.x_vertex, whole.y_vertex), rtol=1e-6)
     np.testing.assert_array_equal(rows["z_end"], whole.z_end)
     np.testing.assert_array_equal(rows["pdg_id"], whole.pdg_id.fillna(0))
     np.testing.assert_array_equal(rows["hardest"], whole.hardest.astype(np.float32))
@@ -101,6 +103,41 @@ def test_truth_is_that_of_the_particle(frames, tmp_path):
     np.testing.assert_array_equal(rows["ut_n"], 4)
     np.testing.assert_array_equal(rows["scifi_n"], 4 + np.arange(len(whole)) % 3)
     assert np.isnan(rows["p_true"][whole.particle == -1]).all()
+
+
+@pytest.mark.parametrize("polarity", [-1, 1])
+def test_in_a_field_the_truth_is_on_a_circle(frames, tmp_path, polarity):
+    """In a uniform field along y, px changes by -0.3 q By dz (MeV, T, mm), and |p| and py stay."""
+    by = 0.8  # T, in MagDown
+    values = np.zeros((2, 2, 2, 3), np.float32)
+    values[..., 1] = by
+    field = FieldMap(np.array([-900.0] * 3), np.array([1800.0] * 3), values)
+    found = frames["candidates"].assign(polarity=polarity)
+    fitted = frames["fitted"].assign(z=400 * frames["fitted"].z.clip(-2, 2))
+    files = [Files(**write_all({**frames, "candidates": found, "fitted": fitted}, tmp_path / "bent"))]
+    rows, straight = load_sample(files, field).rows, load_sample(files).rows
+    known = np.isfinite(rows["p_true"])
+    assert 800 < known.sum() < len(rows)
+    whole = expected({**frames, "candidates": found, "fitted": fitted})[known]
+    turn = -polarity * 0.299792458 * whole.charge * by
+    p_xz = np.hypot(whole.px, whole.pz)
+    px = whole.px - turn * (rows["z"][known] - whole.z_vertex)
+    pz = np.sqrt(p_xz**2 - px**2)
+    y = whole.y_vertex + whole.py / turn * (np.arcsin(whole.px / p_xz) - np.arcsin(px / p_xz))
+    np.testing.assert_allclose(rows["true_tx"][known], px / pz, atol=1e-8)
+    np.testing.assert_allclose(rows["true_ty"][known], whole.py / pz, atol=1e-8)
+    np.testing.assert_allclose(rows["true_x"][known], whole.x_vertex + (pz - whole.pz) / turn, atol=2e-3)
+    np.testing.assert_allclose(rows["true_y"][known], y, atol=2e-3)
+    for name in ("true_z", "born", "true_qop", "p_true"):
+        np.testing.assert_array_equal(rows[name], straight[name])
+
+
+def test_outside_the_field_map_the_truth_is_on_a_line(frames, tmp_path):
+    field = FieldMap(np.full(3, 5e3), np.full(3, 100.0), np.ones((2, 2, 2, 3), np.float32))
+    frames = {**frames, "candidates": frames["candidates"].assign(polarity=-1)}
+    files = [Files(**write_all(frames, tmp_path / "outside"))]
+    for name in ("true_x", "true_tx"):
+        np.testing.assert_array_equal(load_sample(files, field).rows[name], load_sample(files).rows[name])
 
 
 def test_several_files_are_as_good_as_one(frames, tmp_path):

@@ -17,6 +17,10 @@ app = Typer()
 ByTruth = Annotated[Path, Argument(help="Candidates whose hits are grouped by true particle.")]
 Figures = Annotated[Path, Argument(help="Figures to write (.json).")]
 Searched = Annotated[Path, Argument(help="Candidates that the search found.")]
+TrueField = Annotated[
+    Path | None,
+    Option("--field", help="Field map (.npz) that carries true states to the fit; a straight line without."),
+]
 
 
 @app.command(
@@ -186,6 +190,7 @@ def validate(
     signals: Annotated[str, Option(help="Samples of mass peaks, <signal>_<polarity>.")] = "",
     inside: Annotated[Path | None, Option(help="Figures of the steps inside the magnet.")] = None,
     kinds: Annotated[str, Option(help="Files of figures of other kinds of tracks, <kind>.json.")] = "",
+    field: TrueField = None,
     threads: options.Threads = 1,
 ) -> None:
     """Compare fitted candidates with the truth."""
@@ -206,8 +211,11 @@ def validate(
 
     def load(names: str, fits: str = fits) -> dict[str, Sample]:
         several = names.split()
-        return {fit: load_sample([files(fit, one) for one in several]) for fit in fits.split() if several}
+        return {
+            fit: load_sample([files(fit, one) for one in several], magnet) for fit in fits.split() if several
+        }
 
+    magnet = None if field is None else options.field_map(field)
     peaks: dict[str, list[str]] = {}
     for name in signals.split():
         peaks.setdefault(name.rpartition("_")[0], []).append(name)
@@ -253,6 +261,7 @@ def measure(
     candidates: options.Candidates,
     fitted: Annotated[Path, Argument(help="Fits of these candidates.")],
     output: Figures,
+    field: TrueField = None,
 ) -> None:
     """Measure resolution, pulls and χ² of one sample, to compare it with another."""
     from parkf.fit.fitted import common_set
@@ -260,7 +269,8 @@ def measure(
     from parkf.fit.truth import Files
     from parkf.proof.validation.measure import measure as run
 
-    measured = run(load_sample([Files([particles], [candidates], [fitted])]))
+    magnet = None if field is None else options.field_map(field)
+    measured = run(load_sample([Files([particles], [candidates], [fitted])], magnet))
     write_sealed(output, measured | {"set": common_set([fitted])})
     written(output)
 

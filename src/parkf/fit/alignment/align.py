@@ -12,7 +12,7 @@ from parkf.fit.alignment.derivatives import FREEDOMS, Elements, derivatives
 from parkf.fit.alignment.millepede import Mille
 from parkf.fit.alignment.solve import Equations, Solution
 from parkf.fit.candidates import Candidates, check_rows, from_arrow
-from parkf.fit.fitted import Fitted
+from parkf.fit.fitted import Fitted, is_good
 from parkf.fit.residuals import SLOT_OF, Residuals, fit_residuals
 from parkf.io.arrow import numbers
 from parkf.io.tables import ALIGNMENT_RESIDUALS, MEASURED
@@ -50,7 +50,7 @@ def align(
                 count += rows.num_rows
                 tracks = from_arrow(rows, "float64")
                 fitted, residuals = fit_residuals(parameters, tracks, covariances=True)
-                use = (fitted.status == 0) & (fitted.chi2 < GOOD_CHI2 * fitted.ndof)
+                use = is_good(fitted.status) & (fitted.chi2 < GOOD_CHI2 * fitted.ndof)
                 equations.add(tracks, fitted, residuals, use)
                 if records is not None:
                     records.write(tracks, fitted, residuals, use)

@@ -69,7 +69,7 @@ class Tracks {
 };
 
 /// Fitted tracks: rows z, x, y, tx, ty, q/p, xx, x·tx, tx·tx, yy, y·ty, ty·ty, (q/p)², χ² of VELO, UT and SciFi;
-/// and ndof of VELO, UT and SciFi, status (0: good).
+/// and ndof of VELO, UT and SciFi, status (0, or only bits of status::warnings: good).
 template <class S>
 struct Results {
   std::size_t count, stride;

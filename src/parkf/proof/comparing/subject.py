@@ -72,6 +72,7 @@ def measure_beside(run: Path, published: Path | None) -> None:
     :func:`parkf.proof.validation.validate.measure_alone`. All are None without another set, or if the
     run's candidates and particles were deleted. A broken file raises a ParkfError.
     """
+    from parkf.detector.field import FieldMap
     from parkf.fit import fit_file
     from parkf.fit.sample import load_sample
     from parkf.fit.truth import Files
@@ -89,7 +90,7 @@ def measure_beside(run: Path, published: Path | None) -> None:
             fitted = Path(folder) / found.name
             fit_file(published, found, fitted, trust=True)
             files.append(Files([truth], [found], [fitted]))
-        fit = measure_alone(load_sample(files))
+        fit = measure_alone(load_sample(files, FieldMap.load(run / "field.npz")))
     about = {"version": manifest.version, "set": manifest.blobs.fingerprints()}
     write_sealed(run / BESIDE_FILE, {**about, "fit": fit})
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from parkf.fit import fit
 from parkf.fit.candidates import Candidates, check_rows, from_arrow
 from parkf.fit.displaced import joined
-from parkf.fit.fitted import Fitted
+from parkf.fit.fitted import Fitted, is_good
 from parkf.fit.plausible import check_units
 from parkf.fit.suspicions import suspicions
 from parkf.io.arrow import numbers
@@ -182,7 +182,7 @@ def _known(values: Floats) -> list[list[float | None]]:
 
 def other_sign(tracks: Candidates, fitted: Fitted) -> float:
     """Return the share of good fits whose q/p has the other sign than the candidates' own."""
-    good = fitted.status == 0
+    good = is_good(fitted.status)
     return float((fitted.qop[good] * tracks.qop[good] < 0).mean()) if good.any() else 0.0
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
-from parkf.fit.fitted import Fitted
+from parkf.fit.fitted import Fitted, is_good
 from parkf.fit.residuals import Residuals, fit_residuals
 from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
@@ -85,7 +85,7 @@ def classes() -> list[str]:
 def usable(fitted: Fitted) -> NDArray[np.bool_]:
     """Whether a candidate counts: a good fit of all detectors with a usual χ², (n,)."""
     with np.errstate(invalid="ignore"):
-        return (fitted.status == 0) & (fitted.chi2 < GOOD_CHI2 * fitted.ndof) & (fitted.ndof_scifi > 0)
+        return is_good(fitted.status) & (fitted.chi2 < GOOD_CHI2 * fitted.ndof) & (fitted.ndof_scifi > 0)
 
 
 def measure(parameters: ParameterSet, tracks: Candidates, stations: Stations) -> tuple[Floats, Fitted]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from parkf.fit.fitted import is_good
 from parkf.fit.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core
@@ -27,12 +28,6 @@ PHI_EDGES = tuple(float(phi) for phi in np.pi / 8 * np.arange(-1, 16, 2))
 MOMENTUM_EDGES = (3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 # The bend lies in the horizontal plane, so that φ, −φ, π − φ and π + φ are equivalent.
 PLANES = {"horizontal": (0, 4), "diagonal": (1, 3, 5, 7), "vertical": (2, 6)}
-
-
-def _born(rows: Rows) -> F64:
-    """Distance of the particle's origin from x = y = 0, mm; the truth is a line through it."""
-    way = rows["true_z"] - rows["z"]
-    return np.hypot(rows["true_x"] + rows["true_tx"] * way, rows["true_y"] + rows["true_ty"] * way)
 
 
 def _displacement(rows: Rows) -> F64:
@@ -57,7 +52,7 @@ VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]]
     "scifi_layers": (lambda rows: rows["scifi_n"], (9, 10, 11, 12, 13)),
     "purity": (lambda rows: rows["purity"], (0.7, 0.9, 0.999, 1.001)),
     "hardest": (lambda rows: rows["hardest"], (0, 3, 4, 6, 10, 1000)),
-    "born": (_born, (0, 0.5, 3, 6, 1000)),
+    "born": (lambda rows: rows["born"], (0, 0.5, 3, 6, 1000)),
     # In mm; the last one in m.
     "origin_z": (lambda rows: rows["true_z"], (-300, -100, 0, 100, 300, 600, 900)),
     "displacement": (_displacement, (0, 0.1, 0.3, 1, 3, 10, 30, 100)),
@@ -80,7 +75,7 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
         several = zip(binned(of(genuine), edges), binned(of(ghosts), edges), strict=True)
         for (low, high, inside), (_, _, inside_ghosts) in several:
             true, false = genuine[inside], ghosts[inside_ghosts]
-            good = true[true["status"] == 0]
+            good = true[is_good(true["status"])]
             if len(good) < ENOUGH:
                 continue
             kept, kept_ghosts = (int((chi2_per_ndof(rows) < cut).sum()) for rows in (true, false))
@@ -127,7 +122,7 @@ def losses(sample: Sample) -> list[dict[str, float]]:
     it is not zero when no track is lost. Bins without tracks are left out.
     """
     tracks = sample.rows[sample.is_track]
-    p, bad = 1e-3 * np.asarray(tracks["p_true"], np.float64), np.asarray(tracks["status"]) != 0
+    p, bad = 1e-3 * np.asarray(tracks["p_true"], np.float64), ~is_good(tracks["status"])
     entries = []
     for low, high, inside in binned(p, LOSS_EDGES, fewest=1):
         n, count = int(inside.sum()), int((inside & bad).sum())

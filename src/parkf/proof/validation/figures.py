@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from parkf.fit.fitted import is_good
 from parkf.fit.sample import DETECTORS, STATE, VARIANCES, Sample, momentum_residual, pulls
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core, spread
@@ -73,7 +74,7 @@ def compare_precision(single: Sample, double: Sample) -> dict[str, Any]:
     error (``x``, ``y``, ``tx``, ``ty``, ``qop``), and relative for ``chi2``; and ``n``, the number of tracks
     with a good fit in both.
     """
-    good = np.asarray((single.rows["status"] == 0) & (double.rows["status"] == 0))
+    good = is_good(single.rows["status"]) & is_good(double.rows["status"])
     a, b = single.rows[good], double.rows[good]
 
     def quantiles(differences: F64) -> dict[str, float]:

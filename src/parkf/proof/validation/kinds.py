@@ -61,7 +61,7 @@ def measure_kind(
     """
     detector: dict[str, Any] = {"geometry": geometry, "field": field, "threads": threads}
     with scratch_folder() as folder:
-        ours, full = _loaded(fit_both(kind, parameters, samples, Path(folder), **detector))
+        ours, full = _loaded(fit_both(kind, parameters, samples, Path(folder), **detector), field)
         figures = compared(ours, full)
     if not kind.velo:
         figures["decays"] = {
@@ -76,13 +76,13 @@ def _decay(
     slices = load(parameters).slices
     assert slices is not None
     with scratch_folder() as folder:
-        ours, full = _loaded(fit_both(kind, parameters, samples, Path(folder), **detector))
+        ours, full = _loaded(fit_both(kind, parameters, samples, Path(folder), **detector), detector["field"])
         return measure_late_decay(ours, full, DECAYS[name], slices)
 
 
-def _loaded(files: tuple[list[Files], list[Files]]) -> tuple[Sample, Sample]:
+def _loaded(files: tuple[list[Files], list[Files]], field: "FieldMap") -> tuple[Sample, Sample]:
     ours, full = files
-    return load_sample(ours), load_sample(full)
+    return load_sample(ours, field), load_sample(full, field)
 
 
 def fit_both(

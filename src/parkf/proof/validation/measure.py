@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from parkf.fit.fitted import is_good
 from parkf.fit.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual
 from parkf.io.errors import ParkfError
 from parkf.io.track_columns import Rows
@@ -28,7 +29,7 @@ def measure(sample: Sample) -> dict[str, Any]:
     rows = sample.genuine
     eta = np.arcsinh(1.0 / np.hypot(rows["true_tx"], rows["true_ty"]))
     rows = rows[(eta > ETA[0]) & (eta < ETA[1])]
-    good = rows[rows["status"] == 0]
+    good = rows[is_good(rows["status"])]
     if len(good) < ENOUGH:
         raise ParkfError(f"measure: {len(good)} genuine tracks with a good fit, expected at least {ENOUGH}")
     p_true = 1e-3 * good["p_true"]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from parkf.fit.fitted import is_good
 from parkf.fit.sample import DETECTORS, GHOST_PURITY, Sample, chi2_per_ndof
 from parkf.io.track_columns import Rows
 from parkf.params.flat_cut import NAME
@@ -61,7 +62,7 @@ def measure_scores(sample: Sample) -> dict[str, Any]:
 
     def score(rows: Rows, name: str) -> F64:
         values = np.asarray(rows[name], np.float64)
-        good = (np.asarray(rows["status"]) == 0) & np.isfinite(values)
+        good = is_good(rows["status"]) & np.isfinite(values)
         return np.where(good, values, -np.inf)
 
     scores = [name for name in (*NAMES, NAME) if name in sample.rows]
@@ -96,7 +97,7 @@ def discriminant(sample: Sample) -> tuple[F64, F64]:
     """
     rows = sample.rows[sample.is_genuine | sample.is_ghost]
     genuine = np.asarray(rows["purity"]) >= GHOST_PURITY
-    good = np.asarray(rows["status"]) == 0
+    good = is_good(rows["status"])
     odd = np.asarray(rows["event"]) % 2 == 1
     terms = _Terms(rows)
     value = np.full(len(rows), -np.inf)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from parkf.fit.fitted import is_good
 from parkf.fit.sample import DETECTORS, STATE, Sample, chi2_per_ndof, pulls
 from parkf.io.errors import ParkfError
 from parkf.io.track_columns import Rows
@@ -133,7 +134,7 @@ def _measure(sample: Sample) -> dict[str, Any]:
     good = sample.good
     figures = {
         **measure_alone(sample),
-        "failed": int((sample.rows["status"] != 0).sum()),
+        "failed": int((~is_good(sample.rows["status"])).sum()),
         "lost": losses(sample),
         "histograms": {
             "pulls": {component: _histogram(pulls(good, component), _PULL_EDGES) for component in STATE},

@@ -49,7 +49,7 @@ def measure_without_ut(
             fit_file_full(stripped, reference, geometry=geometry, field=field, threads=threads)
             ours.append(Files([particles], [stripped], [fitted]))
             full.append(Files([particles], [stripped], [reference]))
-        return compared(load_sample(ours), load_sample(full))
+        return compared(load_sample(ours, field), load_sample(full, field))
 
 
 def _strip(candidates: Path, path: Path) -> None:

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
-from parkf.fit import fit
+from parkf.fit import fit, is_good
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import Scheme
 from parkf.model.codegen.numpy_step import numpy_step
@@ -153,7 +153,7 @@ class _Closure:
             for tracks in read_sample(self._samples)
         ]
         fitted = np.concatenate([one.qop for one in fits])
-        good = np.concatenate([one.status for one in fits]) == 0
+        good = is_good(np.concatenate([one.status for one in fits]))
         self._fitted = np.where(good, np.abs(fitted / self._reference) - 1, np.nan)
         return {"name": name, "cells": list(bias_cells(self._slopes, self._p, self._fitted))}
 

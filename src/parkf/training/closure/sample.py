@@ -12,6 +12,7 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, Z_IN, Geometry
 from parkf.detector.transport import track_through
 from parkf.fit.candidates import Candidates, from_arrays
+from parkf.fit.fitted import is_good
 from parkf.fit.reference.full import fit_full
 from parkf.io.arrow import numbers, table
 from parkf.io.events import Columns, particle_key, select
@@ -85,7 +86,7 @@ def read_sample(paths: list[Path]) -> Iterator[Tracks]:
         file = CLOSURE_TRACKS.open(path)
         for batch in file.iter_batches(batch_size=ROWS):
             columns = {name: numbers(batch.column(name)) for name in batch.schema.names}
-            good = (columns["full_status"] == 0) & np.isfinite(columns["tx_in"])
+            good = is_good(columns["full_status"]) & np.isfinite(columns["tx_in"])
             columns = select(columns, good)
             yield Tracks(
                 from_arrays(columns, np.float64),

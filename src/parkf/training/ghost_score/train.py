@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from parkf.fit import cpu
 from parkf.fit.candidates import from_arrow
+from parkf.fit.fitted import is_good
 from parkf.fit.sample import GHOST_PURITY, drawn
 from parkf.fit.truth import EVENTS_AT_ONCE
 from parkf.io.arrow import column, numbers
@@ -96,7 +97,7 @@ def _pieces(
         fitted, seen = cpu.fit_features(
             parameters, from_arrow(found.combine_chunks(), np.dtype(np.float32)), threads=threads
         )
-        used = (genuine | (purity < GHOST_PURITY)) & (fitted.status == 0)
+        used = (genuine | (purity < GHOST_PURITY)) & is_good(fitted.status)
         of = variables(fitted, parameters.manifest.constants)
         yield seen.T[used], genuine[used], {name: values[used] for name, values in of.items()}
 
