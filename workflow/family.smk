@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from parkf.workflow.family import sources
+from parkf.proof.calibration import FILES as CALIBRATION_FILES
 from parkf.workflow.running.rules import complete, gates, read_runs
 
 if not config:
@@ -29,8 +30,14 @@ include: "rules/start.smk"
 rule overview:
     """Report on all members, on one page."""
     input:
-        # The report is the last product of a member.
+        # The report is the last product of a member, beside its calibration.
         [f"{run}/report/index.html" for run in RUNS.values()],
+        [
+            f"{RUNS[member.name]}/calibration/{name}"
+            for member in FAMILY.members
+            if "calibration" in member.config
+            for name in CALIBRATION_FILES
+        ],
     output: index=f"{OVERVIEW}/index.html"
     params:
         runs=list(RUNS.values()),

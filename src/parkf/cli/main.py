@@ -27,7 +27,7 @@ PANELS: Mapping[str, Sequence[str]] = {
     "Run": ("init", "run"),
     "Find your way": ("doctor", "schema", "check", "why"),
     "Look at a run": ("where", "gate", "compare", "display", "accuracy", "explain", "verify", "shared"),
-    "Fit tracks": ("fit", "fit-full", "monitor", "monitor-reference", "align"),
+    "Fit tracks": ("fit", "fit-full", "monitor", "monitor-reference", "align", "calibrate", "realign"),
     "Parameter sets": ("params",),
     "Bring your own": ("import", "export", "field", "geometry", "check-dataset", "measure-field"),
     "Many runs at once": ("family",),

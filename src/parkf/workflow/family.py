@@ -24,6 +24,7 @@ from parkf.io.fingerprints.meaning import meaning_of
 from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, merged, read_layers
 from parkf.workflow.inputs import input_problems
+from parkf.workflow.rounds import rounds
 from parkf.workflow.sources import Detector, field_fingerprint
 
 # Entries of an axis: by name, the part of a run's configuration that is laid over the base.
@@ -71,7 +72,10 @@ def load_family(
         raise ParkfError(together(problems))
     base = read_layers(folder / config["base"])
     axes: dict[Place, Axis]
-    if "matrix" in config:
+    if "rounds" in config:
+        axes = {("rounds",): rounds(config["family"], config["rounds"], folder)}
+        document = None
+    elif "matrix" in config:
         axes = {("matrix", number): axis for number, axis in enumerate(config["matrix"])}
     else:
         axes = {("conditions",): config["conditions"]}

@@ -93,12 +93,23 @@ def run(
     if dry_run:
         raise Exit(subprocess.run(words, check=False, env=os.environ | UNUSED).returncode)
     code = supervise(results, words)
+    # Each round of a calibration may be a reason for another one.
+    while code == 0 and family and not targets and _grows(configuration):
+        code = supervise(results, words)
     if code == 0 and not family:
         if not targets:
             (where if sys.stdout.isatty() else print_brief)(results, found(GATES))
         elif "publish" in targets:
             say((results / "published.json").read_text(), end="")
     raise Exit(code)
+
+
+def _grows(configuration: Path) -> bool:
+    """Whether a family has got a member that has not run."""
+    from parkf.workflow.family import read_family
+
+    members = read_family(configuration, found(SCHEMAS), Path()).members
+    return not Path("results", members[-1].config["run"], "report/index.html").is_file()
 
 
 def _name_of(configuration: Path, schemas: Path, family: bool) -> str:

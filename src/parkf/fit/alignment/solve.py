@@ -69,11 +69,13 @@ class Equations:
         self._chosen = [FREEDOMS.index(one) for one in freedoms]
         size = len(elements.names) * len(freedoms)
         self.matrix, self.vector = np.zeros((size, size)), np.zeros(size)
+        self.bend = np.zeros(size)  # sum of ∂(q/p)/∂α of MagUp tracks and of minus that of MagDown, 1/MeV/mm
 
     def add(self, tracks: Candidates, fitted: Fitted, residuals: Residuals, use: NDArray[np.bool_]) -> None:
         """Add the candidates of `use` (n,), whose residuals have covariances."""
         element, slopes = derivatives(tracks, fitted, residuals, self.elements)
         weights, f = residuals.weights(), len(self._chosen)
+        bends = residuals.by_k * residuals.qop_variance * tracks.polarity
         for number in np.flatnonzero(use):
             there = np.flatnonzero(residuals.has[:, number])
             parameters = element[there, number][:, None] * f + np.arange(f)
@@ -83,7 +85,27 @@ class Equations:
             a[rows, place.ravel()] = slopes[there][:, self._chosen, number].ravel()
             self.matrix[np.ix_(unique, unique)] += a.T @ weights[number][np.ix_(there, there)] @ a
             self.vector[unique] += a.T @ residuals.w[there, number]
+            self.bend[unique] += a.T @ bends[there, number]
         self.tracks += int(use.sum())
+
+    def beside(self, reference: "Equations") -> "Equations":
+        """Return the equations minus what a reference shows, a sample whose elements are in place.
+
+        What the fit's own small biases move is the same in both. The errors include the reference's.
+        """
+        ratio = self.tracks / max(reference.tracks, 1)
+        both = Equations(self.elements, self.freedoms)
+        both.tracks, share = self.tracks, 1 / (1 + ratio)
+        both.matrix = share * self.matrix
+        both.vector = share * (self.vector - ratio * reference.vector)
+        both.bend = self.bend
+        return both
+
+    def measure_bend(self, value: float, error: float) -> None:
+        """Add a measurement of the change of q/p that displacements cause in MagUp tracks, 1/MeV."""
+        row = self.bend / self.tracks
+        self.matrix += np.outer(row, row) / error**2
+        self.vector += row * value / error**2
 
     def solve(
         self,
@@ -111,7 +133,7 @@ class Equations:
                 if surveyed is not None:
                     vector[column] += weight * arm[column] * surveyed[:, self.freedoms.index(freedom)]
         rows = at_rest(self.elements, self.freedoms) if constraints is None else constraints
-        free = null_space(rows / arm)
+        free = null_space(rows / arm) if len(rows) else np.eye(len(arm))
         values, vectors = np.linalg.eigh(free.T @ matrix @ free)
         modes = free @ vectors
         known = values > 1 / WEAK**2

@@ -1,0 +1,31 @@
+"""Factors on hit errors by layer and on scattering by region, from the monitor's quantities."""
+
+from parkf.fit.candidates import Candidates
+from parkf.params.parameter_set import ParameterSet
+from parkf.proof.monitoring.changes import Change
+from parkf.proof.monitoring.quantities import Floats, measure
+from parkf.proof.monitoring.reference import Reference
+from parkf.proof.monitoring.verdict import fit_sizes, whitener
+
+KINDS = ("error", "noise")
+"""Kinds of changes whose sizes are factors."""
+
+
+def is_one(change: Change) -> bool:
+    """Whether a change is none of several layers or regions together, which are fitted one by one."""
+    return change.detector == "velo" or change.number >= 0
+
+
+def measure_factors(
+    parameters: ParameterSet, tracks: Candidates, reference: Reference
+) -> tuple[list[Change], Floats, Floats]:
+    """Fit all factors together; return the changes (c), their sizes, factors minus one, and covariance.
+
+    The hits of `tracks` have to be aligned. The reference has the responses to the changes of :data:`KINDS`.
+    """
+    values, _ = measure(parameters, tracks, reference.stations)
+    numbers = [n for n, change in enumerate(reference.changes) if is_one(change)]
+    whiten = whitener(reference.covariance * (1 / len(values) + 1 / reference.count))
+    seen = whiten @ (values.mean(axis=0) - reference.mean)
+    sizes, covariance, _ = fit_sizes(reference, whiten, seen, numbers, [0.0] * len(numbers))
+    return [reference.changes[n] for n in numbers], sizes, covariance
