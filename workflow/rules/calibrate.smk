@@ -19,8 +19,8 @@ if CALIBRATION:
         """Alignment, field, hit errors and scattering, for a set to train anew."""
         input:
             SET,
-            **PASSAGE,
             [file for pairs in DECAYS.values() for _, file in pairs],
+            **PASSAGE,
             candidates=CALIBRATION["candidates"],
             placed=document(CALIBRATION["placed"]),
             reference=[f"{RESULTS}/candidates/{sample}.parquet" for sample in REFERENCE],

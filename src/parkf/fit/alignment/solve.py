@@ -18,7 +18,7 @@ from parkf.detector.alignment import Alignment, Displacement
 from parkf.fit.alignment.derivatives import FREEDOMS, Elements, derivatives
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
-from parkf.fit.residuals import Residuals
+from parkf.fit.residuals import PACKED, Residuals
 from parkf.io.errors import ParkfError
 
 Floats = NDArray[np.float64]
@@ -74,18 +74,23 @@ class Equations:
     def add(self, tracks: Candidates, fitted: Fitted, residuals: Residuals, use: NDArray[np.bool_]) -> None:
         """Add the candidates of `use` (n,), whose residuals have covariances."""
         element, slopes = derivatives(tracks, fitted, residuals, self.elements)
-        weights, f = residuals.weights(), len(self._chosen)
-        bends = residuals.by_k * residuals.qop_variance * tracks.polarity
+        slopes, f = slopes[:, self._chosen].transpose(2, 0, 1), len(self._chosen)
+        packed, by_k, w = residuals.packed(), residuals.by_k.T, residuals.w.T
+        has, variance, freedoms = residuals.has.T, residuals.qop_variance, np.arange(f)
+        flat, element = self.matrix.ravel(), element.T
         for number in np.flatnonzero(use):
-            there = np.flatnonzero(residuals.has[:, number])
-            parameters = element[there, number][:, None] * f + np.arange(f)
-            unique, place = np.unique(parameters, return_inverse=True)
-            a = np.zeros((len(there), len(unique)))
-            rows = np.repeat(np.arange(len(there)), f)
-            a[rows, place.ravel()] = slopes[there][:, self._chosen, number].ravel()
-            self.matrix[np.ix_(unique, unique)] += a.T @ weights[number][np.ix_(there, there)] @ a
-            self.vector[unique] += a.T @ residuals.w[there, number]
-            self.bend[unique] += a.T @ bends[there, number]
+            there = np.flatnonzero(has[number])
+            # x and y of a VELO hit belong to one element.
+            own, place = np.unique(element[number, there], return_inverse=True)
+            parameters = (own[:, None] * f + freedoms).ravel()
+            by_element = np.zeros((len(there), len(own), f))
+            by_element[np.arange(len(there)), place] = slopes[number, there]
+            a = by_element.reshape(len(there), -1)
+            bent = by_k[number, there]
+            weights = packed[number, PACKED[there[:, None], there]] - variance[number] * bent[:, None] * bent
+            flat[parameters[:, None] * len(self.vector) + parameters] += a.T @ weights @ a
+            self.vector[parameters] += a.T @ w[number, there]
+            self.bend[parameters] += variance[number] * tracks.polarity[number] * (a.T @ bent)
         self.tracks += int(use.sum())
 
     def beside(self, reference: "Equations") -> "Equations":

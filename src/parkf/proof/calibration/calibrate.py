@@ -47,6 +47,7 @@ FEWEST = 2000
 STOP = 1.0
 """Errors: a round that changes no number by more is the last one."""
 _PASSES = 6  # of an alignment
+_FIRST = 20_000  # candidates of the first two passes
 _SMALL = 0.1  # errors: a pass that moves no element by more is the last one
 _SURE = 3.0  # errors of a shape of the field that is applied
 _NEAR, _STEEPEST = 500.0, 0.4  # mm and slope: limits of directions in which the field's shape is known
@@ -63,23 +64,27 @@ class Sample:
     @classmethod
     def read(cls, candidates: Sequence[Path], pairs: Sequence[tuple[str, Path]]) -> "Sample":
         """Read files; several files of a decay are different events."""
-        tracks = joined([batch for _, batch in read_batches(candidates)])
-        if tracks.count < FEWEST:
+        batches = [batch for _, batch in read_batches(candidates)]
+        count = sum(batch.count for batch in batches)
+        if count < FEWEST:
             raise ParkfError(
-                f"{' '.join(map(str, candidates))}: {tracks.count} candidates, expected at least {FEWEST};"
-                " give more"
+                f"{' '.join(map(str, candidates))}: {count} candidates, expected at least {FEWEST}; give more"
             )
         of: dict[str, list[tuple[Floats, Candidates]]] = {}
         for number, (decay, path) in enumerate(pairs):
             for events, batch in read_batches([path]):
                 of.setdefault(decay, []).append((events.astype(np.float64) + number * 2.0**32, batch))
         return cls(
-            tracks,
+            joined(batches),
             {
                 decay: (np.concatenate([one for one, _ in parts]), joined([one for _, one in parts]))
                 for decay, parts in of.items()
             },
         )
+
+    def first(self, count: int) -> "Sample":
+        """Return the sample with its first candidates; all if it has no more."""
+        return self if self.tracks.count <= count else replace(self, tracks=self.tracks.rows(slice(0, count)))
 
     def moved(self, moving: Moving) -> "Sample":
         """Return the sample with all hits moved."""
@@ -142,7 +147,9 @@ def calibrate(
     alignment = state.alignment
     for number in range(_PASSES):
         now = replace(state, alignment=alignment)
-        here = data.moved(Moving(before, now.geometry, now.strip_errors))
+        # Large displacements are found with some of the tracks.
+        some = data.first(_FIRST) if number < 2 else data
+        here = some.moved(Moving(before, now.geometry, now.strip_errors))
         equations = equations_of(parameters, here.tracks, now.geometry, freedoms).beside(of_reference)
         if own is not None:
             value, covariance = _difference(_momenta(parameters, here), own)
@@ -153,7 +160,7 @@ def calibrate(
             constraints=np.zeros((0, equations.vector.size)),
         )
         alignment = solution.alignment(alignment, tag)
-        if number and np.abs(solution.value / solution.error).max() < _SMALL:
+        if some is data and np.abs(solution.value / solution.error).max() < _SMALL:
             break
     here = data.moved(Moving(before, replace(state, alignment=alignment).geometry, state.strip_errors))
     momenta = _difference(_momenta(parameters, here), own) if own is not None else None

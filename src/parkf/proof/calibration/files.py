@@ -18,6 +18,7 @@ from parkf.proof.calibration import FILES
 from parkf.proof.calibration.calibrate import State, strip_factors
 
 FORMAT = 1
+_NAMED = 3.0  # errors of a displacement that is counted
 
 
 def read_state(geometry: Path, alignment: Path, field: Path, before: Path | None) -> State:
@@ -66,5 +67,29 @@ def _plain(value: Any) -> Any:
 
 
 def sentences(found: Mapping[str, Any]) -> list[str]:
-    """Say in words what a round has found."""
-    return []
+    """Say in words what a round has found, and what its data cannot tell."""
+    said = [f"{found['tracks']} tracks, beside {found['reference_tracks']} of the set's own simulation"]
+    shifts = np.asarray(found["alignment"]["change"]), np.asarray(found["alignment"]["error"])
+    moved = int((np.abs(shifts[0]) > _NAMED * shifts[1]).sum())
+    said.append(
+        f"alignment: {moved} of {len(shifts[0])} displacements changed by more than {_NAMED:g} errors"
+    )
+    for kind in ("field", "factors"):
+        if found[kind] is not None:
+            said += [
+                f"{name}: {change:+.5f} ± {error:.5f}"
+                for name, change, error in zip(
+                    *(found[kind][key] for key in ("names", "change", "error")), strict=True
+                )
+            ]
+    for mode in found["weak"]:
+        if not mode["told"]:
+            known = "" if mode["error"] is None else f" (known to {mode['error']:.2g})"
+            said.append(f"not told by these data: {mode['name']}{known}; told by: {mode['sample']}")
+    largest = ", ".join(f"{kind} {value:.1f}" for kind, value in found["largest_change"].items())
+    end = (
+        "this was the last round"
+        if found["converged"]
+        else "train a set with these files, and calibrate again"
+    )
+    return [*said, f"largest changes, in errors: {largest}; {end}"]

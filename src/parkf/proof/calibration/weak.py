@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 TOLD = 0.5
 """Data tell a mode if they bring its error below this share of the survey's."""
-_FRAME = "none: it moves the coordinates, and no track knows them; beam line and survey do"
+_FRAME = "no track, since all coordinates move; the beam line and surveys"
 
 
 def _profiles(
