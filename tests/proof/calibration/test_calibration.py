@@ -64,9 +64,9 @@ def toys(seed, count):
 
 
 def field():
-    grid = np.zeros((3, 3, 12, 3), np.float32)
-    grid[..., 1] = -1.0
-    return FieldMap(np.array([-4000.0, -4000.0, -500.0]), np.array([4000.0, 4000.0, 1000.0]), grid)
+    grid = np.zeros((9, 9, 12, 3), np.float32)
+    grid[..., 1] = -0.4
+    return FieldMap(np.array([-4000.0, -4000.0, -500.0]), np.array([1000.0, 1000.0, 1000.0]), grid)
 
 
 def test_hits_move_with_their_elements(description):
@@ -193,7 +193,7 @@ def test_too_few_pairs_are_refused():
 def calibrated(description):
     """A displaced detector with larger UT errors, its state before and after, and figures."""
     truth, nominal = alignment_of(11), alignment_of()
-    parameters, tracks = toys(21, 900)
+    parameters, tracks = toys(21, 650)
     x, z, dxdy, sigma = tracks.ut
     more = np.sqrt(UT_ERRORS**2 - 1) * np.random.default_rng(5).standard_normal(x.shape) * sigma
     tracks = replace(tracks, ut=((x + more).astype(np.float32), z, dxdy, sigma))
@@ -203,7 +203,7 @@ def calibrated(description):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reference_module, "_RESPONSE", 2000)
         after, found = calibrate(
-            parameters, data, Sample(toys(31, 900)[1], {}), state, placed=nominal, survey=SURVEY
+            parameters, data, Sample(toys(31, 650)[1], {}), state, placed=nominal, survey=SURVEY
         )
     return truth, after, found
 
@@ -215,10 +215,10 @@ def test_shifts_are_found_within_their_errors(calibrated):
     pull = (found["alignment"]["value"] - true) / found["alignment"]["error"]
     assert (np.abs(pull) < 3).mean() >= 0.95
     assert 0.7 < np.sqrt((pull**2).mean()) < 1.4
-    # Differences of neighbouring VELO modules of a half do not depend on weak modes: much better than before.
+    # Distances of neighbours do not depend on weak modes. The first modules have no hits here.
     velo_x = np.array([section == "velo_modules" and one == "x" for section, _, one in names])
     left = (found["alignment"]["value"] - true)[velo_x]
-    assert np.diff(left[8:40:2]).std() < 0.4 * np.diff(true[velo_x][8:40:2]).std()
+    assert np.diff(left[12:40:2]).std() < 0.1 * np.diff(true[velo_x][12:40:2]).std()
     assert after.alignment.tag == "calibrated"
     assert not found["converged"]
 
