@@ -42,7 +42,7 @@ CASES = [
     ),
     text(
         "decays that are not simulated",
-        f"{BASE}calibration: {_DATA}\n".replace("pairs: {}", "pairs: {jpsi: [x.parquet]}"),
+        f"{BASE}calibration: {_DATA}\n".replace("x.parquet", CONFIG).replace("{}", f"{{jpsi: [{CONFIG}]}}"),
         "signals.collisions: got 0, expected as many decays",
     ),
     text(
