@@ -160,6 +160,27 @@ def test_without_a_survey_the_bend_of_all_scifi_layers_is_weak(geometry):
     assert "scifi_layers 11 x" in weak[0]
 
 
+def test_displacements_bend_tracks_as_the_equations_say(geometry):
+    """∂(q/p)/∂α of MagUp tracks, by fits of the displaced hits; a measurement of it adds to what is known."""
+    toy = generate(400, 15000.0, seed=8)
+    tracks = toy.candidates("float64")
+    fitted, residuals = fit_residuals(toy.parameters, tracks, covariances=True)
+    equations = Equations(Elements.of(geometry), ["x"])
+    equations.add(tracks, fitted, residuals, np.ones(tracks.count, bool))
+    lever = np.array([frame.origin[2] - 5200.0 for frame in (geometry.frames[p] for p in SCIFI_PLANES)])
+    shifts = 0.05 * lever / lever[-1]
+    x, *rest = tracks.scifi
+    moved, _ = fit_residuals(toy.parameters, dataclasses.replace(tracks, scifi=(x - shifts, *rest)))
+    seen = ((moved.qop - fitted.qop) * tracks.polarity).mean()
+    row = equations.bend / equations.tracks
+    assert seen == pytest.approx(row[-12:] @ shifts, rel=0.01)
+    before = equations.solve(survey={"x": 0.1}).covariance
+    equations.measure_bend(float(seen), 1e-9)
+    after = equations.solve(survey={"x": 0.1})
+    assert np.sqrt(row @ before @ row) > 3e-9
+    assert np.sqrt(row @ after.covariance @ row) < 1e-9
+
+
 def parsed(path, names):
     """Measurements of a Millepede file as (value, local derivative, global derivatives), by record."""
     for words, labels in read_mille(path):

@@ -24,7 +24,7 @@ from parkf.io.fingerprints.meaning import meaning_of
 from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, merged, read_layers
 from parkf.workflow.inputs import input_problems
-from parkf.workflow.rounds import rounds
+from parkf.workflow.rounds import have_ended, rounds
 from parkf.workflow.sources import Detector, field_fingerprint
 
 # Entries of an axis: by name, the part of a run's configuration that is laid over the base.
@@ -47,6 +47,7 @@ class Family:
 
     name: str
     members: tuple[Member, ...]
+    reported: tuple[Member, ...]  # those that are validated: all, or the last round of a calibration
 
 
 def load_family(
@@ -100,7 +101,11 @@ def load_family(
         problems = list(dict.fromkeys(lines))
     if problems:
         raise ParkfError(together(problems))
-    return Family(config["family"], tuple(members))
+    reported = members
+    if "rounds" in config:
+        ended = have_ended(config["family"], len(members), config["rounds"], folder)
+        reported = members[-1:] if ended else []
+    return Family(config["family"], tuple(members), tuple(reported))
 
 
 def read_family(path: Path, schemas: Path, folder: Path) -> Family:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from parkf.io.errors import ParkfError
 from parkf.workflow.config_files import merged
 from parkf.workflow.family import expand, leaves, load_family
-from parkf.workflow.rounds import rounds
+from parkf.workflow.rounds import have_ended, rounds
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = ROOT / "workflow/schemas"
@@ -138,3 +138,9 @@ def test_a_calibration_has_a_round_behind_each_that_changed_something(tmp_path):
     (tmp_path / "results/f.round2/calibration/calibration.json").write_text('{"converged": false}')
     assert list(rounds("f", 3, tmp_path)) == ["round1", "round2", "round3"]
     assert list(rounds("f", 2, tmp_path)) == ["round1", "round2"]
+    assert not have_ended("f", 1, 3, tmp_path)
+    assert not have_ended("f", 2, 3, tmp_path)
+    assert have_ended("f", 2, 2, tmp_path)
+    assert not have_ended("f", 3, 3, tmp_path)
+    (tmp_path / "results/f.round2/calibration/calibration.json").write_text('{"converged": true}')
+    assert have_ended("f", 2, 3, tmp_path)

@@ -92,10 +92,11 @@ def run(
     )
     if dry_run:
         raise Exit(subprocess.run(words, check=False, env=os.environ | UNUSED).returncode)
+    extent = _extent(configuration) if family else None
     code = supervise(results, words)
     # Each round of a calibration may be a reason for another one.
-    while code == 0 and family and not targets and _grows(configuration):
-        code = supervise(results, words)
+    while code == 0 and family and not targets and (now := _extent(configuration)) != extent:
+        extent, code = now, supervise(results, words)
     if code == 0 and not family:
         if not targets:
             (where if sys.stdout.isatty() else print_brief)(results, found(GATES))
@@ -104,12 +105,12 @@ def run(
     raise Exit(code)
 
 
-def _grows(configuration: Path) -> bool:
-    """Whether a family has got a member that has not run."""
+def _extent(configuration: Path) -> tuple[int, int]:
+    """Return the numbers of a family's members and of those that are reported."""
     from parkf.workflow.family import read_family
 
-    members = read_family(configuration, found(SCHEMAS), Path()).members
-    return not Path("results", members[-1].config["run"], "report/index.html").is_file()
+    family = read_family(configuration, found(SCHEMAS), Path())
+    return len(family.members), len(family.reported)
 
 
 def _name_of(configuration: Path, schemas: Path, family: bool) -> str:
