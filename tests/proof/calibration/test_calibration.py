@@ -22,7 +22,7 @@ from parkf.io.tables import MEASURED
 from parkf.proof.calibration.calibrate import Sample, State, calibrate
 from parkf.proof.calibration.description import measuring_worse, scattering_more
 from parkf.proof.calibration.files import read_figures, read_state, sentences, strip_errors, write_state
-from parkf.proof.calibration.momenta import NAMES, measure_momenta
+from parkf.proof.calibration.momenta import NAMES, measure_momenta, strength_of
 from parkf.simulation.generate.decays import DECAYS
 
 MOMENTA = (4000.0, 10000.0, 25000.0, 60000.0)
@@ -182,6 +182,22 @@ def test_masses_show_field_shape_and_sagitta():
         pull = (value - truth) / np.sqrt(np.diag(covariance))
         assert np.abs(pull).max() < 3.5, dict(zip(NAMES, pull, strict=True))
         assert np.sqrt(covariance[3, 3]) < 0.02
+
+
+def test_a_shape_that_is_not_sure_is_none_and_makes_the_scale_surer():
+    """Fixing a number at 0 by its covariance is what a fit without it finds, here by weighted least squares."""
+    random = np.random.default_rng(3)
+    slopes = np.column_stack([np.ones(200), *random.uniform(0, 2, (2, 200)), random.standard_normal(200)])
+    values = slopes @ [0.5, 0.0, 0.0, 0.2] + random.standard_normal(200)
+    covariance = np.linalg.inv(slopes.T @ slopes)
+    found = strength_of(covariance @ slopes.T @ values, covariance)
+    less = slopes[:, [0, 3]]
+    expected = np.linalg.solve(less.T @ less, less.T @ values)
+    assert found["change"] == pytest.approx([expected[0], 0, 0])
+    assert found["error"][0] == pytest.approx(np.sqrt(np.linalg.inv(less.T @ less)[0, 0]))
+    sure = strength_of(np.array([0.5, 9.0, 0.0, 0.2]), covariance)
+    assert sure["change"][1] != 0
+    assert sure["change"][2] == 0
 
 
 def test_too_few_pairs_are_refused():

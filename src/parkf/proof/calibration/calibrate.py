@@ -31,7 +31,7 @@ from parkf.io.planes import UT_LAYERS
 from parkf.params.parameter_set import ParameterSet
 from parkf.proof.calibration.description import measuring_worse, scattering_more
 from parkf.proof.calibration.factors import KINDS, measure_factors
-from parkf.proof.calibration.momenta import NAMES, SLOPE, combined, measure_momenta
+from parkf.proof.calibration.momenta import NAMES, SLOPE, combined, measure_momenta, strength_of
 from parkf.proof.calibration.weak import weak_modes
 from parkf.proof.monitoring.changes import Change
 from parkf.proof.monitoring.monitor import read_batches
@@ -47,9 +47,8 @@ FEWEST = 2000
 STOP = 1.0
 """Errors: a round that changes no number by more is the last one."""
 _PASSES = 6  # of an alignment
-_FIRST = 20_000  # candidates of the first two passes
+_ROUGH, _FIRST = 2, 20_000  # rough passes, and their candidates
 _SMALL = 0.1  # errors: a pass that moves no element by more is the last one
-_SURE = 3.0  # errors of a shape of the field that is applied
 _NEAR, _STEEPEST = 500.0, 0.4  # mm and slope: limits of directions in which the field's shape is known
 _VELO_ERRORS = "hit errors of the VELO"
 
@@ -147,11 +146,12 @@ def calibrate(
     alignment = state.alignment
     for number in range(_PASSES):
         now = replace(state, alignment=alignment)
-        # Large displacements are found with some of the tracks.
-        some = data.first(_FIRST) if number < 2 else data
+        # Large displacements are found with some of the tracks. Until then, tracks of decays do not meet.
+        whole = number >= _ROUGH
+        some = data if whole else data.first(_FIRST)
         here = some.moved(Moving(before, now.geometry, now.strip_errors))
         equations = equations_of(parameters, here.tracks, now.geometry, freedoms).beside(of_reference)
-        if own is not None:
+        if whole and own is not None:
             value, covariance = _difference(_momenta(parameters, here), own)
             equations.measure_bend(1e-6 * float(value[3]), 1e-6 * float(np.sqrt(covariance[3, 3])))
         solution = equations.solve(
@@ -160,13 +160,14 @@ def calibrate(
             constraints=np.zeros((0, equations.vector.size)),
         )
         alignment = solution.alignment(alignment, tag)
-        if some is data and np.abs(solution.value / solution.error).max() < _SMALL:
+        if whole and np.abs(solution.value / solution.error).max() < _SMALL:
             break
     here = data.moved(Moving(before, replace(state, alignment=alignment).geometry, state.strip_errors))
     momenta = _difference(_momenta(parameters, here), own) if own is not None else None
+    strength = None if momenta is None else strength_of(*momenta)
     made = make_reference(parameters, reference.tracks, kinds=KINDS)
     changes, sizes, covariance = measure_factors(parameters, here.tracks, made)
-    after = _improved(state, alignment, momenta, dict(zip(changes, sizes, strict=True)))
+    after = _improved(state, alignment, strength, dict(zip(changes, sizes, strict=True)))
     found = {
         "tracks": solution.tracks,
         "reference_tracks": of_reference.tracks,
@@ -179,7 +180,8 @@ def calibrate(
             ).ravel(),
             **_errors(solution.covariance),
         },
-        "field": None if momenta is None else {"names": NAMES, "change": momenta[0], **_errors(momenta[1])},
+        "masses": None if momenta is None else {"names": NAMES, "value": momenta[0], **_errors(momenta[1])},
+        "field": None if strength is None else {"names": NAMES[:3], **strength},
         "factors": {"names": [one.name for one in changes], "change": sizes, **_errors(covariance)},
         "total": dict(after.factors),
         "weak": weak_modes(solution, survey, state.description.magnet),
@@ -236,7 +238,7 @@ def _difference(data: tuple[Floats, Floats], reference: tuple[Floats, Floats]) -
 def _improved(
     state: State,
     alignment: Alignment,
-    momenta: tuple[Floats, Floats] | None,
+    strength: Mapping[str, Floats] | None,
     sizes: Mapping[Change, float],
 ) -> State:
     """Put what was found on top of a state."""
@@ -249,21 +251,19 @@ def _improved(
     ut, scifi = float(layers[:UT_LAYERS].mean()), float(layers[UT_LAYERS:].mean())
     more = scattering_more(state.description, noise)
     magnet = state.magnet
-    if momenta is not None:
-        strength = _strength(magnet, *momenta)
-        factors["field scale"] = factors.get("field scale", 1.0) * (1 + float(momenta[0][0]))
-        magnet = replace(magnet, values=(strength * magnet.values).astype(np.float32))
+    if strength is not None:
+        factors["field scale"] = factors.get("field scale", 1.0) * (1 + float(strength["change"][0]))
+        magnet = _stronger(magnet, strength["change"])
     return State(measuring_worse(more, by_name[_VELO_ERRORS], ut, scifi), alignment, magnet, factors)
 
 
-def _strength(field: FieldMap, values: Floats, covariance: Floats) -> NDArray[np.float64]:
-    """Factor on the field at each node, (nx, ny, nz, 1); a shape that is not sure is left out."""
+def _stronger(field: FieldMap, change: Floats) -> FieldMap:
+    """Return a map that is stronger by the scale and the shapes of :func:`strength_of`."""
     x, y, z = (
         field.origin[axis] + field.spacing[axis] * np.arange(field.values.shape[axis]) for axis in range(3)
     )
-    strength = np.full(field.values.shape[:3], 1 + values[0])
-    for number, across in ((1, x[:, None, None]), (2, y[None, :, None])):
-        if abs(values[number]) > _SURE * np.sqrt(covariance[number, number]):
-            slope = np.clip(across / np.maximum(z, _NEAR), -_STEEPEST, _STEEPEST)
-            strength += values[number] * (slope / SLOPE) ** 2
-    return strength[..., None]
+    strength = np.full(field.values.shape[:3], 1 + change[0])
+    for size, across in ((change[1], x[:, None, None]), (change[2], y[None, :, None])):
+        slope = np.clip(across / np.maximum(z, _NEAR), -_STEEPEST, _STEEPEST)
+        strength += size * (slope / SLOPE) ** 2
+    return replace(field, values=(strength[..., None] * field.values).astype(np.float32))

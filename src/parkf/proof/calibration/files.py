@@ -74,13 +74,12 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
     said.append(
         f"alignment: {moved} of {len(shifts[0])} displacements changed by more than {_NAMED:g} errors"
     )
-    for kind in ("field", "factors"):
+    for kind, key in (("masses", "value"), ("field", "change"), ("factors", "change")):
         if found[kind] is not None:
+            columns = (found[kind][one] for one in ("names", key, "error"))
             said += [
-                f"{name}: {change:+.5f} ± {error:.5f}"
-                for name, change, error in zip(
-                    *(found[kind][key] for key in ("names", "change", "error")), strict=True
-                )
+                f"{kind}: {name} {value:+.5f} ± {error:.5f}"
+                for name, value, error in zip(*columns, strict=True)
             ]
     for mode in found["weak"]:
         if not mode["told"]:

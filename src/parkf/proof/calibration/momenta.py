@@ -29,6 +29,7 @@ q/p, in 1/TeV, of MagUp tracks (of MagDown tracks, minus this)."""
 SLOPE = 0.1
 """Slope at which the field's shape is given; it grows with the square of the slope."""
 _TEV = 1e-6  # 1/MeV
+_SURE = 3.0  # errors of a shape of the field that is applied
 
 
 def measure_momenta(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> tuple[Floats, Floats]:
@@ -103,3 +104,18 @@ def combined(found: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     covariance = np.linalg.inv(np.sum(weights, axis=0))
     total = np.sum([weight @ value for weight, (value, _) in zip(weights, found, strict=True)], axis=0)
     return covariance @ total, covariance
+
+
+def strength_of(values: Floats, covariance: Floats) -> dict[str, Floats]:
+    """Return the ``change`` of scale and shapes, (3,), that the four numbers ask for, and its ``error``.
+
+    A shape that is within three errors of none is none; the scale is then what the numbers say without it.
+    """
+    shapes = np.array([1, 2])
+    error = np.sqrt(np.diag(covariance))[:3]
+    none = shapes[np.abs(values[shapes]) < _SURE * error[shapes]]
+    gain = covariance[:3, none] @ np.linalg.inv(covariance[np.ix_(none, none)])
+    change, known = values[:3] - gain @ values[none], covariance[:3, :3] - gain @ covariance[none, :3]
+    change[none] = 0.0
+    error = np.where(np.isin(np.arange(3), none), error, np.sqrt(np.maximum(np.diag(known), 0.0)))
+    return {"change": change, "error": error}
