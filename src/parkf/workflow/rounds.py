@@ -1,8 +1,8 @@
 """Rounds of a calibration: members of a family, each trained with what the one before it found.
 
 The DAG of a family has the rounds that there are reasons for: the first, and one behind each calibration that
-has changed something by more than its error. ``parkf run --family`` repeats the DAG as long as it grows, up
-to the number of rounds in the family's configuration. Only the last round is validated and reported.
+has changed what it found by more than the errors. ``parkf run --family`` repeats the DAG as long as it grows,
+up to the number of rounds in the family's configuration. Only the last round is validated and reported.
 """
 
 from collections.abc import Mapping

@@ -185,7 +185,7 @@ def test_masses_show_field_shape_and_sagitta():
 
 
 def test_a_shape_that_is_not_sure_is_none_and_makes_the_scale_surer():
-    """Fixing a number at 0 by its covariance is what a fit without it finds, here by weighted least squares."""
+    """Fixing a number at 0 by its covariance is what least squares without it find."""
     random = np.random.default_rng(3)
     slopes = np.column_stack([np.ones(200), *random.uniform(0, 2, (2, 200)), random.standard_normal(200)])
     values = slopes @ [0.5, 0.0, 0.0, 0.2] + random.standard_normal(200)

@@ -85,10 +85,10 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         if not mode["told"]:
             known = "" if mode["error"] is None else f" (known to {mode['error']:.2g})"
             said.append(f"not told by these data: {mode['name']}{known}; told by: {mode['sample']}")
-    largest = ", ".join(f"{kind} {value:.1f}" for kind, value in found["largest_change"].items())
+    changes = ", ".join(f"{kind} {value:.1f}" for kind, value in found["change_in_errors"].items())
     end = (
         "this was the last round"
         if found["converged"]
         else "train a set with these files, and calibrate again"
     )
-    return [*said, f"largest changes, in errors: {largest}; {end}"]
+    return [*said, f"changes in errors, rms: {changes}; {end}"]
