@@ -197,10 +197,11 @@ def calibrate(
         Path | None, Option(help="calibration.json of the round before, whose factors this one refines.")
     ] = None,
 ) -> None:
-    """Calibrate a detector by data: alignment, field, hit errors and scattering, for a set to train anew.
+    """Find alignment, field, hit errors and scattering from data.
 
     The set is right for the geometry, the alignment and the field that are given. The folder gets better
-    ones, and calibration.json with all numbers, their errors and correlations, and what data cannot tell.
+    ones, with which a set can be trained anew, and calibration.json: all numbers, their errors and
+    correlations, and what data cannot tell.
     """
     from parkf.detector.alignment import load_alignment
     from parkf.params.parameter_set import load
@@ -235,7 +236,7 @@ def realign(
         Path | None, Option(help="calibration.json, whose factors multiply the errors of hits.")
     ] = None,
 ) -> None:
-    """Move the hits of candidates to where another alignment has their modules and layers."""
+    """Move the hits of candidates to another alignment."""
     from parkf.fit.alignment.moving import Moving, move_file
     from parkf.proof.calibration.files import strip_errors
 
