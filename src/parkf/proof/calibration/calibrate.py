@@ -24,6 +24,7 @@ from parkf.fit import fit
 from parkf.fit.alignment.align import equations_of
 from parkf.fit.alignment.derivatives import SECTIONS, Elements
 from parkf.fit.alignment.moving import Moving
+from parkf.fit.alignment.solve import Equations, Solution
 from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import joined
 from parkf.io.errors import ParkfError
@@ -133,51 +134,29 @@ def calibrate(
     `reference` are candidates of the set's own simulation, in the state.
     """
     survey = dict(survey or SURVEY)
-    _require_pieces(placed, state.alignment)
-    before = geometry_of(state.description).align(placed)
-    if data.pairs.keys() != reference.pairs.keys():
-        raise ParkfError(
-            f"pairs: {', '.join(data.pairs) or 'none'} of the data and {', '.join(reference.pairs) or 'none'}"
-            " of the reference, expected the same decays of both"
-        )
+    _require_alike(data, reference, placed, state.alignment)
     own = _momenta(parameters, reference) if reference.pairs else None
-    freedoms, elements = list(survey), Elements.of(before)
+    elements, freedoms = Elements.of(state.geometry), list(survey)
     of_reference = equations_of(parameters, reference.tracks, state.geometry, freedoms)
-    alignment = state.alignment
-    for number in range(_PASSES):
-        now = replace(state, alignment=alignment)
-        # Large displacements are found with some of the tracks. Until then, tracks of decays do not meet.
-        whole = number >= _ROUGH
-        some = data if whole else data.first(_FIRST)
-        here = some.moved(Moving(before, now.geometry, now.strip_errors))
-        equations = equations_of(parameters, here.tracks, now.geometry, freedoms).beside(of_reference)
-        if whole and own is not None:
-            value, covariance = _difference(_momenta(parameters, here), own)
-            equations.measure_bend(1e-6 * float(value[3]), 1e-6 * float(np.sqrt(covariance[3, 3])))
-        solution = equations.solve(
-            survey=survey,
-            surveyed=_places(placed, elements, freedoms) - _places(alignment, elements, freedoms),
-            constraints=np.zeros((0, equations.vector.size)),
-        )
-        alignment = solution.alignment(alignment, tag)
-        if whole and np.abs(solution.value / solution.error).max() < _SMALL:
-            break
-    here = data.moved(Moving(before, replace(state, alignment=alignment).geometry, state.strip_errors))
-    momenta = _difference(_momenta(parameters, here), own) if own is not None else None
+    alignment, solution, here = _aligned(
+        parameters, data, state, of_reference, own, placed=placed, survey=survey, tag=tag
+    )
+    momenta = None if own is None else _difference(_momenta(parameters, here), own)
     strength = None if momenta is None else strength_of(*momenta)
     made = make_reference(parameters, reference.tracks, kinds=KINDS)
     changes, sizes, covariance = measure_factors(parameters, here.tracks, made)
     after = _improved(state, alignment, strength, dict(zip(changes, sizes, strict=True)))
+    first, last, now = (
+        _places(one, elements, freedoms).ravel() for one in (placed, state.alignment, alignment)
+    )
     found = {
         "tracks": solution.tracks,
         "reference_tracks": of_reference.tracks,
         "survey": survey,
         "alignment": {
             "names": [f"{section} {key} {one}" for section, key in elements.names for one in freedoms],
-            "value": (_places(alignment, elements, freedoms) - _places(placed, elements, freedoms)).ravel(),
-            "change": (
-                _places(alignment, elements, freedoms) - _places(state.alignment, elements, freedoms)
-            ).ravel(),
+            "value": now - first,
+            "change": now - last,
             **_errors(solution.covariance),
         },
         "masses": None if momenta is None else {"names": NAMES, "value": momenta[0], **_errors(momenta[1])},
@@ -187,6 +166,44 @@ def calibrate(
         "weak": weak_modes(solution, survey, state.description.magnet),
     }
     return after, found | _convergence(found)
+
+
+def _aligned(
+    parameters: ParameterSet,
+    data: Sample,
+    state: State,
+    of_reference: Equations,
+    own: tuple[Floats, Floats] | None,
+    *,
+    placed: Alignment,
+    survey: Mapping[str, float],
+    tag: str,
+) -> tuple[Alignment, Solution, Sample]:
+    """Align by passes; return the alignment, the solution of the last pass, and the data as it shows them.
+
+    `own` are the numbers of the reference's masses, or None without decays.
+    """
+    before, alignment, freedoms = geometry_of(state.description).align(placed), state.alignment, list(survey)
+    for number in range(_PASSES):
+        # Large displacements are found with some of the tracks. Until then, tracks of decays do not meet.
+        whole = number >= _ROUGH
+        geometry = replace(state, alignment=alignment).geometry
+        here = (data if whole else data.first(_FIRST)).moved(Moving(before, geometry, state.strip_errors))
+        equations = equations_of(parameters, here.tracks, geometry, freedoms).beside(of_reference)
+        if whole and own is not None:
+            value, covariance = _difference(_momenta(parameters, here), own)
+            equations.measure_bend(1e-6 * float(value[3]), 1e-6 * float(np.sqrt(covariance[3, 3])))
+        solution = equations.solve(
+            survey=survey,
+            surveyed=_places(placed, equations.elements, freedoms)
+            - _places(alignment, equations.elements, freedoms),
+            constraints=np.zeros((0, equations.vector.size)),
+        )
+        alignment = solution.alignment(alignment, tag)
+        if whole and np.abs(solution.value / solution.error).max() < _SMALL:
+            break
+    geometry = replace(state, alignment=alignment).geometry
+    return alignment, solution, data.moved(Moving(before, geometry, state.strip_errors))
 
 
 def _errors(covariance: Floats) -> dict[str, Floats]:
@@ -215,8 +232,13 @@ def _places(alignment: Alignment, elements: Elements, freedoms: Sequence[str]) -
     return np.array([[getattr(one, freedom) for freedom in freedoms] for one in of])
 
 
-def _require_pieces(placed: Alignment, now: Alignment) -> None:
-    """Refuse alignments that differ in more than modules and layers, which alone are moved."""
+def _require_alike(data: Sample, reference: Sample, placed: Alignment, now: Alignment) -> None:
+    """Refuse other decays in the reference, and alignments that differ in more than modules and layers."""
+    if data.pairs.keys() != reference.pairs.keys():
+        raise ParkfError(
+            f"pairs: {', '.join(data.pairs) or 'none'} of the data and {', '.join(reference.pairs) or 'none'}"
+            " of the reference, expected the same decays of both"
+        )
     for name in set(SECTIONS_OF_ALIGNMENT) - set(SECTIONS):
         if getattr(placed, name) != getattr(now, name):
             raise ParkfError(
