@@ -31,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from performance import FORMS as FORM_NAMES
 from performance import (
     HEADLINES,
+    calibration_plot,
     displaced_plot,
     gate_rows,
     ghost_plot,
@@ -439,6 +440,7 @@ PLOTS: Mapping[str, Callable[[], str]] = {
     "explanation/speed.svg": speed_plot,
     "explanation/displaced.svg": displaced_plot,
     "explanation/inside_the_magnet.svg": inside_plot,
+    "how-to/calibrate.svg": calibration_plot,
 }
 
 

@@ -96,6 +96,24 @@ def inside_plot() -> str:
     return _svg(figure)
 
 
+def calibration_plot() -> str:
+    """Draw the displacements along x that a calibration found, against the true ones."""
+    shifts = json.loads((ROOT / "benchmarks/results/calibrate.json").read_text())["alignment"]["shifts"]
+    figure, axes = plt.subplots(figsize=(7, 3.4))
+    for section, name, colour in (
+        ("velo_modules", "VELO modules", "#2b7bd9"),
+        ("ut_layers", "UT layers", "#2a9d4b"),
+        ("scifi_layers", "SciFi layers", "#d9482b"),
+    ):
+        rows = [i for i, one in enumerate(shifts["names"]) if one.startswith(section) and one.endswith(" x")]
+        true, value, error = ([1e3 * shifts[key][i] for i in rows] for key in ("true", "value", "error"))
+        axes.errorbar(true, value, error, fmt="o", markersize=3, color=colour, label=name)
+    axes.axline((0, 0), slope=1, color="#888", linewidth=0.8)
+    axes.set(xlabel="true displacement along x [µm]", ylabel="found [µm]")
+    axes.legend(frameon=False, fontsize=8)
+    return _svg(figure)
+
+
 def ghost_plot() -> str:
     """Draw the ghosts kept by each discriminant, on embedded hits and on LHCb's."""
     results = json.loads((ROOT / "benchmarks/results/ghosts.json").read_text())

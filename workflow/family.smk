@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from parkf.workflow.family import sources
+from parkf.proof.calibration import FILES as CALIBRATION_FILES
 from parkf.workflow.running.rules import complete, gates, read_runs
 
 if not config:
@@ -19,6 +20,13 @@ FAMILY = read_runs(workflow, config)
 NEEDS_GPU = any(member.config["fits"]["backend"] == "gpu" for member in FAMILY.members)
 SHARED = sources(FAMILY.members, Path.cwd())
 OVERVIEW = f"results/{FAMILY.name}"
+REPORTS = [f"results/{member.config['run']}/report/index.html" for member in FAMILY.reported]
+CALIBRATED = [
+    f"results/{member.config['run']}/calibration/{name}"
+    for member in FAMILY.members
+    if "calibration" in member.config
+    for name in CALIBRATION_FILES
+]
 RUNS = {member.name: f"results/{member.config['run']}" for member in FAMILY.members}
 GRAPHS = {run: f"{name}_" for name, run in RUNS.items()}
 
@@ -30,7 +38,7 @@ rule overview:
     """Report on all members, on one page."""
     input:
         # The report is the last product of a member.
-        [f"{run}/report/index.html" for run in RUNS.values()],
+        REPORTS,
     output: index=f"{OVERVIEW}/index.html"
     params:
         runs=list(RUNS.values()),
@@ -71,7 +79,7 @@ for member in FAMILY.members:
 # This rule must follow the rules of the members, each of which has a rule of this name.
 rule all:
     default_target: True
-    input: f"{OVERVIEW}/index.html"
+    input: CALIBRATED, f"{OVERVIEW}/index.html" if len(REPORTS) == len(RUNS) else REPORTS
 
 
 complete(workflow.rules, environment=str(PROJECT / "workflow/envs/parkf.yaml"))

@@ -34,8 +34,22 @@ def _family(wrong: str, content: str, *says: str) -> Case:
 
 
 _FAMILY = "family: fam\nbase: run.yaml\n"
+_DATA = "{candidates: [x.parquet], placed: data/geometry/alignment_nominal.yaml, pairs: {}, survey: {x: 0.1}}"
 
 CASES = [
+    text(
+        "data of a calibration that are missing", f"{BASE}calibration: {_DATA}\n", "x.parquet: no such file"
+    ),
+    text(
+        "decays that are not simulated",
+        f"{BASE}calibration: {_DATA}\n".replace("x.parquet", CONFIG).replace("{}", f"{{jpsi: [{CONFIG}]}}"),
+        "signals.collisions: got 0, expected as many decays",
+    ),
+    text(
+        "a survey of what is no freedom",
+        f"{BASE}calibration: {_DATA}\n".replace("{x: 0.1}", "{w: 0.1}"),
+        "calibration.survey",
+    ),
     Case("configuration", "missing", command("check", "workflow/config/nosuch.yaml"), ("no such conf",)),
     Case("configuration", "a folder", _folder, ("no such configuration",)),
     text("empty", "", "got nothing", "expected the keys"),

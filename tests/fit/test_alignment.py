@@ -99,6 +99,30 @@ def test_the_derivative_by_the_field_is_that_of_q_over_p():
         )
 
 
+@pytest.mark.parametrize("forms", ["production", "improved"])
+def test_a_stronger_field_is_a_larger_q_over_p(forms):
+    """Finite difference by fits in a field stronger by 1e-4: polarities of 1 ± 1e-4 scale it in all formulas.
+
+    Terms with q/p alone, as of the energy loss, do not scale with the field, so that this holds to a percent.
+    """
+    toy = generate(200, 9000.0, seed=2, forms=forms)
+    tracks, eps = toy.candidates("float64"), 1e-4
+    fitted, residuals = fit_residuals(toy.parameters, tracks, covariances=True)
+    up, down = (
+        fit_residuals(
+            toy.parameters, dataclasses.replace(tracks, polarity=tracks.polarity * (1 + way * eps))
+        )[0]
+        for way in (1, -1)
+    )
+    seen = (up.qop - down.qop) / (2 * eps)
+    # The fit's answer to Δ(V⁻¹r) is σ²·∂r/∂k·Δ(V⁻¹r); the seed of q/p, with 30 %, does not know the field.
+    expected = -fitted.qop * (1 - fitted.qopqop / (0.3 * tracks.qop) ** 2)
+    off = np.abs(seen / expected - 1)
+    assert np.median(off) < 0.01
+    assert np.quantile(off, 0.95) < 0.03
+    np.testing.assert_allclose(by_field(fitted, residuals), -fitted.qop * residuals.by_k, rtol=1e-12)
+
+
 def test_elements_of_hits(geometry):
     """VELO hits belong to the module of their z, strips to their layers."""
     toy = generate(60, 9000.0, seed=2)
@@ -158,6 +182,27 @@ def test_without_a_survey_the_bend_of_all_scifi_layers_is_weak(geometry):
     signs = {np.sign(part) for part in weak[0].values()}
     assert len(signs) == 1
     assert "scifi_layers 11 x" in weak[0]
+
+
+def test_displacements_bend_tracks_as_the_equations_say(geometry):
+    """∂(q/p)/∂α of MagUp tracks, by fits of the displaced hits; a measurement of it adds to what is known."""
+    toy = generate(400, 15000.0, seed=8)
+    tracks = toy.candidates("float64")
+    fitted, residuals = fit_residuals(toy.parameters, tracks, covariances=True)
+    equations = Equations(Elements.of(geometry), ["x"])
+    equations.add(tracks, fitted, residuals, np.ones(tracks.count, bool))
+    lever = np.array([frame.origin[2] - 5200.0 for frame in (geometry.frames[p] for p in SCIFI_PLANES)])
+    shifts = 0.05 * lever / lever[-1]
+    x, *rest = tracks.scifi
+    moved, _ = fit_residuals(toy.parameters, dataclasses.replace(tracks, scifi=(x - shifts, *rest)))
+    seen = ((moved.qop - fitted.qop) * tracks.polarity).mean()
+    row = equations.bend / equations.tracks
+    assert seen == pytest.approx(row[-12:] @ shifts, rel=0.01)
+    before = equations.solve(survey={"x": 0.1}).covariance
+    equations.measure_bend(float(seen), 1e-9)
+    after = equations.solve(survey={"x": 0.1})
+    assert np.sqrt(row @ before @ row) > 3e-9
+    assert np.sqrt(row @ after.covariance @ row) < 1e-9
 
 
 def parsed(path, names):

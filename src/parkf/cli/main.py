@@ -24,13 +24,12 @@ STAGES = "Stages, which the workflow runs"
 # Commands for users are in the order in which a beginner needs them. Stages, which rules of the workflow and
 # `make` call, are in the order of a run.
 PANELS: Mapping[str, Sequence[str]] = {
-    "Run": ("init", "run"),
+    "Run": ("init", "run", "family"),
     "Find your way": ("doctor", "schema", "check", "why"),
     "Look at a run": ("where", "gate", "compare", "display", "accuracy", "explain", "verify", "shared"),
-    "Fit tracks": ("fit", "fit-full", "monitor", "monitor-reference", "align"),
+    "Fit tracks": ("fit", "fit-full", "monitor", "monitor-reference", "align", "calibrate", "realign"),
     "Parameter sets": ("params",),
     "Bring your own": ("import", "export", "field", "geometry", "check-dataset", "measure-field"),
-    "Many runs at once": ("family",),
     STAGES: (
         *("supervise", "share", "together", "kernel"),
         *("generate", "generate-signal", "simulate", "misalign", "candidates"),

@@ -52,6 +52,12 @@ class Candidates:
             nulls=None if self.nulls is None else self.nulls[index],
         )
 
+    def in_precision(self, precision: DTypeLike) -> "Candidates":
+        """Return the candidates with numbers of this type, for a fit in it."""
+        velo, ut, scifi = (tuple(a.astype(precision) for a in of) for of in (self.velo, self.ut, self.scifi))
+        polarity, qop = self.polarity.astype(precision), self.qop.astype(precision)
+        return replace(self, polarity=polarity, qop=qop, velo=velo, ut=ut, scifi=scifi)
+
 
 def as_candidates(rows: "pa.Table | pa.RecordBatch | Candidates", precision: DTypeLike) -> Candidates:
     """Return rows of the table ``candidates`` as a batch; a batch is returned as it is."""

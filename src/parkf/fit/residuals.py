@@ -33,6 +33,17 @@ SLOT_OF = np.concatenate([np.arange(VELO_SLOTS), np.arange(SLOTS)])
 """Slot of each coordinate, (68,)."""
 
 
+def _packed() -> NDArray[np.int64]:
+    place = np.diag(COORDINATES * (COORDINATES - 1) // 2 + np.arange(COORDINATES))
+    i, j = np.tril_indices(COORDINATES, -1)
+    place[i, j] = place[j, i] = np.arange(len(i))
+    return place
+
+
+PACKED = _packed()
+"""Place of each element of V⁻¹ in a row of :meth:`Residuals.packed`, (68, 68)."""
+
+
 @dataclass(frozen=True)
 class Residuals:
     """Comparisons of the coordinates of n tracks, (68, n) each, and states and steps by slot.
@@ -82,15 +93,15 @@ class Residuals:
         z[1] = tracks.velo[2][np.arange(tracks.count), self.second]
         return number(z)
 
-    def precision(self) -> NDArray[np.float64]:
-        """V⁻¹ of each track at given q/p, (n, 68, 68), 1/mm²; rows and columns without a hit are 0."""
+    def packed(self) -> NDArray[np.float64]:
+        """V⁻¹ of each track at given q/p, without elements twice, (n, 2346), 1/mm²; see :data:`PACKED`."""
         if self.pairs is None:
             raise ValueError("these residuals were computed without covariances")
-        matrix = np.zeros((self.d.shape[1], COORDINATES, COORDINATES))
-        i, j = np.tril_indices(COORDINATES, -1)
-        matrix[:, i, j] = matrix[:, j, i] = self.pairs.T
-        diagonal = np.arange(COORDINATES)
-        matrix[:, diagonal, diagonal] = self.d.T
+        return np.ascontiguousarray(np.concatenate([self.pairs, self.d]).T, np.float64)
+
+    def precision(self) -> NDArray[np.float64]:
+        """V⁻¹ of each track at given q/p, (n, 68, 68), 1/mm²; rows and columns without a hit are 0."""
+        matrix: NDArray[np.float64] = self.packed()[:, PACKED]
         return matrix
 
     def weights(self) -> NDArray[np.float64]:

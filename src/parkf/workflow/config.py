@@ -141,6 +141,7 @@ def _missing_inputs(config: Mapping[str, Any], folder: Path) -> Iterator[tuple[P
     own = [key for key in OF_MAPS if key in config["field"]]
     if own and not is_foreign_field(source):
         yield ("field", own[0]), f"{source}: a file of this project says that itself; leave it out"
+    yield from _missing_data(config, folder)
     datasets = config["training"]["datasets"]
     trees = Path(datasets).suffix == ".root"
     if trees != ("datasets_polarity" in config["training"]):
@@ -158,6 +159,23 @@ def _missing_inputs(config: Mapping[str, Any], folder: Path) -> Iterator[tuple[P
         if missing:
             what = f"{datasets}/{missing[0]}.parquet: no such file; expected <step>.parquet of each of "
             yield ("training", "datasets"), f"{what}{', '.join(steps)}, or simulate"
+
+
+def _missing_data(config: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:
+    """Yield files of a calibration that are missing, and decays that the run does not simulate."""
+    data = config.get("calibration")
+    if data is None:
+        return
+    files: list[tuple[Place, str]] = [(("placed",), data["placed"])]
+    files += [(("candidates", number), file) for number, file in enumerate(data["candidates"])]
+    for decay, of in data["pairs"].items():
+        files += [(("pairs", decay, number), file) for number, file in enumerate(of)]
+    for place, file in files:
+        if not (folder / file).is_file():
+            yield ("calibration", *place), f"{file}: no such file"
+    if data["pairs"] and not config["signals"]["collisions"]:
+        what = "got 0, expected as many decays as in calibration.pairs, to compare them with"
+        yield ("signals", "collisions"), what
 
 
 def _missing_detector(detector: Mapping[str, str], folder: Path) -> Iterator[tuple[Place, str]]:

@@ -25,6 +25,7 @@ from parkf.simulation.generate.decays import STRANGE
 from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, merged, read_layers
 from parkf.workflow.inputs import input_problems
+from parkf.workflow.rounds import have_ended, rounds
 from parkf.workflow.sources import Detector, field_fingerprint
 
 # Entries of an axis: by name, the part of a run's configuration that is laid over the base.
@@ -47,6 +48,7 @@ class Family:
 
     name: str
     members: tuple[Member, ...]
+    reported: tuple[Member, ...]  # those that are validated: all, or the last round of a calibration
 
 
 def load_family(
@@ -72,7 +74,10 @@ def load_family(
         raise ParkfError(together(problems))
     base = read_layers(folder / config["base"])
     axes: dict[Place, Axis]
-    if "matrix" in config:
+    if "rounds" in config:
+        axes = {("rounds",): rounds(config["family"], config["rounds"], folder)}
+        document = None
+    elif "matrix" in config:
         axes = {("matrix", number): axis for number, axis in enumerate(config["matrix"])}
     else:
         axes = {("conditions",): config["conditions"]}
@@ -97,7 +102,11 @@ def load_family(
         problems = list(dict.fromkeys(lines))
     if problems:
         raise ParkfError(together(problems))
-    return Family(config["family"], tuple(members))
+    reported = members
+    if "rounds" in config:
+        ended = have_ended(config["family"], len(members), config["rounds"], folder)
+        reported = members[-1:] if ended else []
+    return Family(config["family"], tuple(members), tuple(reported))
 
 
 def read_family(path: Path, schemas: Path, folder: Path) -> Family:

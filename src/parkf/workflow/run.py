@@ -30,7 +30,7 @@ _SEEDS = (
     (1 << 45, tuple(f"{decay}_{polarity}" for decay in STRANGE for polarity in ("up", "down"))),
     (1 << 50, ("closure_up", "closure_down")),
 )
-_NOT_TRAINING = ("run", "validity", "misalignment", "signals", "likeness", "fits")
+_NOT_TRAINING = ("run", "calibration", "validity", "misalignment", "signals", "likeness", "fits")
 ROWS_A_CROSSING = {"V": 1150, "VUT": 70, "UT": 420, "UTTF": 72, "TFT": 70, "T": 770, "BEAM": 640}
 """Number of rows that a crossing adds to each step's dataset, at the pile-up of Run 3."""
 _FEW_ROWS = 1e6

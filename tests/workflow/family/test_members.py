@@ -1,5 +1,6 @@
 """A family has a member for each combination: the base with the settings of that combination."""
 
+import json
 from math import prod
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from parkf.io.errors import ParkfError
 from parkf.workflow.config_files import merged
 from parkf.workflow.family import expand, leaves, load_family
+from parkf.workflow.rounds import have_ended, rounds
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = ROOT / "workflow/schemas"
@@ -116,3 +118,26 @@ def test_every_mistake_is_named(config, change, message):
     change(config)
     with pytest.raises(ParkfError, match=message):
         load_family(config, SCHEMAS, ROOT)
+
+
+def test_a_calibration_has_a_round_behind_each_that_changed_something(tmp_path):
+    """Its members are the rounds that there are reasons for, up to the number of the configuration."""
+    assert rounds("f", 3, tmp_path) == {"round1": {}}
+    for number, converged in ((1, False), (2, True)):
+        folder = tmp_path / f"results/f.round{number}/calibration"
+        folder.mkdir(parents=True)
+        (folder / "calibration.json").write_text(json.dumps({"converged": converged}))
+    assert list(rounds("f", 3, tmp_path)) == ["round1", "round2"]
+    second = rounds("f", 3, tmp_path)["round2"]
+    assert second["field"] == {"source": "results/f.round1/calibration/field.npz"}
+    assert second["detector"]["alignment"] == "results/f.round1/calibration/alignment.yaml"
+    assert second["calibration"] == {"before": "results/f.round1/calibration/calibration.json"}
+    (tmp_path / "results/f.round2/calibration/calibration.json").write_text('{"converged": false}')
+    assert list(rounds("f", 3, tmp_path)) == ["round1", "round2", "round3"]
+    assert list(rounds("f", 2, tmp_path)) == ["round1", "round2"]
+    assert not have_ended("f", 1, 3, tmp_path)
+    assert not have_ended("f", 2, 3, tmp_path)
+    assert have_ended("f", 2, 2, tmp_path)
+    assert not have_ended("f", 3, 3, tmp_path)
+    (tmp_path / "results/f.round2/calibration/calibration.json").write_text('{"converged": true}')
+    assert have_ended("f", 2, 3, tmp_path)

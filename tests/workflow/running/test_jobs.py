@@ -40,6 +40,12 @@ def job(command, arguments, inputs=(), outputs=()):
             {"parameters": "set", "candidates": ["a", "b"], "output": "t"},
             "throughput|--|set|a b|t",
         ),
+        # An option that may be repeated.
+        (
+            "align",
+            {"parameters": "set", "candidates": "c", "output": "a", "survey": ["x=1", "z=2"]},
+            "align|--survey|x=1|--survey|z=2|--|set|c|a",
+        ),
         (
             "import steps",
             {"source": "t.root", "folder": "d", "field": "f.npz", "polarity": None, "steps": "V"},

@@ -23,14 +23,18 @@ Pairs = Annotated[
 
 
 def _pairs(given: list[str]) -> dict[str, Path]:
+    return dict(_files_of_decays(given))
+
+
+def _files_of_decays(given: list[str]) -> list[tuple[str, Path]]:
     from parkf.simulation.generate.decays import DECAYS
 
-    found = {}
+    found = []
     for one in given:
         decay, _, path = one.partition("=")
         if decay not in DECAYS or not path:
             raise BadParameter(f"{one}, expected {' or '.join(f'{name}=FILE' for name in DECAYS)}")
-        found[decay] = Path(path)
+        found.append((decay, Path(path)))
     return found
 
 
@@ -125,9 +129,9 @@ def align(
 ) -> None:
     """Align VELO modules, UT layers and SciFi layers by the residuals of fitted tracks."""
     from parkf.detector.alignment import load_alignment
+    from parkf.detector.writing import write_alignment
     from parkf.fit.alignment.align import align as run
     from parkf.imports.geometry.conditions import export_alignment
-    from parkf.imports.geometry.folder import write_alignment
     from parkf.params.parameter_set import load
 
     solution = run(
@@ -157,6 +161,88 @@ def align(
     say(aligned(("element", *solution.freedoms), rows))
     for mode in solution.weak:
         say("not determined: " + ", ".join(f"{part:+.2f} {name}" for name, part in mode.items()))
+
+
+Data = Annotated[list[Path], Option("--candidates", help="Track candidates (.parquet); may be repeated.")]
+
+
+@app.command(
+    epilog="Example: parkf calibrate results/default/set calibration --candidates data.parquet"
+    " --placed data/geometry/alignment_nominal.yaml"
+    " --reference results/default/candidates/validation_up.parquet"
+    " --geometry data/geometry/run3.yaml --alignment data/geometry/alignment_nominal.yaml"
+    " --field results/default/field.npz"
+)
+@options.grouped
+def calibrate(
+    parameters: options.SetFolder,
+    output: Annotated[Path, Argument(help="Folder to write.")],
+    candidates: Data,
+    placed: Annotated[Path, Option(help="Alignment with which the candidates were made (YAML).")],
+    reference: Annotated[
+        list[Path], Option(help="Candidates of the set's own simulation (.parquet); may be repeated.")
+    ],
+    detector: options.Detector,
+    pairs: Pairs = [],  # noqa: B006  # Typer reads the default
+    reference_pairs: Annotated[list[str], Option(help="The same decays in the set's own simulation.")] = [],  # noqa: B006
+    survey: Annotated[
+        list[str],
+        Option(
+            metavar="FREEDOM=ERROR",
+            help="Freedom that is aligned, and its error by a survey, in mm or rad; may be repeated. By"
+            " default, x, y and z, with 0.1 mm.",
+        ),
+    ] = [],  # noqa: B006
+    before: Annotated[
+        Path | None, Option(help="calibration.json of the round before, whose factors this one refines.")
+    ] = None,
+) -> None:
+    """Find alignment, field, hit errors and scattering from data.
+
+    The set is right for the geometry, the alignment and the field that are given. The folder gets better
+    ones, with which a set can be trained anew, and calibration.json: all numbers, their errors and
+    correlations, and what data cannot tell.
+    """
+    from parkf.detector.alignment import load_alignment
+    from parkf.params.parameter_set import load
+    from parkf.proof.calibration.calibrate import Sample, calibrate
+    from parkf.proof.calibration.files import read_state, sentences, write_state
+
+    state = read_state(detector.geometry, detector.alignment, detector.field, before)
+    after, found = calibrate(
+        load(parameters),
+        Sample.read(candidates, _files_of_decays(pairs)),
+        Sample.read(reference, _files_of_decays(reference_pairs)),
+        state,
+        placed=load_alignment(placed),
+        survey=_errors(survey),
+    )
+    write_state(output, after, found)
+    written(output)
+    say("\n".join(sentences(found)))
+
+
+@app.command(
+    epilog="Example: parkf realign data.parquet moved.parquet --geometry data/geometry/run3.yaml"
+    " --placed data/geometry/alignment_nominal.yaml --alignment data/geometry/alignment_velo_shift.yaml"
+)
+def realign(
+    candidates: options.Candidates,
+    output: Annotated[Path, Argument(help="Candidates to write (.parquet).")],
+    geometry: options.GeometryFile,
+    placed: Annotated[Path, Option(help="Alignment with which the candidates were made (YAML).")],
+    alignment: options.AlignmentFile,
+    calibration: Annotated[
+        Path | None, Option(help="calibration.json, whose factors multiply the errors of hits.")
+    ] = None,
+) -> None:
+    """Move the hits of candidates to another alignment."""
+    from parkf.fit.alignment.moving import Moving, move_file
+    from parkf.proof.calibration.files import strip_errors
+
+    there, here = options.aligned(geometry, placed), options.aligned(geometry, alignment)
+    move_file(candidates, output, Moving(there, here, strip_errors(calibration)))
+    written(output)
 
 
 def _errors(given: list[str]) -> dict[str, float]:

@@ -92,13 +92,25 @@ def run(
     )
     if dry_run:
         raise Exit(subprocess.run(words, check=False, env=os.environ | UNUSED).returncode)
+    extent = _extent(configuration) if family else None
     code = supervise(results, words)
+    # Each round of a calibration may be a reason for another one.
+    while code == 0 and family and not targets and (now := _extent(configuration)) != extent:
+        extent, code = now, supervise(results, words)
     if code == 0 and not family:
         if not targets:
             (where if sys.stdout.isatty() else print_brief)(results, found(GATES))
         elif "publish" in targets:
             say((results / "published.json").read_text(), end="")
     raise Exit(code)
+
+
+def _extent(configuration: Path) -> tuple[int, int]:
+    """Return the numbers of a family's members and of those that are reported."""
+    from parkf.workflow.family import read_family
+
+    family = read_family(configuration, found(SCHEMAS), Path())
+    return len(family.members), len(family.reported)
 
 
 def _name_of(configuration: Path, schemas: Path, family: bool) -> str:

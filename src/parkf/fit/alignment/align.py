@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from parkf.detector.geometry import Geometry
 from parkf.fit.alignment.derivatives import FREEDOMS, Elements, derivatives
@@ -34,8 +35,8 @@ def align(
 ) -> Solution:
     """Align modules and layers by candidates in float64; also write their records and residuals, if asked.
 
-    `geometry` has its elements where the candidates' reconstruction assumed them. Tracks with a good fit and
-    a χ²/ndof below 3 count. `survey` has the errors of freedoms that are known without data.
+    `geometry` has its elements where the candidates' reconstruction assumed them. The tracks of :func:`good`
+    count. `survey` has the errors of freedoms that are known without data.
     """
     elements = Elements.of(geometry)
     equations = Equations(elements, freedoms)
@@ -50,7 +51,7 @@ def align(
                 count += rows.num_rows
                 tracks = from_arrow(rows, "float64")
                 fitted, residuals = fit_residuals(parameters, tracks, covariances=True)
-                use = is_good(fitted.status) & (fitted.chi2 < GOOD_CHI2 * fitted.ndof)
+                use = good(fitted)
                 equations.add(tracks, fitted, residuals, use)
                 if records is not None:
                     records.write(tracks, fitted, residuals, use)
@@ -59,6 +60,29 @@ def align(
                     candidate = numbers(rows.column("candidate"))
                     rows_to.write_table(_table(event, candidate, tracks, fitted, residuals, elements, use))
     return equations.solve(survey=survey)
+
+
+def good(fitted: Fitted) -> NDArray[np.bool_]:
+    """Whether tracks have a good fit and a χ²/ndof below 3, or 3 times the median if this is above 1, (n,).
+
+    Where elements are displaced by more than the errors of their hits, all tracks have a large χ².
+    """
+    fits = is_good(fitted.status) & (fitted.ndof > 0)
+    reduced = np.divide(fitted.chi2, fitted.ndof, out=np.full(len(fits), np.inf), where=fits)
+    median = float(np.median(reduced[fits])) if fits.any() else 1.0
+    return np.asarray(reduced < GOOD_CHI2 * max(1.0, median))
+
+
+def equations_of(
+    parameters: ParameterSet, tracks: Candidates, geometry: Geometry, freedoms: Sequence[str]
+) -> Equations:
+    """Sum the normal equations of candidates in memory, whose hits are where `geometry` has them."""
+    equations = Equations(Elements.of(geometry), freedoms)
+    for begin in range(0, tracks.count, _AT_A_TIME):
+        some = tracks.rows(slice(begin, begin + _AT_A_TIME)).in_precision("float64")
+        fitted, residuals = fit_residuals(parameters, some, covariances=True)
+        equations.add(some, fitted, residuals, good(fitted))
+    return equations
 
 
 def _table(

@@ -18,7 +18,7 @@ from parkf.detector.alignment import Alignment, Displacement
 from parkf.fit.alignment.derivatives import FREEDOMS, Elements, derivatives
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
-from parkf.fit.residuals import Residuals
+from parkf.fit.residuals import PACKED, Residuals
 from parkf.io.errors import ParkfError
 
 Floats = NDArray[np.float64]
@@ -69,21 +69,48 @@ class Equations:
         self._chosen = [FREEDOMS.index(one) for one in freedoms]
         size = len(elements.names) * len(freedoms)
         self.matrix, self.vector = np.zeros((size, size)), np.zeros(size)
+        self.bend = np.zeros(size)  # sum of ∂(q/p)/∂α of MagUp tracks and of minus that of MagDown, 1/MeV/mm
 
     def add(self, tracks: Candidates, fitted: Fitted, residuals: Residuals, use: NDArray[np.bool_]) -> None:
         """Add the candidates of `use` (n,), whose residuals have covariances."""
         element, slopes = derivatives(tracks, fitted, residuals, self.elements)
-        weights, f = residuals.weights(), len(self._chosen)
+        slopes, f = slopes[:, self._chosen].transpose(2, 0, 1), len(self._chosen)
+        packed, by_k, w = residuals.packed(), residuals.by_k.T, residuals.w.T
+        has, variance, freedoms = residuals.has.T, residuals.qop_variance, np.arange(f)
+        flat, element = self.matrix.ravel(), element.T
         for number in np.flatnonzero(use):
-            there = np.flatnonzero(residuals.has[:, number])
-            parameters = element[there, number][:, None] * f + np.arange(f)
-            unique, place = np.unique(parameters, return_inverse=True)
-            a = np.zeros((len(there), len(unique)))
-            rows = np.repeat(np.arange(len(there)), f)
-            a[rows, place.ravel()] = slopes[there][:, self._chosen, number].ravel()
-            self.matrix[np.ix_(unique, unique)] += a.T @ weights[number][np.ix_(there, there)] @ a
-            self.vector[unique] += a.T @ residuals.w[there, number]
+            there = np.flatnonzero(has[number])
+            # x and y of a VELO hit belong to one element.
+            own, place = np.unique(element[number, there], return_inverse=True)
+            parameters = (own[:, None] * f + freedoms).ravel()
+            by_element = np.zeros((len(there), len(own), f))
+            by_element[np.arange(len(there)), place] = slopes[number, there]
+            a = by_element.reshape(len(there), -1)
+            bent = by_k[number, there]
+            weights = packed[number, PACKED[there[:, None], there]] - variance[number] * bent[:, None] * bent
+            flat[parameters[:, None] * len(self.vector) + parameters] += a.T @ weights @ a
+            self.vector[parameters] += a.T @ w[number, there]
+            self.bend[parameters] += variance[number] * tracks.polarity[number] * (a.T @ bent)
         self.tracks += int(use.sum())
+
+    def beside(self, reference: "Equations") -> "Equations":
+        """Return the equations minus what a reference shows, a sample whose elements are in place.
+
+        What the fit's own small biases move is the same in both. The errors include the reference's.
+        """
+        ratio = self.tracks / max(reference.tracks, 1)
+        both = Equations(self.elements, self.freedoms)
+        both.tracks, share = self.tracks, 1 / (1 + ratio)
+        both.matrix = share * self.matrix
+        both.vector = share * (self.vector - ratio * reference.vector)
+        both.bend = self.bend
+        return both
+
+    def measure_bend(self, value: float, error: float) -> None:
+        """Add a measurement of the change of q/p that displacements cause in MagUp tracks, 1/MeV."""
+        row = self.bend / self.tracks
+        self.matrix += np.outer(row, row) / error**2
+        self.vector += row * value / error**2
 
     def solve(
         self,
@@ -111,7 +138,7 @@ class Equations:
                 if surveyed is not None:
                     vector[column] += weight * arm[column] * surveyed[:, self.freedoms.index(freedom)]
         rows = at_rest(self.elements, self.freedoms) if constraints is None else constraints
-        free = null_space(rows / arm)
+        free = null_space(rows / arm) if len(rows) else np.eye(len(arm))
         values, vectors = np.linalg.eigh(free.T @ matrix @ free)
         modes = free @ vectors
         known = values > 1 / WEAK**2

@@ -2,21 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import yaml
 from pydantic import ValidationError
 
-from parkf.detector.alignment import Alignment
 from parkf.detector.description import Description
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
+from parkf.detector.writing import write_alignment, write_yaml
 from parkf.imports.geometry.conditions import Condition, import_alignment, read_conditions
 from parkf.imports.geometry.dumps import FILES, read_beam_line, read_scifi, read_ut, read_velo
 from parkf.imports.geometry.placing import Placed, place, residuals
 from parkf.io.documents.models import load_document
 from parkf.io.errors import ParkfError
-from parkf.io.files import replacing
 from parkf.io.terminal import aligned
 
 _READERS = {"VELO": read_velo, "UT": read_ut, "SciFi": read_scifi}
@@ -43,7 +40,7 @@ def import_dumps(
     magnet = f"the magnet is crossed by table from z = {z_in:g} to {z_out:g} mm"
     said += [material, magnet, _table(placed), *_unsaid(placed)]
     head = f"Places from Allen's dumps ({', '.join(sorted(found))}); {material}."
-    _write_yaml(geometry, placed.description, head)
+    write_yaml(geometry, placed.description, head)
     write_alignment(alignment, placed.alignment, f"What {geometry.name} cannot say of Allen's dumps.")
     return "\n".join([*said, f"wrote {geometry} and {alignment}"])
 
@@ -141,17 +138,3 @@ def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Pat
     if lacking:
         said += f"\n{len(lacking)} that {geometry} does not have: {', '.join(lacking)}"
     return said
-
-
-def write_alignment(path: Path, content: dict[str, Any], head: str) -> None:
-    """Write an alignment file; the units of dumps and conditions are known, so what is large is confirmed."""
-    unusual = Alignment.model_validate(content).unusual()
-    _write_yaml(path, content | ({"beyond_1_mm": True} if unusual else {}), head)
-
-
-def _write_yaml(path: Path, content: dict[str, Any], head: str) -> None:
-    """Write a YAML file of this project, a line for each innermost mapping."""
-    style: Any = {"sort_keys": False, "default_flow_style": None, "width": 440, "allow_unicode": True}
-    text = yaml.dump(content, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), **style)
-    with replacing(path) as temporary:
-        temporary.write_text(f"# {head}\n{text}")

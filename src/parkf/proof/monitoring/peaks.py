@@ -25,10 +25,10 @@ def peak_of(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> di
     to the scale of momenta, MeV. Fewer than 100 pairs raise a ParkfError.
     """
     mass = DECAYS[decay].mass
-    pairs = _pairs(decay, event, tracks, fitted)
+    pairs = find_pairs(decay, event, tracks, fitted)
 
     def masses(scale: float) -> Floats:
-        values = [_masses(fitted, pairs, of, scale) for of in {DAUGHTERS[decay], DAUGHTERS[decay][::-1]}]
+        values = [masses_of(fitted, pairs, of, scale) for of in {DAUGHTERS[decay], DAUGHTERS[decay][::-1]}]
         both = np.array(values)
         best: Floats = both[np.argmin(np.abs(both - mass), axis=0), np.arange(both.shape[1])]
         return best
@@ -44,7 +44,7 @@ def peak_of(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> di
     return {**fit_peak(plain[inside], mass), "by_scale": (moved[0] - moved[1]) / (2 * _SLOPE)}
 
 
-def _pairs(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> tuple[Any, Any]:
+def find_pairs(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> tuple[Any, Any]:
     """Rows of the positive and of the negative tracks of all pairs."""
     line = DECAYS[decay]
     p = 1 / np.abs(fitted.qop)
@@ -63,7 +63,7 @@ def _pairs(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> tup
     a = np.repeat(plus, count)
     b = minus[order][np.repeat(begin - np.cumsum(count) + count, count) + np.arange(count.sum())]
     near = _distance(fitted, a, b) < CLOSEST
-    total = _momentum(fitted, a, 0.0) + _momentum(fitted, b, 0.0)
+    total = momentum_of(fitted, a, 0.0) + momentum_of(fitted, b, 0.0)
     near &= np.hypot(total[:, 0], total[:, 1]) >= line.pair_pt_min
     return a[near], b[near]
 
@@ -73,7 +73,8 @@ def _direction(fitted: Fitted, rows: Any) -> Floats:
     return np.column_stack([tx, ty, np.ones_like(tx)]) / np.sqrt(1 + tx**2 + ty**2)[:, None]
 
 
-def _momentum(fitted: Fitted, rows: Any, scale: float) -> Floats:
+def momentum_of(fitted: Fitted, rows: Any, scale: float) -> Floats:
+    """Return momenta (n, 3) of some fits, larger by a fraction `scale`, MeV."""
     momentum: Floats = (
         _direction(fitted, rows) * ((1 + scale) / np.abs(fitted.qop[rows].astype(np.float64)))[:, None]
     )
@@ -88,8 +89,9 @@ def _distance(fitted: Fitted, a: Any, b: Any) -> Floats:
     return distance
 
 
-def _masses(fitted: Fitted, pairs: tuple[Any, Any], of: tuple[int, int], scale: float) -> Floats:
-    momenta = [_momentum(fitted, rows, scale) for rows in pairs]
+def masses_of(fitted: Fitted, pairs: tuple[Any, Any], of: tuple[int, int], scale: float) -> Floats:
+    """Return the masses (n,) of pairs, MeV, as particles of two PDG ids with momenta larger by `scale`."""
+    momenta = [momentum_of(fitted, rows, scale) for rows in pairs]
     energy = sum(np.sqrt((p**2).sum(1) + MASSES[n] ** 2) for p, n in zip(momenta, of, strict=True))
     mass: Floats = np.sqrt(energy**2 - (np.add(*momenta) ** 2).sum(1))
     return mass

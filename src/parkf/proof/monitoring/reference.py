@@ -4,7 +4,7 @@ It is the file ``monitor.json`` beside a set, or made from candidates of the sam
 that do not know the file ignore it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,8 +101,9 @@ def make_reference(
     *,
     seed: int = 0,
     pairs: Mapping[str, Mapping[str, float]] | None = None,
+    kinds: Container[str] = (*AXES, "error", "noise"),
 ) -> Reference:
-    """Measure a sample, which the set is right for, and the response of its quantities to each change.
+    """Measure a sample, which the set is right for, and the response of its quantities to changes of `kinds`.
 
     The responses are those of the first 10,000 candidates. Fewer than 2,000 usable candidates raise a
     ParkfError.
@@ -114,7 +115,7 @@ def make_reference(
         raise ParkfError(
             f"reference: {len(values)} candidates with a good fit, expected at least {FEWEST}; give more"
         )
-    changes = all_changes(stations)
+    changes = [one for one in all_changes(stations) if one.kind in kinds]
     response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), stations, changes, seed)
     return Reference(
         names=names(stations),

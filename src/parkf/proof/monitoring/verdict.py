@@ -97,7 +97,7 @@ class Verdict:
 def judge(reference: Reference, mean: Floats, count: int, alpha: float = ALPHA) -> Verdict:
     """Compare the mean of the quantities (k,) of `count` usable candidates with a reference."""
     shift = mean - reference.mean
-    whiten = _whitener(reference.covariance * (1 / count + 1 / reference.count))
+    whiten = whitener(reference.covariance * (1 / count + 1 / reference.count))
     seen = whiten @ shift
     chi2, ndof = float(seen @ seen), len(whiten)
     # Half of the rate for the single changes, half for everything else.
@@ -121,7 +121,8 @@ def judge(reference: Reference, mean: Floats, count: int, alpha: float = ALPHA) 
             break
         tried = [*chosen, best]
         start = [*sizes, z[best] / norms[best]]
-        sizes, errors, left = _fitted(reference, whiten, seen, tried, start)
+        sizes, covariance, left = fit_sizes(reference, whiten, seen, tried, start)
+        errors = np.sqrt(np.diag(covariance))
         chosen = tried
     found = [
         Found(reference.changes[n], float(size), float(error))
@@ -137,7 +138,7 @@ def judge(reference: Reference, mean: Floats, count: int, alpha: float = ALPHA) 
     return Verdict(fits, notable, chi2, ndof, rest, probability, known or fits)
 
 
-def _whitener(covariance: Floats) -> Floats:
+def whitener(covariance: Floats) -> Floats:
     """Return the matrix (m, k) that makes this covariance the identity; m leaves out what is constant."""
     scale = np.sqrt(np.diag(covariance))
     scale = np.where(scale > 0, scale, 1)
@@ -151,10 +152,13 @@ def _slope(reference: Reference, whiten: Floats, number: int, size: float) -> Fl
     return slope
 
 
-def _fitted(
+def fit_sizes(
     reference: Reference, whiten: Floats, seen: Floats, numbers: Sequence[int], start: Sequence[float]
 ) -> tuple[Floats, Floats, Floats]:
-    """Fit the sizes of some changes; return sizes, errors and what is left of `seen`."""
+    """Fit the sizes of some changes; return sizes, their covariance, and what is left of `seen`.
+
+    `seen` (m,) are the means of a sample minus the reference's, by the matrix of :func:`whitener`.
+    """
 
     def left(sizes: Floats) -> Floats:
         moved = sum(reference.expected(n, s) for n, s in zip(numbers, sizes, strict=True))
@@ -162,8 +166,7 @@ def _fitted(
 
     bounds = np.array([_LARGEST[reference.changes[n].kind] for n in numbers])
     fit = least_squares(left, np.clip(start, -0.9 * bounds, 0.9 * bounds), bounds=(-bounds, bounds))
-    errors = np.sqrt(np.diag(np.linalg.inv(fit.jac.T @ fit.jac)))
-    return fit.x, errors, fit.fun
+    return fit.x, np.linalg.inv(fit.jac.T @ fit.jac), fit.fun
 
 
 def scale_of(

@@ -187,6 +187,8 @@ def _words(command: str, parameters: Iterable[Any], arguments: dict[str, Any]) -
             positional += texts
         elif value is True:
             options.append(parameter.opts[0])
+        elif isinstance(value, list) and parameter.multiple:
+            options += [word for one in value for word in (parameter.opts[0], str(one))]
         else:
             options += [parameter.opts[0], *texts]
     if left := ", ".join(arguments.keys() - {OUTPUT}):
