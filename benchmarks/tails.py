@@ -16,6 +16,7 @@ genuine ones above 2 GeV.
 """
 
 import argparse
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -100,14 +101,14 @@ def table(found: dict[str, Any]) -> str:
 def table_of_set(found: dict[str, Any]) -> str:
     """Write the figures of fits with a set as a table for a page."""
     lines = ["| candidates | fit | 68 % width | beyond 3 | beyond 5 |", "|---|---|---|---|---|"]
-    for way, fits in found["set"].items():
-        for name, one in fits.items():
-            width = one["width68"]
-            beyond = [
-                f"{100 * one[f'beyond{limit}']:.1f} ± {100 * one[f'beyond{limit}_error']:.1f} %"
-                for limit in (3, 5)
-            ]
-            lines.append(f"| {' | '.join([way, name, f'{width:.2f}', *beyond])} |")
+    for way, name in product(("matched", "found"), ("plain", "robust")):
+        one = found["set"][way][name]
+        width = f"{one['width68']:.2f}"
+        beyond = [
+            f"{100 * one[f'beyond{limit}']:.1f} ± {100 * one[f'beyond{limit}_error']:.1f} %"
+            for limit in (3, 5)
+        ]
+        lines.append(f"| {' | '.join([way, name, width, *beyond])} |")
     return "\n".join(lines)
 
 
