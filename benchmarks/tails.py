@@ -1,4 +1,4 @@
-"""Tails of q/p on LHCb's hits and on embedded ones, by fit and direction.
+"""Tails of q/p on LHCb's hits: of the full fit beside embedded ones, by direction, and of fits with a set.
 
 Run: python -m benchmarks.tails [RUN] [LHCB] [--json FILE]
 
@@ -6,12 +6,12 @@ LHCB is the folder of ten events of LHCb's full simulation. The embedded sample 
 validation particles of MagDown, simulated with crowded hits in the geometry for LHCb's simulation. Tracks are
 genuine ones above 2 GeV.
 
-- `full`: the full fit. `plain` and `robust`: fits with RUN's set. It may be for the default geometry, whose
-  layers are the same; its luminous region is another one, which has no influence on q/p.
 - `matched`: all hits of a particle and no others, so that wrong hits cannot cause tails. `found`: segments
   and hits that were found by the search.
 - `beyond3`, `beyond5`: fractions of tracks with a q/p pull beyond 3 and 5, with errors.
 - `width68`: half of the interval that holds the central 68 % of the pulls.
+- `set`: the plain and the robust fit of LHCb's hits with RUN's set. Its geometry has the same layers, and
+  another luminous region, which has no influence on q/p.
 - η from 4.7 to 5.3 is where tracks cross flanges of the beam pipe behind the UT, which the fit does not know.
 """
 
@@ -34,31 +34,38 @@ from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
 
 REGIONS = {"2 < η < 4.7": (2.0, 4.7), "4.7 < η < 5.3": (4.7, 5.3), "all": (0.0, 9.0)}
-FITS = ("full", "plain", "robust")
 SEED, CROSSINGS = 31, 200
 
 
 def tails(
-    hits: Path, particles: Path, geometry: Geometry, field: FieldMap, parameters: Path, folder: Path
+    hits: Path, particles: Path, geometry: Geometry, field: FieldMap, folder: Path
 ) -> dict[str, dict[str, Any]]:
-    """Search one sample, fit it, and measure its tails by search, fit and region."""
+    """Search one sample, fit it in full, and measure its tails by search and region."""
     measured: dict[str, dict[str, Any]] = {}
     for way in ("matched", "found"):
-        candidates = folder / f"{way}.parquet"
+        candidates, fitted = folder / f"{way}.parquet", folder / f"fitted-{way}.parquet"
         chosen: dict[str, Any] = {"matched": True} if way == "matched" else {"segments": "found"}
         find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=1, **chosen)
-        files = {name: folder / f"{name}-{way}.parquet" for name in FITS}
-        fit_file_full(candidates, files["full"], geometry=geometry, field=field, threads=1)
-        for name in ("plain", "robust"):
-            fit_file(parameters, candidates, files[name], robust=name == "robust", trust=True, threads=1)
+        fit_file_full(candidates, fitted, geometry=geometry, field=field, threads=1)
+        good = load_sample([Files([particles], [candidates], [fitted])]).good
+        eta = np.arcsinh(1.0 / np.hypot(good["true_tx"], good["true_ty"]))
+        pull = pulls(good, "qop", finite_only=False)
+        measured[way] = {
+            name: _figures(pull[(eta > low) & (eta < high)]) for name, (low, high) in REGIONS.items()
+        }
+    return measured
+
+
+def tails_of_set(parameters: Path, particles: Path, folder: Path) -> dict[str, dict[str, Any]]:
+    """Fit the candidates in `folder` that `tails` has found with a set; measure tails by search and fit."""
+    measured: dict[str, dict[str, Any]] = {}
+    for way in ("matched", "found"):
+        candidates, fitted = folder / f"{way}.parquet", folder / f"fitted-{way}.parquet"
         measured[way] = {}
-        for name, fitted in files.items():
+        for name, robust in (("plain", False), ("robust", True)):
+            fit_file(parameters, candidates, fitted, robust=robust, trust=True, threads=1)
             good = load_sample([Files([particles], [candidates], [fitted])]).good
-            eta = np.arcsinh(1.0 / np.hypot(good["true_tx"], good["true_ty"]))
-            pull = pulls(good, "qop", finite_only=False)
-            measured[way][name] = {
-                region: _figures(pull[(eta > low) & (eta < high)]) for region, (low, high) in REGIONS.items()
-            }
+            measured[way][name] = _figures(pulls(good, "qop", finite_only=False))
     return measured
 
 
@@ -75,13 +82,13 @@ def _figures(pull: np.ndarray) -> dict[str, float]:
 def table(found: dict[str, Any]) -> str:
     """Write the figures as a table for a page."""
     lines = [
-        "| candidates | fit | direction | LHCb: 68 % width | beyond 3 | beyond 5 "
+        "| candidates | direction | LHCb: 68 % width | beyond 3 | beyond 5 "
         "| embedded: 68 % width | beyond 3 | beyond 5 |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for way, fit, region in product(("matched", "found"), FITS, REGIONS):
-        cells = [way, fit, region]
-        for one in (found[sample][way][fit][region] for sample in ("lhcb", "embedded")):
+    for way, region in ((way, region) for way in ("matched", "found") for region in REGIONS):
+        cells = [way, region]
+        for one in (found[sample][way][region] for sample in ("lhcb", "embedded")):
             cells.append(f"{one['width68']:.2f}")
             cells += [
                 f"{100 * one[f'beyond{limit}']:.1f} ± {100 * one[f'beyond{limit}_error']:.1f} %"
@@ -91,19 +98,33 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def table_of_set(found: dict[str, Any]) -> str:
+    """Write the figures of fits with a set as a table for a page."""
+    lines = ["| candidates | fit | 68 % width | beyond 3 | beyond 5 |", "|---|---|---|---|---|"]
+    for way, name in product(("matched", "found"), ("plain", "robust")):
+        one = found["set"][way][name]
+        width = f"{one['width68']:.2f}"
+        beyond = [
+            f"{100 * one[f'beyond{limit}']:.1f} ± {100 * one[f'beyond{limit}_error']:.1f} %"
+            for limit in (3, 5)
+        ]
+        lines.append(f"| {' | '.join([way, name, width, *beyond])} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print the figures, and write them as JSON if asked."""
     given = parser(__doc__, run="results/improved", lhcb=LHCB).parse_args()
     geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
     field = evaluate_on_grid(DipoleSources.load(PROJECT / "data/field/dipole.json"))
-    parameters = given.run / "set"
     with scratch_folder() as name:
         scratch = Path(name)
         hits, particles = scratch / "hits.parquet", scratch / "particles.parquet"
         take_tables(
             given.lhcb / "hits.parquet", given.lhcb / "tracks.parquet", hits_to=hits, particles_to=particles
         )
-        found = {"lhcb": tails(hits, particles, geometry, field, parameters, scratch)}
+        found = {"lhcb": tails(hits, particles, geometry, field, scratch)}
+        found["set"] = tails_of_set(given.run / "set", particles, scratch)
         particles = given.run / "particles/validation_down.parquet"
         simulate(
             particles,
@@ -117,8 +138,9 @@ def main() -> None:
             crowded=True,
             threads=1,
         )
-        found["embedded"] = tails(hits, particles, geometry, field, parameters, scratch)
+        found["embedded"] = tails(hits, particles, geometry, field, scratch)
     print(table(found))
+    print(table_of_set(found))
     write(given.json, {"run": given.run.name, **found})
 
 
