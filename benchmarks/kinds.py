@@ -7,13 +7,13 @@ downstream tracks, whose p is that of LHCb's own reconstruction; they are fitted
 run's field. Nothing was adjusted to these tracks.
 """
 
-import argparse
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import uproot
+from benchmarks.command import parser, write
 from numpy.typing import NDArray
 
 from parkf.cli.commands.options import aligned
@@ -22,7 +22,8 @@ from parkf.fit import fit_file
 from parkf.imports.hits.physics import Run
 from parkf.imports.hits.take import take_entries
 from parkf.imports.hits.track_fits import fit_scifi, fit_ut
-from parkf.io.files import read_json, scratch_folder, write_json
+from parkf.io.files import read_json, scratch_folder
+from parkf.io.kinds import KINDS
 from parkf.io.tables import CANDIDATES, FITTED
 
 F64 = NDArray[np.float64]
@@ -30,6 +31,7 @@ F64 = NDArray[np.float64]
 GEOMETRY, ALIGNMENT = Path("data/geometry/run3.yaml"), Path("data/geometry/alignment_nominal.yaml")
 EDGES = (2.0, 3.0, 5.0, 10.0, 20.0, 50.0)  # GeV
 KEPT = 0.9  # of the matched tracks, by a cut on χ²
+SHOWN_FROM, FEWEST = 3.0, 500  # GeV, and tracks of the bins that the page shows
 LEAN = 0.0036  # dz/dy of SciFi layers
 
 
@@ -98,8 +100,9 @@ def table(figures: dict[str, Any]) -> str:
     lines = ["| | p [GeV] | tracks | core of δp/p [%] | over full | bias [%] | pulls of x, y, tx, ty, q/p |"]
     lines.append("|---" * 7 + "|")
     for kind, of in figures["kinds"].items():
-        for one in of["momentum"]:
-            if one["p_min"] < 3:
+        # Long tracks without UT hits have their own page.
+        for one in of["momentum"] if kind in KINDS else ():
+            if one["p_min"] < SHOWN_FROM or one["n"] < FEWEST:
                 continue
             pulls = ", ".join(f"{one['pulls'][name]['width']:.2f}" for name in ("x", "y", "tx", "ty", "qop"))
             over = f"{one['core_over_full']:.3f} ± {one['core_over_full_error']:.3f}"
@@ -149,19 +152,16 @@ def lhcb_table(found: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", nargs="?", type=Path, default=Path("results/default"))
-    parser.add_argument("--lhcb", type=Path, help="tree of downstream tracks")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    command = parser(__doc__, run="results/default")
+    command.add_argument("--lhcb", type=Path, help="tree of downstream tracks")
+    options = command.parse_args()
     measured = read_json(options.run / "validation.json")["kinds"]
     figures: dict[str, Any] = {"kinds": {name: of_kind(of) for name, of in measured.items()}}
     print(table(figures), decays(figures), sep="\n\n")
     if options.lhcb:
         figures["lhcb"] = downstream_of_lhcb(options.run, options.lhcb)
         print(lhcb_table(figures["lhcb"]))
-    if options.json:
-        write_json(options.json, figures)
+    write(options.json, figures)
 
 
 if __name__ == "__main__":

@@ -27,9 +27,9 @@ constexpr int velo_unsorted = 256;
 constexpr int velo_count = 512;
 constexpr int wrong_qop = 1024;
 constexpr int null_number = 2048;
+constexpr int far_hit = 4096;
 constexpr int few_hits = 8192;
 constexpr int outside_slices = 16384;
-constexpr int far_hit = 4096;
 
 /// Bits that say that hits are doubtful. The fit of these hits is good: some tracks scatter that hard.
 constexpr int warnings = far_hit;
@@ -39,7 +39,8 @@ struct Bit {
   const char *name, *meaning;
 };
 
-// First come problems of the result, then problems of the input, then warnings.
+// First come problems of the result, then problems of the input, a warning, and problems of tracks that begin behind the
+// VELO.
 constexpr Bit bits[] = {
     {non_finite, "non_finite", "the result is not finite, mostly because an input is not"},
     {negative_variance, "negative_variance", "a variance is not positive"},
@@ -54,10 +55,10 @@ constexpr Bit bits[] = {
     {velo_count, "velo_count", "the number of VELO hits is negative, or above the 26 that there is room for"},
     {wrong_qop, "wrong_qop", "the pattern recognition's q/p is zero or not finite"},
     {null_number, "null_number", "a number of a hit is null; NaN says that there is no hit"},
-    {few_hits, "few_hits", "a track without VELO hits has too few others to determine its state"},
-    {outside_slices, "outside_slices", "beyond the grid of the steps inside the magnet; its edge was continued"},
     {far_hit, "far_hit",
      "a warning: a hit is over 10 sigma off the track through the hits before it; a wrong hit or a hard scattering"},
+    {few_hits, "few_hits", "a track without VELO hits has too few others to determine its state"},
+    {outside_slices, "outside_slices", "beyond the grid of the steps inside the magnet; its edge was continued"},
 };
 }  // namespace status
 
