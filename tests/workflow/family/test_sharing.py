@@ -14,8 +14,14 @@ EVERYTHING = set(shared_products(BASE, ROOT))
 COLLISIONS = {name for name in EVERYTHING if name.endswith("collisions")}
 TRAINING = {"states", "training candidates", "datasets", "fits"}
 SEEN = ("hits", "candidates", "full fits")
-VALIDATION = {"fates", *(f"validation {what}" for what in SEEN), *(f"misaligned {what}" for what in SEEN)}
+VALIDATION = {
+    "fates",
+    "validation crossings",
+    *(f"validation {what}" for what in SEEN),
+    *(f"misaligned {what}" for what in SEEN),
+}
 SIGNALS = {f"{signal} {what}" for signal in ("jpsi", "d0") for what in SEEN}
+SIGNALS |= {f"{signal} {what}" for signal in ("ks", "lambda") for what in ("hits", "crossings")}
 CLOSURE = {"closure tracks", "closed table"}
 DOWNSTREAM = TRAINING | VALIDATION | SIGNALS | CLOSURE
 
@@ -50,7 +56,10 @@ def apart(difference):
         ({"forms": "production"}, {"table", "fits", "closed table", "throughput"}),
         ({"events": {"training": 81}}, TRAINING | {"training collisions", "closed table"}),
         ({"events": {"validation": 81}}, VALIDATION | {"validation collisions", "throughput"}),
-        ({"signals": {"collisions": 81}}, SIGNALS | {"jpsi collisions", "d0 collisions"}),
+        (
+            {"signals": {"collisions": 81}},
+            SIGNALS | {f"{name} collisions" for name in ("jpsi", "d0", "ks", "lambda")},
+        ),
         ({"training": {"rays": 50_000}}, {"table", "fits", "closed table"}),
         ({"training": {"max_rows": 5000}}, {"datasets", "fits", "closed table"}),
         ({"training": {"start_from": "results/other"}}, {"fits", "closed table"}),
