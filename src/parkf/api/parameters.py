@@ -19,6 +19,7 @@ from parkf.fit.fitter import fit
 from parkf.fit.inside import Carried, carry_inside
 from parkf.io.errors import ParkfError
 from parkf.io.extras import extras_named
+from parkf.io.kinds import LONG
 from parkf.io.option_types import Backend, Origin, Precision
 from parkf.io.tables import FITTED
 from parkf.params.manifest import Gate, Manifest
@@ -116,6 +117,7 @@ class Parameters:
         robust: bool = False,
         score: bool = False,
         origin: Origin = "vertex",
+        kind: str = "long",
         trust: bool = False,
     ) -> Tracks:
         """Fit track candidates in memory; the tracks have one row for each candidate, in the same order.
@@ -134,6 +136,9 @@ class Parameters:
         The `origin` ``first-hit`` is for tracks that are born behind the material
         around the beam: their covariance has no scattering in it.
 
+        All candidates are of one `kind`: ``long``, ``upstream`` (VELO and UT), ``downstream`` (UT and SciFi)
+        or ``scifi``. Tracks without VELO hits have their state in their first layer.
+
         Candidates of another detector than the set's raise a ParkfError. A warning names sizes that are only
         doubtful. With `trust`, all are fitted, and the warning names what disagrees.
         """
@@ -142,7 +147,8 @@ class Parameters:
         candidates = hits_of(hits)
         check = DetectorCheck(self._numbers, f"hits, set {self.name}", candidates.recorded, trust=trust)
         tracks = replace(from_arrays(candidates.arrays, precision), nulls=candidates.nulls)
-        check.add(tracks)
+        if kind == LONG.name:
+            check.add(tracks)
         for note in check.notes:
             if not note.startswith("polarity"):
                 warnings.warn(note, stacklevel=2)
@@ -155,6 +161,7 @@ class Parameters:
             robust=robust,
             score=score,
             origin=origin,
+            kind=kind,
         )
         fitted, treated = fitted.for_output()
         # The table `fitted` in a file has float32; here numbers keep the precision of the fit.
@@ -162,7 +169,7 @@ class Parameters:
         computed: dict[str, Any] = {
             name: getattr(fitted, name) for name, _ in FITTED.fields if name not in given
         }
-        computed |= {**treated, **(fitted.scores or {})}
+        computed |= {**treated, **(fitted.scores or {}), **(fitted.more or {})}
         # Arrays of CuPy are copied from the GPU.
         computed = {
             name: values.get() if hasattr(values, "get") else values for name, values in computed.items()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.fit.fitted import explain_status, is_good
+from parkf.fit.fitted import TRIANGLE, explain_status, is_good
 from parkf.io.errors import ParkfError
 from parkf.io.extras import extras_named
 from parkf.io.tables import FITTED
@@ -21,6 +21,8 @@ _UNITS = {column.name: column.unit for column in described(FITTED)}
 
 class Tracks:
     """Fitted tracks, one row for each candidate, at the point closest to the beam line.
+
+    Tracks without VELO hits are in their first layer, with all elements of the covariance.
 
     Columns are those of the table ``fitted``: z, x, y in mm, tx, ty, qop in 1/MeV, the elements of the
     covariance, χ² and ndof of each detector, and a status, which is 0 for a good fit without warnings. Unit
@@ -61,7 +63,7 @@ class Tracks:
 
     @property
     def p(self) -> NDArray[Any]:
-        """Momentum at production in MeV, ``(n,)``; infinite where q/p is 0."""
+        """Momentum in MeV, ``(n,)``, where q/p is given; infinite where q/p is 0."""
         with np.errstate(divide="ignore"):
             return np.abs(1 / self["qop"])
 
@@ -70,11 +72,14 @@ class Tracks:
         return np.column_stack([self[name] for name in ("x", "y", "tx", "ty", "qop")])
 
     def covariances(self) -> NDArray[Any]:
-        """Return the covariances of the states, ``(n, 5, 5)``; x and y are not correlated in this fit."""
+        """Return the covariances of the states, ``(n, 5, 5)``.
+
+        For tracks with VELO hits, x, y and q/p are not correlated in this fit.
+        """
         matrix = np.zeros((len(self), 5, 5), dtype=self["xx"].dtype)
-        elements = {"xx": (0, 0), "xtx": (0, 2), "txtx": (2, 2), "yy": (1, 1), "yty": (1, 3), "tyty": (3, 3)}
-        for name, (row, column) in (elements | {"qopqop": (4, 4)}).items():
-            matrix[:, row, column] = matrix[:, column, row] = self[name]
+        for name, row, column in zip(TRIANGLE, *np.tril_indices(5), strict=True):
+            if name in self.columns:
+                matrix[:, row, column] = matrix[:, column, row] = self[name]
         return matrix
 
     def problems(self, row: int) -> list[str]:
