@@ -1,6 +1,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+# Name, meaning, and whether it has hits in VELO, UT, SciFi, of each kind of tracks.
+kinds: list[tuple[str, str, bool, bool, bool]]
+
 def velo_segments(
     first: NDArray[np.int64],
     plane: NDArray[np.int32],

@@ -13,6 +13,8 @@ from parkf.fit.gpu import choose_backend
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES
 
+from ..rows import candidates as rows
+
 
 class NoGpuError(RuntimeError):
     pass
@@ -64,8 +66,6 @@ def fit(tmp_path, monkeypatch):
     monkeypatch.setattr(fitter, "load", lambda folder: toy.parameters)
     (tmp_path / "set").mkdir()
     (tmp_path / "set/manifest.json").touch()
-    from test_file import rows
-
     with CANDIDATES.writer(tmp_path / "candidates.parquet") as writer:
         writer.write_table(rows(toy))
 

@@ -26,7 +26,7 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     config.write_text(json.dumps({"extends": "small", "run": "smoke", "polarities": ["up"]} | own))
     # There are fewer blocks than chunks asked for, and no chunk is empty.
     jobs = project.would_run("--set-scatter", "training=9", "validation=3", "signals=2")
-    assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 2 * 2)
+    assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 4 * 2)
     assert (jobs["simulate_training"], jobs["draw"], jobs["rows"]) == (2, 2, 2)
     assert (jobs["simulate_validation"], jobs["misalign"], jobs["simulate_signal"]) == (3, 3, 4)
     # Candidates of the training sample train the ghost score; no other job fits them.

@@ -431,11 +431,6 @@ NB_MODULE(_fitter, module) {
     bits.append(nb::make_tuple(one.bit, one.name, one.meaning));
   }
   module.attr("status") = bits;
-  nb::list kinds;
-  for (const parkf::kalman::Kind& one : parkf::kalman::kinds) {
-    kinds.append(nb::make_tuple(one.name, one.meaning, one.velo, one.ut, one.scifi));
-  }
-  module.attr("kinds") = kinds;
   module.attr("warnings") = parkf::kalman::status::warnings;
   nb::dict formulas;
   for (const parkf::kalman::Forms* forms : parkf::kalman::all_forms) formulas[forms->name] = forms->formulas_hash;

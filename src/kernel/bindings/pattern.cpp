@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "fit/kind.hpp"
 #include "pattern/event.hpp"
 #include "pattern/scifi.hpp"
 #include "pattern/velo.hpp"
@@ -54,6 +55,12 @@ NB_MODULE(_pattern, module) {
   using namespace nb::literals;
   using namespace parkf::pattern;
   module.doc() = "Compiled searches for segments; parkf.simulation.pattern is their front.";
+  // Here, because a search depends on no formula of a step: candidates stay as they are when a formula changes.
+  nb::list kinds;
+  for (const parkf::kalman::Kind& one : parkf::kalman::kinds) {
+    kinds.append(nb::make_tuple(one.name, one.meaning, one.velo, one.ut, one.scifi));
+  }
+  module.attr("kinds") = kinds;
   module.def(
       "velo_segments",
       [](const In<long>& first, const In<int>& plane, const In<double>& x, const In<double>& y, const In<double>& z,

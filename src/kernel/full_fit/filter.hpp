@@ -115,7 +115,7 @@ class Filter {
     }
     slopes_[0] = x / z;
     first_[0] = slopes_[0] * first_[2];
-    alive_ = alive_ & found;
+    alive_ = alive_ & found & finite(T(slopes_[0] + first_[2]));
   }
 
   /// Start at the first hit with hardly any knowledge, except the q/p, and without VELO hits the state, that earlier

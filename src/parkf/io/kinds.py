@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-import parkf._fitter as _fitter
+import parkf._pattern as _pattern
 from parkf.io.errors import ParkfError
 
 
@@ -17,7 +17,7 @@ class Kind:
     scifi: bool
 
 
-KINDS = {kind.name: kind for kind in (Kind(*one) for one in _fitter.kinds)}
+KINDS = {kind.name: kind for kind in (Kind(*one) for one in _pattern.kinds)}
 LONG = KINDS["long"]
 
 
