@@ -34,7 +34,7 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     assert jobs["fit_full"] == 3 + 3 + 4
     fits = [jobs[f"{purpose}_fit"] for purpose in ("validation", "misaligned", "jpsi", "d0")]
     assert fits == [3, 3, 2, 2]  # all fits of a chunk are one job
-    # These are candidates and four fits of each sample (no fit is the trigger's), particles of five samples, hits
-    # and true states in first layers of three, and fates and float64 fits of one.
+    # These are candidates and four fits of each sample (no fit is the trigger's), particles of five samples,
+    # hits and true states in first layers of three, and fates and float64 fits of one.
     assert jobs["gather"] == 4 * (1 + 4) + 5 + 2 * 3 + 2
     assert "gather" not in project.would_run()
