@@ -27,6 +27,7 @@ struct Counted {
   friend Counted magnitude(Counted a) { return Counted(parkf::magnitude(a.v)); }
   friend Counted round_down(Counted a) { return Counted(parkf::round_down(a.v)); }
   friend int to_integer(Counted a) { return static_cast<int>(a.v); }
+  friend void store(const Counted& a, float* target) { *target = a.v; }
 };
 
 template <>
@@ -35,4 +36,6 @@ struct parkf::Number<Counted> {
   using Mask = bool;
   using Integer = int;
   static constexpr int lanes = 1;
+
+  static Counted of(int a) { return Counted(a); }
 };
