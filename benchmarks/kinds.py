@@ -25,6 +25,7 @@ from parkf.imports.hits.track_fits import fit_scifi, fit_ut
 from parkf.io.files import read_json, scratch_folder
 from parkf.io.kinds import KINDS
 from parkf.io.tables import CANDIDATES, FITTED
+from parkf.simulation.generate.decays import DECAYS
 
 F64 = NDArray[np.float64]
 
@@ -122,7 +123,7 @@ def decays(figures: dict[str, Any]) -> str:
         for name, one in of.get("decays", {}).items():
             if not one:
                 continue
-            title = {"ks": "K⁰s → ππ", "lambda": "Λ → pπ"}[name]
+            title = DECAYS[name].title
             ratios = [
                 f"{one[key]:.3f} ± {one[f'{key}_error']:.3f}"
                 for key in ("width_over_full", "seed_over_width")

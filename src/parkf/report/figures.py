@@ -8,6 +8,7 @@ from typing import Any
 from parkf.fit.sample import GENUINE_P
 from parkf.report.drawing import Drawn, Panel, Series
 from parkf.report.words import words
+from parkf.simulation.generate.decays import DECAYS
 from parkf.training.result import Profile
 
 FIT_NAMES = {
@@ -178,8 +179,8 @@ def impact(fits: Fits) -> Drawn:
 def masses(fits: Fits) -> Drawn:
     """Draw the mass peaks of every fit that has them, with the double Gaussians."""
     panels = []
-    for signal, title in {"jpsi": "J/ψ → μμ", "d0": "D⁰ → Kπ"}.items():
-        series = []
+    for signal in ("jpsi", "d0"):
+        title, series = DECAYS[signal].title, []
         for number, (name, fit) in enumerate(fits.items()):
             peak = fit["masses"][signal]
             edges = peak["histogram"]["edges"]

@@ -9,6 +9,7 @@ from parkf.report.drawing import Drawn, Panel, Series
 from parkf.report.figures import COMPONENTS, error_bars
 from parkf.report.maps import bias_map
 from parkf.report.tables import Cells, Columns, interval, table_of, with_error
+from parkf.simulation.generate.decays import DECAYS
 
 _TITLES = {"long_no_ut": "Long tracks without UT hits", "scifi": "SciFi tracks"}
 _MEANINGS = {"long_no_ut": "The candidates of the validation, without their UT hits"}
@@ -93,7 +94,7 @@ def _decays(decays: Mapping[str, Any]) -> Cells | None:
     if not rows:
         return None
     columns: Columns = {
-        "decay": lambda one: {"ks": "K⁰s → ππ", "lambda": "Λ → pπ"}[one["decay"]],
+        "decay": lambda one: DECAYS[one["decay"]].title,
         "pairs": lambda one: str(one["n"]),
         "mass less the nominal [MeV]": lambda one: with_error(one, "mean", "+.2f"),
         "core width [MeV]": lambda one: with_error(one, "width", ".2f"),

@@ -1,38 +1,47 @@
 """Decays whose mass peaks are measured, and the trigger's cuts on their tracks."""
 
+import math
 from dataclasses import dataclass
-
-import numpy as np
 
 
 @dataclass(frozen=True)
 class Decay:
     """A decay to two charged particles."""
 
+    title: str  # in pages
     mother: int  # PDG id of the peak
     from_mother: int  # PDG id of its required ancestor; 0 where the settings ensure it
     mass: float  # MeV, where the peak is
     settings: tuple[str, ...]  # of Pythia
     # MeV; requirements of the decay's trigger line on each track, and on the pair.
-    p_min: float
-    pt_min: float
-    pair_pt_min: float
+    p_min: float = 0.0
+    pt_min: float = 0.0
+    pair_pt_min: float = 0.0
     # mm; vertices at smaller z are left out, because nothing is measured on them.
-    z_min: float = -np.inf
+    z_min: float = -math.inf
 
 
-# Decays behind the VELO, up to the SciFi. Charged particles, which the field would bend, do not decay here.
-_LATE = (
-    "HardQCD:all = on",
-    "ParticleDecays:zMax = 8000.",
-    "ParticleDecays:xyMax = 3000.",
-    "211:mayDecay = off",
-    "321:mayDecay = off",
-)
+def _late(title: str, mother: int, mass: float, products: str) -> Decay:
+    """Return a decay behind the VELO, up to the SciFi, which no line cuts on.
+
+    Charged particles, which the field would bend, do not decay there.
+    """
+    settings = (
+        "HardQCD:all = on",
+        "ParticleDecays:zMax = 8000.",
+        "ParticleDecays:xyMax = 3000.",
+        "211:mayDecay = off",
+        "321:mayDecay = off",
+        f"{mother}:onMode = off",
+        f"{mother}:onIfMatch = {products}",
+    )
+    return Decay(title, mother, from_mother=0, mass=mass, settings=settings, z_min=800.0)
+
 
 # The first two lines are Hlt1DiMuonHighMass and Hlt1D2KPi, with the thresholds that Allen has by default.
 DECAYS: dict[str, Decay] = {
     "jpsi": Decay(
+        title="J/ψ → μμ",
         mother=443,
         from_mother=0,
         mass=3096.9,
@@ -50,6 +59,7 @@ DECAYS: dict[str, Decay] = {
         pair_pt_min=0.0,
     ),
     "d0": Decay(
+        title="D⁰ → Kπ",
         mother=421,
         from_mother=413,
         mass=1864.84,
@@ -64,26 +74,8 @@ DECAYS: dict[str, Decay] = {
         pt_min=800.0,
         pair_pt_min=2000.0,
     ),
-    "ks": Decay(
-        mother=310,
-        from_mother=0,
-        mass=497.611,
-        settings=(*_LATE, "310:onMode = off", "310:onIfMatch = 211 -211"),
-        p_min=2000.0,
-        pt_min=0.0,
-        pair_pt_min=0.0,
-        z_min=800.0,
-    ),
-    "lambda": Decay(
-        mother=3122,
-        from_mother=0,
-        mass=1115.683,
-        settings=(*_LATE, "3122:onMode = off", "3122:onIfMatch = 2212 -211"),
-        p_min=2000.0,
-        pt_min=0.0,
-        pair_pt_min=0.0,
-        z_min=800.0,
-    ),
+    "ks": _late("K⁰s → ππ", 310, 497.611, "211 -211"),
+    "lambda": _late("Λ → pπ", 3122, 1115.683, "2212 -211"),
 }
 
 STRANGE = tuple(name for name, decay in DECAYS.items() if decay.z_min > 0)
