@@ -19,7 +19,9 @@ NAME = $(call quoted,$(RUN))
 
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
 # needs and publishes as source alone. pip works on one core, and leaves the other ones to the compiler. Modules become
-# bytecode when they are first imported, and most never are.
+# bytecode when they are first imported, and most never are. Images of containers often forbid Python to write it: then
+# each of a run's many processes would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 PIP = $(VENV)/bin/python -m pip install -q --no-compile
 $(VENV)/.installed: pyproject.toml CMakeLists.txt $(wildcard src/kernel/*/* src/parkf/model/steps/*.py src/parkf/model/codegen/*.py) \
 		$(wildcard params/layouts/*.json)

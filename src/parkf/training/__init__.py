@@ -4,3 +4,6 @@ Fits depend on each other in one direction: slopes come before positions, p befo
 the closure. If a minimum is not valid, the job ends and reports the reason. Each fit keeps values, errors and
 correlations.
 """
+
+MOST_ROWS = 4_000_000
+"""Largest number of rows that a step's accuracy is measured on, which determines it to a thousandth."""

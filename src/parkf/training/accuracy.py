@@ -11,11 +11,12 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, scratch_folder, sha256
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
 from parkf.model.steps import FORMS, Forms
+from parkf.training import MOST_ROWS
 from parkf.training.chain import measure_chain
 from parkf.training.magnet_hop import Trained
 from parkf.training.magnet_table import load_table
 from parkf.training.result import BinAccuracy, FitResult, load_results
-from parkf.training.rows import COMPONENTS, F64, MOST_ROWS, Rows, StoredRows, read_batches, store_sets
+from parkf.training.rows import COMPONENTS, F64, Rows, StoredRows, read_batches, store_sets
 from parkf.training.spread import Spreads, core_error
 from parkf.training.stiff import measure_stiff
 from parkf.training.sums import measure_sums

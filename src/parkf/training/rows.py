@@ -31,8 +31,6 @@ BLOCK = 8192
 # Number of blocks in a stripe. Sums over rows are added up stripe by stripe. Each core works on one stripe at
 # a time, for most of a second.
 STRIPE = 64
-# Largest number of rows that a step's accuracy is measured on, which determines it to a thousandth.
-MOST_ROWS = 4_000_000
 # Number of rows in the sample of a set that Minuit works on. It determines the curvature to a few per cent.
 SAMPLE = 10_000
 # Number of groups that particles are distributed over; see `group_of_particle`.

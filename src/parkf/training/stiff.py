@@ -11,9 +11,10 @@ import numpy as np
 from parkf.detector.field import FieldMap
 from parkf.io.events import concatenate, select
 from parkf.model.steps import Step
+from parkf.training import MOST_ROWS
 from parkf.training.datasets.carry import with_target
 from parkf.training.magnet_hop import Trained
-from parkf.training.rows import COMPONENTS, MOST_ROWS, Rows, read_batches, residuals
+from parkf.training.rows import COMPONENTS, Rows, read_batches, residuals
 
 MOMENTUM = 1e6  # MeV
 # MeV; softer tracks are bent to positions that no stiff track reaches.

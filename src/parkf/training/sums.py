@@ -8,8 +8,9 @@ of a configuration comes from here (:mod:`parkf.training.fit_noise`).
 import numpy as np
 
 from parkf.io.events import select
+from parkf.training import MOST_ROWS
 from parkf.training.magnet_hop import Trained
-from parkf.training.rows import COMPONENTS, F64, MOST_ROWS, read_batches, residuals
+from parkf.training.rows import COMPONENTS, F64, read_batches, residuals
 from parkf.training.spread import BINS, core_width
 
 COUNTS = (1, 2, 4, 8, 16)
