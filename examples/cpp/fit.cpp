@@ -1,7 +1,8 @@
 // Fits a file of track candidates with a published parameter set:
 //
-//     fit SET CANDIDATES OUTPUT [THREADS]
+//     fit SET CANDIDATES OUTPUT [THREADS [KIND]]
 //
+// KIND is long, upstream, downstream or scifi.
 // CANDIDATES and OUTPUT are plain float32 and int32, little-endian. `tracks.py` in this folder makes CANDIDATES from
 // one of parkf's Parquet files, and reads OUTPUT.
 
@@ -49,21 +50,21 @@ parkf::Tracks<float> read_tracks(const std::filesystem::path& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4 || argc > 5) {
-    std::cerr << "usage: fit SET CANDIDATES OUTPUT [THREADS]\n";
+  if (argc < 4 || argc > 6) {
+    std::cerr << "usage: fit SET CANDIDATES OUTPUT [THREADS [KIND]]\n";
     return 2;
   }
   try {
     const auto set = parkf::ParameterSet::load(argv[1]);
     const auto tracks = read_tracks(argv[2]);
-    const auto fitted = parkf::fit(set, tracks, parkf::Scheme::smoother, argc == 5 ? std::atoi(argv[4]) : 1);
+    const auto fitted = parkf::fit(set, tracks, argc == 6 ? argv[5] : "long", argc > 4 ? std::atoi(argv[4]) : 1);
     std::ofstream output(argv[3], std::ios::binary);
     write(output, fitted.numbers);
     write(output, fitted.integers);
     output.close();
     if (!output) throw parkf::Error(std::string(argv[3]) + ": cannot be written");
     std::size_t good = 0;
-    for (std::size_t i = 0; i < fitted.count; ++i) good += fitted[i].status == 0;
+    for (std::size_t i = 0; i < fitted.count; ++i) good += fitted.good(i);
     std::cout << fitted.count << " tracks, " << good << " good fits, with set " << set.version << " of forms '"
               << set.forms->name << "'\n";
   } catch (const std::exception& error) {

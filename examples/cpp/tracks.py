@@ -8,24 +8,31 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.io.files import replacing
-from parkf.io.tables import CANDIDATES, FITTED
+from parkf.io.tables import BEHIND_VELO, CANDIDATES, FITTED
 
 # The number of tracks in the header's arrays is filled up to a multiple of this.
 TOGETHER = 16
+
+
+def stride_of(count: int) -> int:
+    """Return the length of the header's arrays."""
+    return -(-count // TOGETHER) * TOGETHER
 
 
 def write(candidates: Path, tracks: Path) -> None:
     """Write all candidates of a file as plain arrays."""
     with CANDIDATES.open(candidates) as file:
         batch = from_arrow(file.read(), np.float32)
-    stride = -(-batch.count // TOGETHER) * TOGETHER
 
     def filled_up(array: np.ndarray, filling: float) -> np.ndarray:
-        result = np.full((*array.shape[:-1], stride), filling, dtype=array.dtype.newbyteorder("<"))
+        result = np.full(
+            (*array.shape[:-1], stride_of(batch.count)), filling, dtype=array.dtype.newbyteorder("<")
+        )
         result[..., : batch.count] = array
         return result
 
@@ -42,12 +49,14 @@ def read(fitted: Path, candidates: Path, output: Path) -> None:
     """Convert fitted tracks from plain arrays to the table that `parkf fit` writes."""
     with CANDIDATES.open(candidates) as file:
         names = file.read(columns=["event", "candidate"]).combine_chunks()
-    words = np.fromfile(fitted, dtype="<i4").reshape(len(NUMBERS) + len(INTEGERS), -1)
-    numbers, integers = words[: len(NUMBERS)].view("<f4"), words[len(NUMBERS) :]
-    tracks = Fitted.from_kernel(numbers[:, : len(names)], integers[:, : len(names)])
-    columns = (names.column(name).combine_chunks() for name in ("event", "candidate"))
-    with FITTED.writer(output) as writer:
-        writer.write_batch(tracks.to_arrow(*columns))
+    words = np.fromfile(fitted, dtype="<i4").reshape(-1, stride_of(len(names)))[:, : len(names)]
+    numbers, integers = words[: -len(INTEGERS)].view("<f4"), words[-len(INTEGERS) :]
+    tracks = Fitted.from_kernel(numbers, integers, behind_velo=len(numbers) > len(NUMBERS))
+    batch = tracks.to_arrow(*(names.column(name).combine_chunks() for name in ("event", "candidate")))
+    table = FITTED.with_columns(BEHIND_VELO if tracks.more else ())
+    arrays = [*batch.columns, *map(pa.array, (tracks.more or {}).values())]
+    with table.writer(output) as writer:
+        writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
 
 
 if __name__ == "__main__":

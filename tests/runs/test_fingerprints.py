@@ -50,9 +50,11 @@ def traced(finished):
                 if path.startswith(str(PACKAGE)) and path.endswith(".py"):
                     called[name][Path(path).relative_to(PACKAGE)].add(int(line))
             # Templates are compiled, and their functions are called under the template's file name.
-            for path in (*record["opened"], *(path for path, _ in lines)):
-                if path.startswith(str(PACKAGE)) and Path(path).suffix not in (".py", ".pyc", ".so", ""):
-                    opened[name].add(Path(path).relative_to(PACKAGE))
+            for path in map(Path, (*record["opened"], *(path for path, _ in lines))):
+                # Python writes bytecode under names that end with a number.
+                is_code = path.suffix in (".py", ".so", "") or path.parent.name == "__pycache__"
+                if path.is_relative_to(PACKAGE) and not is_code:
+                    opened[name].add(path.relative_to(PACKAGE))
     return called, opened
 
 

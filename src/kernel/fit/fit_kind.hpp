@@ -155,4 +155,23 @@ KERNEL_FUNCTION Fitted<T> fit_upstream(const Candidates<Scalar<T>>& tracks, long
   return publish(detector, pol, z_first, memory.first, fit, T(1) / fit.known().weight);
 }
 
+/// Fit tracks i … of a kind besides long ones, and store them as tracks `to` … in rows of `stride` numbers: those of
+/// `Fitted`, and without VELO hits the further covariances behind them. `loss` is the mean loss of momentum before the
+/// first layer behind the VELO, MeV.
+template <class T>
+KERNEL_FUNCTION void fit_kind(const Kind& kind, const Candidates<Scalar<T>>& tracks, long i,
+                              const Detector<Scalar<T>>& detector, const slices::Slices& slices, const T& loss,
+                              long stride, long to, Scalar<T>* numbers, int* integers) {
+  if (kind.velo) {
+    store(fit_upstream<T>(tracks, i, detector), stride, to, numbers, integers);
+    return;
+  }
+  const FittedBehind<T> fitted = kind.ut ? fit_downstream<T>(tracks, i, detector, slices, loss)
+                                         : fit_scifi<T>(tracks, i, detector, loss);
+  store(fitted.track, stride, to, numbers, integers);
+  for (int q = 0; q < more_covariances; ++q) {
+    store(fitted.more[q], numbers + (fitted_numbers + q) * stride + to);
+  }
+}
+
 }  // namespace parkf::kalman::PARKF_FORMS

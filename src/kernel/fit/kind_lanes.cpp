@@ -18,16 +18,7 @@ void kind_range(const Batch<S>& batch, long begin, long end) {
   Ahead ahead;
   for (long i = begin; i < end; i += Number<T>::lanes) {
     const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
-    if (kind.velo) {
-      store(fit_upstream<T>(tracks, 0, batch.detector), batch.stride, i, batch.numbers, batch.integers);
-      continue;
-    }
-    const FittedBehind<T> fitted = kind.ut ? fit_downstream<T>(tracks, 0, batch.detector, batch.slices, loss)
-                                           : fit_scifi<T>(tracks, 0, batch.detector, loss);
-    store(fitted.track, batch.stride, i, batch.numbers, batch.integers);
-    for (int q = 0; q < more_covariances; ++q) {
-      store(fitted.more[q], batch.numbers + (fitted_numbers + q) * batch.stride + i);
-    }
+    fit_kind(kind, tracks, 0, batch.detector, batch.slices, loss, batch.stride, i, batch.numbers, batch.integers);
   }
 }
 

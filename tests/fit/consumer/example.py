@@ -25,10 +25,10 @@ def build(folder, header, build):
     return folder / "build/fit"
 
 
-def fit(program, parameters, candidates, fitted):
+def fit(program, parameters, candidates, fitted, kind="long"):
     """Fit the candidates of a Parquet file and write another; return the program's output."""
     folder, tracks = fitted.parent, EXAMPLES / "cpp/tracks.py"
     run(sys.executable, tracks, "write", candidates, "tracks.bin", cwd=folder)
-    said = run(program, parameters, "tracks.bin", "fitted.bin", 2, cwd=folder)
+    said = run(program, parameters, "tracks.bin", "fitted.bin", 2, kind, cwd=folder)
     run(sys.executable, tracks, "read", "fitted.bin", candidates, fitted, cwd=folder)
     return said

@@ -13,12 +13,13 @@ from parkf.io.option_types import FORMS_NAMES
 from parkf.model.layout.built import layout_files, layout_in
 from parkf.params.log import Entry
 from parkf.params.manifest import CHECKED_FORMAT, FORMAT_VERSION, OLDEST_FORMAT, json_schema
+from parkf.params.slices import VERSION
 
 _HERE = Path(__file__).parent
 _FOLDERS = (_HERE, KERNEL_FOLDER)
 # Headers that all sets of forms have in common, and names of those in `fit` that include formulas.
 _COMMON = ("numbers/number.hpp", "numbers/lanes.hpp", "fit.hpp")
-_OWN = ("smoother", "trigger", "score", "magnet_lanes", "magnet_block")
+_OWN = ("smoother", "fit_kind", "trigger", "score", "magnet_lanes", "magnet_block")
 # Compilers limit the length of a string.
 _PIECE = 8000
 _DESCRIPTIONS = frozenset({"title", "description", "$schema"})
@@ -45,6 +46,7 @@ def cpp_header() -> str:
         format_version=FORMAT_VERSION,
         oldest_format=OLDEST_FORMAT,
         checked_format=CHECKED_FORMAT,
+        slices_version=VERSION,
         kernel=kernel,
         common=common,
         own=own,

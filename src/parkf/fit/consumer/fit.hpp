@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "parameter_set.hpp"
+#include "fit/kind.hpp"
 #include "fit/track.hpp"
 
 namespace parkf {
@@ -69,11 +70,12 @@ class Tracks {
 };
 
 /// Fitted tracks: rows z, x, y, tx, ty, q/p, xx, x·tx, tx·tx, yy, y·ty, ty·ty, (q/p)², χ² of VELO, UT and SciFi;
-/// and ndof of VELO, UT and SciFi, status (0, or only bits of status::warnings: good).
+/// and ndof of VELO, UT and SciFi, status (0, or only bits of status::warnings: good). Tracks without VELO hits have
+/// further rows xy, y·tx, x·ty, tx·ty, and those of x, y, tx, ty with q/p.
 template <class S>
 struct Results {
   std::size_t count, stride;
-  std::vector<S> numbers;     // (16, stride)
+  std::vector<S> numbers;     // (16 or 24, stride)
   std::vector<int> integers;  // (4, stride)
   std::vector<S> scores;      // (2, stride): log odds that a track is genuine, without and with momentum and direction;
                               // empty without `scored`
@@ -83,6 +85,10 @@ struct Results {
     const auto m = [&](int row) { return integers[row * stride + i]; };
     return {n(0), n(1), n(2),  n(3),  n(4),  n(5),  n(6),  n(7), n(8), n(9),
             n(10), n(11), n(12), n(13), n(14), n(15), m(0), m(1), m(2), m(3)};
+  }
+
+  bool good(std::size_t i) const {
+    return (integers[kalman::status_row * stride + i] & ~kalman::status::warnings) == 0;
   }
 };
 
@@ -97,6 +103,9 @@ struct Job {
   int* integers;
   const float* score;  // networks; null if no scores are required
   S* scores;
+  const kalman::Kind* kind;  // null for long tracks
+  slices::Slices slices;
+  S loss;  // of momentum before the first layer behind the VELO, MeV
 };
 
 #if defined(__CUDACC__) || !defined(__GNUC__)
@@ -121,6 +130,23 @@ using Together = S;
 template <class S>
 bool fit_range(const std::string& kernel, const Job<S>& job, long begin, long end);
 
+/// Do a job, whose tracks and detector are filled in here, in several threads.
+template <class S>
+void run(const ParameterSet& set, const Tracks<S>& tracks, int threads, Job<S> job) {
+  const std::vector<S> constant(set.constant.begin(), set.constant.end());
+  job.tracks = tracks.view();
+  job.detector = {constant.data(), set.table.data(), static_cast<S>(set.velo_sigma * set.velo_sigma),
+                  static_cast<S>(set.beam_x), static_cast<S>(set.beam_y), static_cast<S>(set.velo_loss)};
+  const long groups = static_cast<long>(tracks.stride / 16), team = std::max(1, threads);
+  std::vector<std::thread> others;
+  const auto work = [&](long member) {
+    fit_range(set.forms->kernel, job, groups * member / team * 16, groups * (member + 1) / team * 16);
+  };
+  for (long member = 1; member < team; ++member) others.emplace_back(work, member);
+  work(0);
+  for (std::thread& other : others) other.join();
+}
+
 }  // namespace detail
 
 /// Fit tracks. The result does not depend on the number of threads. With `scored`, the results have ghost scores;
@@ -138,21 +164,33 @@ Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, Scheme scheme =
   Results<S> results{tracks.count, tracks.stride, std::vector<S>(kalman::fitted_numbers * tracks.stride),
                      std::vector<int>(kalman::fitted_integers * tracks.stride),
                      std::vector<S>(scored ? kalman::score::models * tracks.stride : 0)};
-  const std::vector<S> constant(set.constant.begin(), set.constant.end());
-  const detail::Job<S> job{tracks.view(),
-                           {constant.data(), set.table.data(), static_cast<S>(set.velo_sigma * set.velo_sigma),
-                            static_cast<S>(set.beam_x), static_cast<S>(set.beam_y), static_cast<S>(set.velo_loss)},
-                           scheme, results.numbers.data(), results.integers.data(),
-                           scored ? set.score.data() : nullptr, results.scores.data()};
-  const long groups = static_cast<long>(tracks.stride / 16), team = std::max(1, threads);
-  std::vector<std::thread> others;
-  const auto work = [&](long member) {
-    detail::fit_range(set.forms->kernel, job, groups * member / team * 16, groups * (member + 1) / team * 16);
-  };
-  for (long member = 1; member < team; ++member) others.emplace_back(work, member);
-  work(0);
-  for (std::thread& other : others) other.join();
+  detail::run(set, tracks, threads,
+              {{}, {}, scheme, results.numbers.data(), results.integers.data(), scored ? set.score.data() : nullptr,
+               results.scores.data(), nullptr, {}, S(0)});
   return results;
+}
+
+/// Fit tracks of a kind by its name: long, upstream, downstream or scifi. Hits of detectors that the kind does not have
+/// are not used. The set must have steps inside the magnet, but for long tracks.
+template <class S>
+Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, const std::string& kind, int threads = 1) {
+  for (const kalman::Kind& one : kalman::kinds) {
+    if (kind != one.name) continue;
+    if (&one == kalman::kinds) return fit(set, tracks, Scheme::smoother, threads);
+    tracks.check();
+    if (set.slices.numbers.empty()) {
+      throw Error("parameter set: it has no steps inside the magnet, which kind '" + kind + "' needs");
+    }
+    const int rows = kalman::fitted_numbers + (one.velo ? 0 : kalman::more_covariances);
+    Results<S> results{tracks.count, tracks.stride, std::vector<S>(rows * tracks.stride),
+                       std::vector<int>(kalman::fitted_integers * tracks.stride), {}};
+    detail::run(set, tracks, threads,
+                {{}, {}, Scheme::smoother, results.numbers.data(), results.integers.data(), nullptr, nullptr, &one,
+                 set.slices.view(),
+                 static_cast<S>(one.ut ? set.slices.loss_before_ut : set.slices.loss_before_scifi)});
+    return results;
+  }
+  throw Error("kind '" + kind + "': expected long, upstream, downstream or scifi");
 }
 
 }  // namespace parkf

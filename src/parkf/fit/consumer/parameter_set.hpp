@@ -15,6 +15,7 @@
 #include "files.hpp"
 #include "json.hpp"
 #include "log.hpp"
+#include "magnet_slices.hpp"
 #include "schema.hpp"
 #include "sha256.hpp"
 #include "fit/score_layout.hpp"
@@ -55,6 +56,7 @@ class ParameterSet {
   std::vector<float> constant;  // blocks one after the other
   std::vector<float> table;     // (bin x, bin y, coefficient)
   std::vector<float> score;     // the ghost score's networks; empty where the set has none of this version
+  MagnetSlices slices;
   double velo_sigma = 0, beam_x = 0, beam_y = 0;  // mm
   double velo_loss = 0;                           // of momentum in each VELO module, MeV
 
@@ -87,12 +89,12 @@ class ParameterSet {
     const json::Value* said = manifest.find("ghost_score");
     if (said != nullptr && said->kind == json::Value::Kind::object &&
         said->at("version").number() == kalman::score::version) {
-      set.score = blob(folder / "ghosts.f32", said->at("blob"), kalman::score::numbers);
-      for (std::size_t i = 0; i < set.score.size(); ++i) {
-        if (std::isfinite(set.score[i])) continue;
-        throw Error(folder.string() + "/ghosts.f32: index " + std::to_string(i) + ": got " + shown(set.score[i]) +
-                    ", expected a number");
-      }
+      set.score = finite_blob(folder / "ghosts.f32", said->at("blob"), kalman::score::numbers);
+    }
+    said = manifest.find("slices");
+    if (said != nullptr && said->kind == json::Value::Kind::object && said->at("version").number() == slices_version) {
+      set.slices = MagnetSlices(*said);
+      set.slices.numbers = finite_blob(folder / "slices.f32", said->at("blob"), set.slices.count());
     }
     set.version = manifest.at("version").text;
     set.withdrawn = withdrawn;
@@ -201,6 +203,15 @@ class ParameterSet {
       std::uint32_t word = 0;
       for (int byte = 3; byte >= 0; --byte) word = word << 8 | static_cast<unsigned char>(bytes[4 * i + byte]);
       std::memcpy(&numbers[i], &word, 4);
+    }
+    return numbers;
+  }
+
+  static std::vector<float> finite_blob(const std::filesystem::path& path, const json::Value& said, std::size_t count) {
+    std::vector<float> numbers = blob(path, said, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (std::isfinite(numbers[i])) continue;
+      throw Error(path.string() + ": index " + std::to_string(i) + ": got " + shown(numbers[i]) + ", expected a number");
     }
     return numbers;
   }

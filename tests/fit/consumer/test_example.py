@@ -1,0 +1,118 @@
+"""The C++ example, built as users build it, gives the same bits as parkf's own fit."""
+
+import shutil
+import subprocess
+
+import example
+import numpy as np
+import parkf._fitter as _fitter
+import pytest
+from typer.testing import CliRunner
+from uniform_field import uniform
+
+from parkf.cli.main import app
+from parkf.fit import cpu
+from parkf.fit.candidates import from_arrow
+from parkf.fit.fitted import INTEGERS, NUMBERS, is_good
+from parkf.io.kinds import KINDS
+from parkf.io.tables import BEHIND_VELO, CANDIDATES, FITTED
+from parkf.params.manifest import Gate
+from parkf.params.parameter_set import with_blobs
+from parkf.params.publisher import Publisher
+from parkf.params.registry import Registry
+
+from ...rows import candidates
+
+pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
+FASTEST = _fitter.builds()[0]
+SAMPLE = example.EXAMPLES / "candidates.parquet"
+SHIPPED = Registry(example.EXAMPLES.parent / "params")
+
+
+@pytest.fixture
+def rows(toy, tmp_path):
+    """The toy's candidates, which are in the file candidates.parquet, too."""
+    rows = candidates(toy)
+    with CANDIDATES.writer(tmp_path / "candidates.parquet") as writer:
+        writer.write_table(rows)
+    return rows
+
+
+def expect_same_bits(path, expected):
+    """Compare a file of fitted tracks with parkf's own."""
+    values = {name: getattr(expected, name) for name in (*NUMBERS, *INTEGERS)} | dict(expected.more or {})
+    fitted = FITTED.with_columns(BEHIND_VELO if expected.more else ()).open(path).read()
+    for name in values:
+        assert fitted.column(name).to_numpy().tobytes() == values[name].tobytes(), name
+
+
+@pytest.mark.parametrize("build", [FASTEST, "plain"])
+def test_the_example_gives_the_same_bits(tmp_path, built_example, rows, toy_set, build):
+    toy_set.save(tmp_path / "set")
+    fitted = tmp_path / "fitted.parquet"
+    said = example.fit(built_example(build), "set", tmp_path / "candidates.parquet", fitted)
+    assert said.startswith("1001 tracks, ")
+    tracks = from_arrow(rows, np.float32)
+    expect_same_bits(fitted, cpu.fit(toy_set, tracks, smoother=True, threads=1, build=build))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "long"])
+def test_other_kinds_of_tracks_have_the_same_bits(tmp_path, built_example, rows, toy_set, kind):
+    with_slices = with_blobs(toy_set.manifest, toy_set.constant, toy_set.table, slices=uniform(0.1))
+    with_slices.save(tmp_path / "set")
+    fitted = tmp_path / "fitted.parquet"
+    example.fit(built_example(FASTEST), "set", tmp_path / "candidates.parquet", fitted, kind)
+    tracks = from_arrow(rows, np.float32)
+    expect_same_bits(fitted, cpu.fit_kind(with_slices, tracks, KINDS[kind], threads=1, build=FASTEST))
+
+
+@pytest.fixture(params=["a new set", "the newest published set"])
+def published(request, toy_set, tmp_path):
+    """A registry, and the version of the set to fit with."""
+    if request.param == "a new set":
+        sets = Publisher(tmp_path / "params")
+        toy_set.save(tmp_path / "set")
+        gate = Gate(what="ghosts", measured="25 %", bar="≤ 40 %", met=True)
+        return sets, sets.publish(tmp_path / "set", year=2026, gates=[gate])
+    usable = [name for name in SHIPPED.versions() if SHIPPED.withdrawal(name) is None]
+    if not usable:
+        pytest.skip("params/ holds no set yet")
+    manifest = SHIPPED.load(usable[-1]).manifest
+    if manifest.formulas != _fitter.formulas[manifest.forms]:
+        pytest.skip(f"{usable[-1]} is of formulas from before; publish a new set")
+    return SHIPPED, usable[-1]
+
+
+def test_the_example_and_parkf_fit_agree(published, built_example, tmp_path, monkeypatch):
+    sets, version = published
+    said = example.fit(
+        built_example(FASTEST), sets.path(version).absolute(), SAMPLE, tmp_path / "cpp.parquet"
+    )
+    assert said.startswith("400 tracks, ")
+    assert f"with set {version} of forms" in said
+    monkeypatch.chdir(sets.folder.parent)
+    done = CliRunner().invoke(app, ["fit", version, str(SAMPLE), str(tmp_path / "python.parquet"), "--trust"])
+    assert done.exit_code == 0, done.output
+    got, expected = (FITTED.open(tmp_path / f"{name}.parquet").read() for name in ("cpp", "python"))
+    for name in (*NUMBERS, *INTEGERS):
+        assert got.column(name).to_numpy().tobytes() == expected.column(name).to_numpy().tobytes(), name
+    if sets is SHIPPED:
+        assert is_good(expected.column("status").to_numpy()).mean() > 0.97
+
+
+def test_the_example_says_what_is_wrong(tmp_path, built_example, toy_set):
+    toy_set.save(tmp_path / "set")
+    (tmp_path / "tracks.bin").write_bytes(np.int32([1 << 30]).tobytes() + bytes(1000))
+    (tmp_path / "none.bin").write_bytes(np.int32([0]).tobytes())
+    for arguments, code, message in (
+        ((), 2, "usage"),
+        (("nowhere", "tracks.bin", "out"), 1, "nowhere/manifest.json: no such file"),
+        (("set", "tracks.bin", "out"), 1, "1073741824 tracks are not in this file"),
+        (("set", "none.bin", "out", "1", "downstrem"), 1, "kind 'downstrem': expected long, upstream,"),
+        (("set", "none.bin", "out", "1", "scifi"), 1, "it has no steps inside the magnet"),
+    ):
+        done = subprocess.run(
+            [built_example(FASTEST), *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code
+        assert message in done.stderr
