@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from parkf.io.errors import ParkfError
 from parkf.io.kinds import KINDS
 from parkf.io.tables import CANDIDATES, PARTICLES, STATES
 from parkf.simulation.pattern import find_candidates
@@ -71,15 +70,3 @@ def test_true_states_in_first_layers(tmp_path, geometry, field):
     assert (lost > 0).all()
     # 14 MeV at the median: a tenth of a radiation length, mostly light material (Bethe).
     assert 8 < np.median(lost) < 20
-
-
-def test_a_search_finds_long_tracks_alone(tmp_path, geometry, field):
-    with pytest.raises(ParkfError, match="kind 'downstream': only long tracks are searched for"):
-        find_candidates(
-            tmp_path / "hits.parquet",
-            tmp_path / "found.parquet",
-            geometry=geometry,
-            field=field,
-            polarity=1,
-            kind=KINDS["downstream"],
-        )

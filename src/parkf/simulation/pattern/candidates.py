@@ -1,7 +1,7 @@
 """Track candidates: matched segments with UT hits, in the table that a fitter reads."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +13,17 @@ from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, read_by_event, select
 from parkf.io.kinds import LONG, Kind
 from parkf.io.option_types import Segments
-from parkf.io.tables import CANDIDATES, HITS
+from parkf.io.tables import CANDIDATES, HITS, VELO_SLOTS
 from parkf.io.terminal import progress_bar
 from parkf.io.workers import parallel_map
 from parkf.simulation.groups import best_of_each, ragged
+from parkf.simulation.pattern.downstream import find_ut_hits_behind
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
 from parkf.simulation.pattern.matching import match_segments
 from parkf.simulation.pattern.own_hits import find_own_hits
 from parkf.simulation.pattern.scifi import find_scifi_segments, search_scifi
 from parkf.simulation.pattern.seed import first_h
+from parkf.simulation.pattern.strips import Strips
 from parkf.simulation.pattern.ut import find_ut_hits
 from parkf.simulation.pattern.velo import find_velo_segments, search_velo
 from parkf.simulation.plausible import check_hits
@@ -47,17 +49,18 @@ def find_candidates(
     Hits are a table `parkf.io.tables.HITS`, sorted by event. Candidates are a table `CANDIDATES`, sorted by
     event and candidate. With `segments` "found", segments are searched for in the hits alone. With "truth",
     the search for a segment begins with the hits that belong to one particle by truth. Candidates with hits
-    of several particles are kept. With `matched` there is no search: a candidate has the hits that one
+    of several particles are kept. Kinds without VELO hits are searched for in what long tracks leave over.
+    With `matched` there is no search: a candidate has the hits that one
     particle of a `kind` left behind, by truth. The polarity is +1 for MagUp, -1 for MagDown. Geometry and
     field are those that the pattern recognition assumes; `made_with` is metadata for the table. Hits that
     cannot be read raise a ParkfError.
     """
-    if kind is not LONG and not matched:
-        raise ParkfError(f"kind '{kind.name}': only long tracks are searched for; say --matched")
+    if kind.velo and kind is not LONG and not matched:
+        raise ParkfError(f"kind '{kind.name}': these tracks are not searched for; say --matched")
     search = Search(geometry, fit_magnet_model(field, geometry), polarity)
 
     def chunk(hits: Columns) -> Columns:
-        return search.matched(hits, kind) if matched else search.candidates(hits, segments)
+        return search.matched(hits, kind) if matched else search.candidates(hits, segments, kind)
 
     with CANDIDATES.writer(path, made_with) as writer, progress_bar("candidates", "events") as bar:
         pieces = _checked(read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK), hits_path, geometry)
@@ -84,22 +87,33 @@ class Search:
     magnet: MagnetModel
     polarity: int
 
-    def candidates(self, hits: Columns, segments: Segments) -> Columns:
+    def candidates(self, hits: Columns, segments: Segments, kind: Kind = LONG) -> Columns:
         """Find candidates; see :func:`find_candidates`."""
         geometry, magnet = self.geometry, self.magnet
         rows, number = distinct_hits(hits)
         distinct = select(hits, rows)
         if segments == "found":
             velo, scifi = search_velo(distinct, geometry), search_scifi(distinct, geometry, magnet)
-            velo_hits, scifi_hits = (rows_or_none(rows, segment.hits) for segment in (velo, scifi))
+            velo = replace(velo, hits=rows_or_none(rows, velo.hits))
+            scifi = replace(scifi, hits=rows_or_none(rows, scifi.hits))
         else:
             velo, scifi = find_velo_segments(hits), find_scifi_segments(hits, geometry, magnet)
-            velo_hits, scifi_hits = velo.hits, scifi.hits
         i, j, h = match_segments(velo, scifi, magnet)
-        event = velo.event[i]
-        ut = find_ut_hits(distinct, event, velo.lines[i], h, geometry, magnet)
-        taken = {"velo": velo_hits[i], "ut": rows_or_none(rows, ut), "scifi": scifi_hits[j]}
-        return self._columns(hits, event, number, taken, h)
+        ut = find_ut_hits(Strips(distinct, geometry), velo.event[i], velo.lines[i], h, magnet)
+        if kind is LONG:
+            own = {"velo": velo.hits[i], "ut": rows_or_none(rows, ut), "scifi": scifi.hits[j]}
+            return self._columns(hits, velo.event[i], number, own, h, kind)
+        # Without UT hits, a pair may well be segments of two particles.
+        sure = (ut >= 0).any(axis=1)
+        left = scifi.without(j[sure])
+        ut = find_ut_hits_behind(Strips(distinct, geometry, taken=ut[sure]), left, magnet)
+        wanted = (ut >= 0).any(axis=1) == kind.ut
+        own = {
+            "velo": np.full((wanted.sum(), VELO_SLOTS), -1),
+            "ut": rows_or_none(rows, ut[wanted]),
+            "scifi": left.hits[wanted],
+        }
+        return self._columns(hits, left.event[wanted], number, own, first_h(kind, hits, own, magnet), kind)
 
     def matched(self, hits: Columns, kind: Kind = LONG) -> Columns:
         """Make a candidate of the hits that each particle of a kind left behind, by truth.
@@ -109,18 +123,23 @@ class Search:
         own = find_own_hits(hits, kind)
         h = first_h(kind, hits, own, self.magnet)
         last = np.concatenate(list(own.values()), axis=1).max(axis=1, initial=-1)
-        return self._columns(hits, hits["event"][last], distinct_hits(hits)[1], own, h)
+        return self._columns(hits, hits["event"][last], distinct_hits(hits)[1], own, h, kind)
 
     def _columns(
-        self, hits: Columns, event: np.ndarray, number: np.ndarray, taken: Columns, h: np.ndarray
+        self, hits: Columns, event: np.ndarray, number: np.ndarray, taken: Columns, h: np.ndarray, kind: Kind
     ) -> Columns:
         """Make the columns of CANDIDATES.
 
         `event` (n,) ascends. `number` (m,) is the number of the hit that each row of `hits` belongs to, from
         :func:`distinct_hits`. `taken` has rows (n, slots) of `hits` by detector, -1 for an empty slot. `h` is
-        polarity · q/p in 1/MeV.
+        polarity · q/p in 1/MeV. Behind the VELO, the purity is that of the detector where it is smallest: the
+        UT has so few hits that all of them may be wrong among those of a SciFi segment.
         """
         particle, purity = majority(hits["particle"], np.concatenate(list(taken.values()), axis=1), number)
+        if not kind.velo:
+            seen = (rows for rows in taken.values() if (rows >= 0).any())
+            shares = [share_of(particle, hits["particle"], rows, number) for rows in seen]
+            purity = np.minimum.reduce([purity, *shares])
         columns = {
             "event": event,
             "candidate": np.arange(len(event)) - np.searchsorted(event, event),
@@ -166,6 +185,17 @@ def _begins(*columns: np.ndarray) -> np.ndarray:
 def rows_or_none(rows: np.ndarray, hits: np.ndarray) -> np.ndarray:
     """Look up numbers of hits, of any shape, in `rows` (k,); -1, for no hit, stays -1."""
     return np.where(hits >= 0, rows[hits], -1)
+
+
+def share_of(particle: np.ndarray, made_by: np.ndarray, hits: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Return the fraction (n,) of the hits of candidates that the particle of each, (n,), made.
+
+    `made_by`, `hits` and `number` are those of :func:`majority`.
+    """
+    many = made_by.max(initial=-1) + 2
+    known = number * many + made_by
+    wanted = number[hits] * many + particle[:, None]
+    return (np.isin(wanted, known) & (hits >= 0)).sum(axis=1) / (hits >= 0).sum(axis=1)
 
 
 def majority(

@@ -31,6 +31,8 @@ _STEREO_SLOPE = 0.0875  # dx/dy of the stereo fibres; any value is good enough f
 _Z_START = 300.0
 _MOST = 0.99
 _SMALLEST_BEND = 1e-3
+# Rounds until the line in front of the magnet agrees with what the polynomials make of it.
+_ROUNDS = 4
 _NO_BEND = 1e-6  # a straight track is assigned the momentum of this bend
 
 
@@ -62,8 +64,29 @@ class MagnetModel:
         The straight lines before and behind the magnet meet in the kink, whose z is a polynomial in the
         slopes.
         """
-        z_kink = _sum(self.kink, _kink_terms(velo, tx_scifi))
+        z_kink = self.z_kink(velo, tx_scifi)
         return velo[:, 0] + velo[:, 2] * (z_kink - Z_REFERENCE) + tx_scifi * (self.z_scifi - z_kink)
+
+    def z_kink(self, velo: np.ndarray, tx_scifi: np.ndarray) -> np.ndarray:
+        """Return z (n,) in mm where the straight lines before and behind the magnet meet."""
+        return _sum(self.kink, _kink_terms(velo, tx_scifi))
+
+    def lines_from_origin(self, scifi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the line (n, 4) at `Z_REFERENCE` in front of the magnet, and z (n,) of the kink.
+
+        `scifi` (n, 4) are states at `z_scifi`. In x the line comes from z = 0. In y it is the one that the
+        magnet's weak focusing turns into the measured one, wherever it comes from.
+        """
+        x, y, tx, ty = scifi.T
+        lines = np.column_stack([x, y, x / self.z_scifi, ty])
+        for _ in range(_ROUNDS):
+            z_kink = self.z_kink(lines, tx)
+            lines[:, 2] = (x + tx * (z_kink - self.z_scifi)) / z_kink
+            lines[:, 3] = ty - _sum(self.ty_shift, _focusing_terms(lines, tx))
+        lines[:, 0] = lines[:, 2] * Z_REFERENCE
+        y = y - _sum(self.y_shift, _focusing_terms(lines, tx))
+        lines[:, 1] = y + lines[:, 3] * (Z_REFERENCE - self.z_scifi)
+        return lines, z_kink
 
     def y_at_scifi(self, velo: np.ndarray, tx_scifi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return y (n,) in mm and ty (n,) at `z_scifi`: the straight line plus the magnet's weak focusing."""

@@ -27,6 +27,10 @@ class SciFiSegments:
     states: np.ndarray  # (n, 4): x, y in mm and tx, ty at the reference z
     tx_end: np.ndarray  # (n,) slope in x at the last layer
 
+    def without(self, rows: np.ndarray) -> "SciFiSegments":
+        """Return all segments but those in `rows` (m,)."""
+        return SciFiSegments(*(np.delete(values, rows, axis=0) for values in vars(self).values()))
+
 
 def search_scifi(hits: Columns, geometry: Geometry, magnet: MagnetModel) -> SciFiSegments:
     """Find segments from hits alone; src/kernel/pattern holds the search.

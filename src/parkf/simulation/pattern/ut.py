@@ -2,13 +2,10 @@
 
 import numpy as np
 
-from parkf.detector.geometry import UT_PLANES, Geometry
-from parkf.io.events import Columns
-from parkf.io.planes import UT_LAYERS
-from parkf.simulation.groups import LayerSearch, best_of_each, nearer
+from parkf.simulation.groups import nearer
 from parkf.simulation.pattern.magnet import MagnetModel
+from parkf.simulation.pattern.strips import Strips
 from parkf.simulation.pattern.velo import Z_REFERENCE
-from parkf.simulation.response.hits import ut_row
 
 WINDOW = 4.0  # widths; a hit may lie this far from the line through another one
 FEWEST = 3  # layers, as in the trigger; two strips near the expected position may well be noise
@@ -24,41 +21,27 @@ DEFLECTION_MAX = 4.0  # largest deflection tried, in widths
 # deflections away from the pivot. MEASUREMENT (mm) is due to the errors of both hits and of their direction.
 SCATTERING_IN_LAYER, MEASUREMENT = 2.5, 0.15
 ROW_TOLERANCE = 3.0  # mm; a track may pass a strip's end by this distance in y
-_ROWS = 32
 
 
 def find_ut_hits(
-    hits: Columns, event: np.ndarray, velo: np.ndarray, h: np.ndarray, geometry: Geometry, magnet: MagnetModel
+    strips: Strips, event: np.ndarray, velo: np.ndarray, h: np.ndarray, magnet: MagnetModel
 ) -> np.ndarray:
-    """Find the UT hits of each candidate: return rows (n, 4) of `hits`, -1 for a layer without a hit.
+    """Find the UT hits of each candidate: return rows (n, 4) of the hits, -1 for a layer without a hit.
 
-    Hits are columns (m,) of `parkf.io.tables.HITS`, of any detectors. Candidates have an event (n,), a VELO
-    line x, y, tx, ty (n, 4) in mm and rad, and h = polarity · q/p (n,) in 1/MeV.
+    Candidates have an event (n,), a VELO line x, y, tx, ty (n, 4) in mm and rad, and h = polarity · q/p (n,)
+    in 1/MeV.
     """
-    rows = np.flatnonzero((hits["plane"] >= UT_PLANES.start) & (hits["plane"] < UT_PLANES.stop))
-    layer = (hits["plane"][rows] - UT_PLANES.start).astype(np.int64)
-    first_event = hits["event"].min(initial=0)
-    z = geometry.planes()[UT_PLANES, 0]
-    # Sectors lie in front of their layer or behind it, so strips are projected from the origin to the layer's
-    # z.
-    seen = (hits["x"][rows] * (z[layer] / hits["z"][rows])).astype(hits["x"].dtype)
-    search = LayerSearch(_group(hits["event"][rows] - first_event, layer, ut_row(hits["y"][rows])), seen)
-
+    z, search = strips.z, strips.search
     x = velo[:, :1] + velo[:, 2:3] * (z - Z_REFERENCE) + magnet.x_shift_at_ut(velo, h)
     y = velo[:, 1:2] + velo[:, 3:4] * (z - Z_REFERENCE)
     # From here on, x is where the strip through the track's point crosses y = 0.
-    x -= y * np.array([geometry.strip_slope(plane) for plane in UT_PLANES])
+    x -= y * strips.slope
     width = np.hypot(SCATTERING * np.abs(h), SMALLEST_DEFLECTION)
-
-    # Rows of strips (n, 4, 2) that a track may cross: the lower one, and the upper one or -1.
-    lower, upper = ut_row(y - ROW_TOLERANCE), ut_row(y + ROW_TOLERANCE)
-    own_event, layers = (event - first_event)[:, None], np.arange(UT_LAYERS)
-    also = np.where(upper > lower, _group(own_event, layers, upper), -1)
-    strips = np.stack([_group(own_event, layers, lower), also], axis=2)
+    crossed = strips.crossed(event, y, ROW_TOLERANCE)
 
     near = []
     for anchor in ANCHOR_LAYERS:
-        _, distance = search.around(strips[:, anchor], x[:, anchor, None], ANCHORS_PER_LAYER)
+        _, distance = search.around(crossed[:, anchor], x[:, anchor, None], ANCHORS_PER_LAYER)
         distance = distance.reshape(len(x), 2 * ANCHORS_PER_LAYER)
         # If there are fewer hits, one missing distance is set to 0, to try a track without scattering, too.
         missing = np.isinf(distance)
@@ -70,19 +53,10 @@ def find_ut_hits(
     turn, way = turns[track, column], z - z_anchor[column, None]
 
     x_tried = x[track] + turn[:, None] * (z - Z_PIVOT)
-    found, distance = nearer(*search.nearest(strips[track], x_tried[..., None]))
+    found, distance = nearer(*search.nearest(crossed[track], x_tried[..., None]))
     tolerance = WINDOW * np.hypot(MEASUREMENT, SCATTERING_IN_LAYER * h[track, None] * way)
     accepted = np.abs(distance) < tolerance
     missed = np.where(accepted, (distance / tolerance) ** 2, 1.0).sum(-1)
     score = missed + (turn / (DEFLECTION_MAX * width[track])) ** 2
     score[accepted.sum(-1) < FEWEST] = np.inf
-    best = best_of_each(np.full(len(event), -1), track, np.arange(len(track)), score)
-    good = np.flatnonzero((best >= 0) & np.isfinite(score[best]))
-    best = best[good]
-    taken = np.full((len(event), UT_LAYERS), -1)
-    taken[good] = np.where(accepted[best], rows[found[best]], -1)
-    return taken
-
-
-def _group(event: np.ndarray, layer: np.ndarray, row: np.ndarray) -> np.ndarray:
-    return (event.astype(np.int64) * UT_LAYERS + layer) * _ROWS + np.clip(row + _ROWS // 2, 0, _ROWS - 1)
+    return strips.best(len(event), track, found, ~accepted, score)
