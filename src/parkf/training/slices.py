@@ -6,6 +6,7 @@ of what the field does to it, as in the fit of the magnet table.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -205,12 +206,8 @@ def _fit(formulas: _Formulas, states: F64, planes: F64) -> tuple[F64, float]:
             hop = (length, begin, end, centre)
             rows = _rows(formulas, states[start], states[target], hop, float(planes[1]), numbers)
             for columns, design, residual in rows:
-                # A displacement counts as the slope over half a slice.
-                scale = np.array([2 / length, 2 / length, 1.0, 1.0])[:, None]
-                scaled = design * scale[..., None]
-                flat = scaled.reshape(-1, scaled.shape[-1])
-                normal[np.ix_(columns, columns)] += flat.T @ flat
-                right[columns] += flat.T @ (residual * scale).ravel()
+                normal[columns[:, None], columns] += design.T @ design
+                right[columns] += design.T @ residual
         diagonal = np.diagonal(normal).copy()
         size = np.sqrt(diagonal + 1e-12 * diagonal.max())
         normal /= size[:, None] * size
@@ -229,9 +226,10 @@ def _in_the_centre(bend: F64) -> float:
 def _rows(
     formulas: _Formulas, start: F64, target: F64, hop: tuple[float, ...], z: float, numbers: F64
 ) -> Iterator[tuple[NDArray[np.int64], F64, F64]]:
-    """Yield, cell by cell, the numbers of the nodes, the design (4, n, nodes) and the residuals (4, n).
+    """Yield, cell by cell, the numbers of the nodes, the design (4·n, nodes) and the residuals (4·n).
 
-    Design and residuals of a track are divided by its |q/p|.
+    Design and residuals of a track are divided by its |q/p|. A displacement counts as the slope over half a
+    slice.
     """
     state = tuple(start.T)
     nothing = (0.0,) * (len(slices.FIELDS) + len(slices.SLOPES))
@@ -249,21 +247,21 @@ def _rows(
     maps = [np.sum(weights[0] * one, axis=1) for one in here]
     gradients = [np.sum(weights[d] * here[m], axis=1) for m in (0, 1) for d in (1, 2)]
     arguments = (*state, *hop, *maps, *gradients)
-    per_qop = 1 / np.abs(start[:, 4])
     found, by = (
-        np.array([np.broadcast_to(one, len(start)) for one in of(*arguments)]) * per_qop
+        np.array([np.broadcast_to(one, len(start)) for one in of(*arguments)]).reshape(4, -1, len(start))
         for of in (formulas.outputs, formulas.gradients)
     )
-    by = by.reshape(4, len(_LINEAR), len(start), 1)
-    residual = target[:, :4].T * per_qop - found
-    cell = nodes[:, 0]
-    order = np.argsort(cell, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(cell[order])) + 1):
-        own = by[:, :, rows]
-        design = np.stack([own[:, m] * weights[0][rows] for m in range(len(MAPS))], axis=2)
-        design[:, :, 1] += own[:, -2] * weights[1][rows] + own[:, -1] * weights[2][rows]
-        columns = (np.arange(len(MAPS))[:, None] * numbers[0].size + nodes[rows[0]]).ravel()
-        yield columns, design.reshape(4, len(rows), -1), residual[:, rows]
+    order = np.argsort(nodes[:, 0], kind="stable")
+    scale = np.array([2 / hop[0], 2 / hop[0], 1.0, 1.0])[:, None] / np.abs(start[order, 4])
+    # Components run fastest: (n, 4), and (n, 4, forms, 1).
+    residual = ((target[order, :4].T - found[:, 0, order]) * scale).T
+    by = (by[:, :, order] * scale[:, None]).transpose(2, 0, 1)[..., None]
+    along = [one[order, None, None] for one in weights]
+    design = by[:, :, : len(MAPS)] * along[0]
+    design[:, :, 1] += by[:, :, -2] * along[1][:, 0] + by[:, :, -1] * along[2][:, 0]
+    for begin, stop in pairwise(np.flatnonzero(np.diff(nodes[order, 0], prepend=-1, append=-1))):
+        columns = (np.arange(len(MAPS))[:, None] * numbers[0].size + nodes[order[begin]]).ravel()
+        yield columns, design[begin:stop].reshape(-1, len(columns)), residual[begin:stop].ravel()
 
 
 def axis(mm: F64, edge: float, cells: int) -> tuple[NDArray[np.int64], F64, F64]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
-from parkf.detector.geometry import SCIFI_PLANES, Z_IN, Geometry, geometry_of
+from parkf.detector.geometry import PLANES, SCIFI_PLANES, Geometry
 from parkf.detector.transport import propagate, track_through
 from parkf.fit.inside import Carried, carry_inside
 from parkf.params.slices import MagnetSlices
@@ -74,7 +74,7 @@ def measure_slices(
     )
     return {
         "states": states,
-        "pulls": [one for z in TARGETS for one in _pulls(slices, field, geometry, z, seed, threads)],
+        "pulls": _pulls(slices, field, geometry, seed, threads),
         "jacobian": {
             "median": float(np.median(difference / size)),
             "q95": float(np.quantile(difference / size, 0.95)),
@@ -115,23 +115,23 @@ def _quantiles(z: float, qop: F64, delta: F64, sigma: F64) -> list[dict[str, Any
 
 
 def _pulls(
-    slices: MagnetSlices, field: FieldMap, geometry: Geometry, z: float, seed: int, threads: int | None
+    slices: MagnetSlices, field: FieldMap, geometry: Geometry, seed: int, threads: int | None
 ) -> list[dict[str, Any]]:
-    """Compare with true states at z, which the simulation keeps where the magnet's first plane is."""
-    description = geometry.description
-    moved = geometry_of(
-        description.model_copy(update={"magnet": description.magnet.model_copy(update={"z_in": z})})
-    )
+    """Compare with true states at the targets."""
     p, line = _directions(np.random.Generator(np.random.Philox(key=[seed, 2])))
     pions = pions_from_origin(p, line)
-    states = track_through(field, +1, moved, pions, seed=seed, threads=threads)
-    begin, end = (np.flatnonzero(states["plane"] == plane) for plane in (SCIFI_PLANES.start, Z_IN))
-    end = end[np.searchsorted(states["particle"][end], states["particle"][begin])]
-    # The momentum between target and SciFi, without what is lost in the SciFi layer itself.
-    qop = np.sign(p[states["particle"][begin]]) / states["p"][end]
-    start = np.column_stack([*(states[name][begin] for name in COMPONENTS), qop])
-    carried = carry_inside(slices, start, states["z"][begin], z, +1, threads=threads)
-    return _widths(z, carried, np.column_stack([states[name][end] for name in COMPONENTS]))
+    states = track_through(field, +1, geometry, pions, seed=seed, between=TARGETS, threads=threads)
+    begin = np.flatnonzero(states["plane"] == SCIFI_PLANES.start)
+    widths = []
+    for plane, z in enumerate(TARGETS, PLANES):
+        end = np.flatnonzero(states["plane"] == plane)
+        end = end[np.searchsorted(states["particle"][end], states["particle"][begin])]
+        # The momentum between target and SciFi, without what is lost in the SciFi layer itself.
+        qop = np.sign(p[states["particle"][begin]]) / states["p"][end]
+        start = np.column_stack([*(states[name][begin] for name in COMPONENTS), qop])
+        carried = carry_inside(slices, start, states["z"][begin], z, +1, threads=threads)
+        widths += _widths(z, carried, np.column_stack([states[name][end] for name in COMPONENTS]))
+    return widths
 
 
 def _widths(z: float, carried: Carried, truth: F64) -> list[dict[str, Any]]:

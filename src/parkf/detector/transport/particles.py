@@ -1,7 +1,7 @@
 """Transport of particles through field and material, to true states at every plane."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ def track_through(
     *,
     seed: int,
     long_only: bool = False,
+    between: Sequence[float] = (),
     threads: int | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Follow charged particles downstream, from where they are produced until they stop or leave.
@@ -42,7 +43,8 @@ def track_through(
     event, particle and `PROPERTIES`, as in ``parkf.io.tables.PARTICLES``. There is no state behind `z_end`,
     in mm, where a particle decays or interacts (infinite if it does neither). With `long_only`, only
     particles that may become long tracks have states: they cross the sensitive area of at least
-    `FEWEST_VELO_MODULES` VELO modules, and of the last SciFi layer. Others are abandoned on the way.
+    `FEWEST_VELO_MODULES` VELO modules, and of the last SciFi layer. Others are abandoned on the way. There
+    are also states on planes across the beam at the z of `between`, mm; their numbers begin at `PLANES`.
 
     Return the columns (m,) of ``parkf.io.tables.STATES`` except the polarity, sorted by event, particle and
     z, and `hardest`. This is the largest scattering in one layer so far: its space angle over Highland's
@@ -62,7 +64,7 @@ def track_through(
     return dict(
         _transport.track_through(
             field.for_polarity(polarity),
-            compiled_detector(geometry),
+            compiled_detector(geometry, between),
             event,
             number,
             properties,

@@ -1,19 +1,21 @@
 """The detector for the compiled core: materials, surfaces in the order of z, tubes."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import parkf._transport as _transport
 from parkf.detector.description import Description, Material
-from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Z_IN, Z_OUT, Geometry
+from parkf.detector.geometry import PLANES, SCIFI_PLANES, VELO_PLANES, Z_IN, Z_OUT, Geometry
 
 NO_PLANE = -1
 _PLAIN: dict[str, Any] = {"shear": 0.0, "panels": (), "only_covered": False, "hole": (0.0, 0.0)}
 
 
-def compiled_detector(geometry: Geometry) -> _transport.Detector:
+def compiled_detector(geometry: Geometry, between: Sequence[float] = ()) -> _transport.Detector:
     """Convert a geometry for the compiled core, with surfaces in the order of z.
+
+    Planes across the beam at the z of `between`, mm, have no material and numbers from `PLANES` on.
 
     The plane behind the magnet lies within the material of the first SciFi layer. Its state is the state in
     that layer, carried to the plane without scattering.
@@ -28,6 +30,7 @@ def compiled_detector(geometry: Geometry) -> _transport.Detector:
         *_strips(geometry, materials),
         _surface(geometry, Z_IN, material=0, thickness=0.0),
         *_slabs(description, materials),
+        *(_across(z, plane_index=PLANES + i, material=0, thickness=0.0) for i, z in enumerate(between)),
     )
     for surface in sorted(surfaces, key=lambda surface: surface["plane"][0]):
         detector.add_surface(**surface)
@@ -78,17 +81,19 @@ def _strips(geometry: Geometry, materials: Mapping[str, int]) -> Iterator[dict[s
         )
 
 
+def _across(z: float, **more: Any) -> dict[str, Any]:
+    return _PLAIN | {"plane": (z, 0.0, 0.0), "origin": (0.0, 0.0), "map": (1.0, 0.0, 0.0, 1.0), **more}
+
+
 def _slabs(description: Description, materials: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     for slab in description.slabs:
-        yield _PLAIN | {
-            "plane": (slab.z, 0.0, 0.0),
-            "origin": (0.0, 0.0),
-            "map": (1.0, 0.0, 0.0, 1.0),
-            "hole": (slab.opening, slab.opening),
-            "plane_index": NO_PLANE,
-            "material": materials[slab.material],
-            "thickness": slab.thickness,
-        }
+        yield _across(
+            slab.z,
+            hole=(slab.opening, slab.opening),
+            plane_index=NO_PLANE,
+            material=materials[slab.material],
+            thickness=slab.thickness,
+        )
 
 
 def _compiled(material: Material) -> _transport.Material:

@@ -50,9 +50,9 @@ def slice_functions() -> list[str]:
             "void cross(const Hop<T>& hop, const Fields<T>& fields, const T& pol, State<T>& s, T (*f)[5])",
             {f"s.{name}": slices.OUTPUTS[name] for name in COMPONENTS}
             | {
-                f"f[{i}][{j}]": slices.JACOBIAN[name][j]
+                f"f[{i}][{j}]": slices.derivative(slices.OUTPUTS[name], variable)
                 for i, name in enumerate(COMPONENTS)
-                for j in range(5)
+                for j, variable in enumerate((*STATE, k))
             },
             "Carry a state through a part of a slice; `f` is its Jacobian.",
         ),

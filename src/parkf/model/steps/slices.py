@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from parkf.model.steps.symbols import COMPONENTS, STATE, h, k, pol, tx, ty, x, y
+from parkf.model.steps.symbols import COMPONENTS, h, k, pol, tx, ty, x, y
 
 # z of the first and of the last end of a slice, mm, and the number of slices: from the VELO, where the first
 # decays behind it lie, to the first SciFi layer.
@@ -110,8 +110,6 @@ def derivative(form: sp.Expr, variable: sp.Symbol) -> sp.Expr:
         )
     return total
 
-
-JACOBIAN = {name: [derivative(form, v) for v in (*STATE, k)] for name, form in OUTPUTS.items()}
 
 # Weights of three neighbouring nodes for a place t in the middle one's cell, 0 to 1, and their derivatives.
 t = sp.Symbol("t", real=True)

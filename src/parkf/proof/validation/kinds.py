@@ -1,7 +1,8 @@
 """Kinds of tracks besides long ones: candidates by truth, fitted by the set and by the full fit."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -59,73 +60,73 @@ def measure_kind(
     :data:`parkf.simulation.generate.decays.DECAYS` by name; for tracks without VELO hits, ``decays`` has
     their figures (:func:`parkf.proof.validation.late_decays.measure_late_decay`), null for too few pairs.
     """
-    detector: dict[str, Any] = {"geometry": geometry, "field": field, "threads": threads}
-    with scratch_folder() as folder:
-        ours, full = _loaded(fit_both(kind, parameters, samples, Path(folder), **detector), field)
-        figures = compared(ours, full)
-    if not kind.velo:
+    detector: Any = {"geometry": geometry, "field": field, "threads": threads}
+
+    def both(of: Sequence[Simulated]) -> tuple[Sample, Sample]:
+        found = [partial(_found, kind, sample, **detector) for sample in of]
+        return fitted_by_both(kind, parameters, found, **detector)
+
+    figures = compared(*both(samples))
+    slices = load(parameters).slices
+    if slices is not None and not kind.velo:
         figures["decays"] = {
-            name: _decay(kind, parameters, name, of, detector) for name, of in decays.items()
+            name: measure_late_decay(*both(of), DECAYS[name], slices) for name, of in decays.items()
         }
     return figures
 
 
-def _decay(
-    kind: Kind, parameters: Path, name: str, samples: Sequence[Simulated], detector: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    slices = load(parameters).slices
-    assert slices is not None
-    with scratch_folder() as folder:
-        ours, full = _loaded(fit_both(kind, parameters, samples, Path(folder), **detector), detector["field"])
-        return measure_late_decay(ours, full, DECAYS[name], slices)
-
-
-def _loaded(files: tuple[list[Files], list[Files]], field: "FieldMap") -> tuple[Sample, Sample]:
-    ours, full = files
-    return load_sample(ours, field), load_sample(full, field)
-
-
-def fit_both(
+def _found(
     kind: Kind,
-    parameters: Path,
-    samples: Sequence[Simulated],
-    folder: Path,
+    sample: Simulated,
+    candidates: Path,
     *,
     geometry: "Geometry",
     field: "FieldMap",
     threads: int | None = None,
-) -> tuple[list[Files], list[Files]]:
-    """Make and fit candidates of a kind in `folder`; return the files of the set's and of the full fits."""
-    plane = None if kind.velo else (UT_PLANES if kind.ut else SCIFI_PLANES).start
+) -> Files:
+    find_candidates(
+        sample.hits,
+        candidates,
+        geometry=geometry,
+        field=field,
+        polarity=sample.polarity,
+        workers=threads,
+        matched=True,
+        kind=kind,
+    )
+    files = Files([sample.particles], [candidates], [])
+    if kind.velo:
+        return files
+    plane = (UT_PLANES if kind.ut else SCIFI_PLANES).start
+    return replace(files, crossings=[sample.crossings], first_plane=plane)
+
+
+def fitted_by_both(
+    kind: Kind,
+    parameters: Path,
+    samples: Iterable[Callable[[Path], Files]],
+    *,
+    geometry: "Geometry",
+    field: "FieldMap",
+    threads: int | None = None,
+) -> tuple[Sample, Sample]:
+    """Fit candidates by a set and by the full fit, and return both beside the truth.
+
+    Each of the `samples` writes candidates to a path, and returns the files of their truth.
+    """
     ours: list[Files] = []
     full: list[Files] = []
-    for number, sample in enumerate(samples):
-        candidates, fitted, reference = (
-            folder / f"{name}{number}.parquet" for name in ("candidates", "fitted", "full")
-        )
-        find_candidates(
-            sample.hits,
-            candidates,
-            geometry=geometry,
-            field=field,
-            polarity=sample.polarity,
-            workers=threads,
-            matched=True,
-            kind=kind,
-        )
-        fit_file(parameters, candidates, fitted, kind=kind.name, threads=threads)
-        fit_file_full(candidates, reference, geometry=geometry, field=field, kind=kind, threads=threads)
-        for files, fits in ((ours, fitted), (full, reference)):
-            files.append(
-                Files(
-                    [sample.particles],
-                    [candidates],
-                    [fits],
-                    crossings=[] if plane is None else [sample.crossings],
-                    first_plane=plane,
-                )
+    with scratch_folder() as folder:
+        for number, write in enumerate(samples):
+            candidates, fitted, reference = (
+                Path(folder) / f"{name}{number}.parquet" for name in ("candidates", "fitted", "full")
             )
-    return ours, full
+            files = write(candidates)
+            fit_file(parameters, candidates, fitted, kind=kind.name, threads=threads)
+            fit_file_full(candidates, reference, geometry=geometry, field=field, kind=kind, threads=threads)
+            ours.append(replace(files, fitted=[fitted]))
+            full.append(replace(files, fitted=[reference]))
+        return load_sample(ours, field), load_sample(full, field)
 
 
 def compared(ours: Sample, full: Sample) -> dict[str, Any]:

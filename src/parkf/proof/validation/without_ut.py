@@ -5,18 +5,17 @@ fit of the same hits is what they are compared with.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from parkf.fit import fit_file, fit_file_full
-from parkf.fit.sample import load_sample
 from parkf.fit.truth import Files
-from parkf.io.files import scratch_folder
+from parkf.io.kinds import LONG
 from parkf.io.tables import CANDIDATES
-from parkf.proof.validation.kinds import compared
+from parkf.proof.validation.kinds import compared, fitted_by_both
 
 if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
@@ -38,18 +37,14 @@ def measure_without_ut(
     `samples` are files of particles and of their candidates. Return the figures of
     :func:`parkf.proof.validation.kinds.compared`.
     """
-    with scratch_folder() as folder:
-        ours, full = [], []
-        for number, (particles, candidates) in enumerate(samples):
-            stripped, fitted, reference = (
-                Path(folder) / f"{name}{number}.parquet" for name in ("candidates", "fitted", "full")
-            )
-            _strip(candidates, stripped)
-            fit_file(parameters, stripped, fitted, threads=threads)
-            fit_file_full(stripped, reference, geometry=geometry, field=field, threads=threads)
-            ours.append(Files([particles], [stripped], [fitted]))
-            full.append(Files([particles], [stripped], [reference]))
-        return compared(load_sample(ours, field), load_sample(full, field))
+    stripped = [partial(_stripped, *files) for files in samples]
+    both = fitted_by_both(LONG, parameters, stripped, geometry=geometry, field=field, threads=threads)
+    return compared(*both)
+
+
+def _stripped(particles: Path, candidates: Path, path: Path) -> Files:
+    _strip(candidates, path)
+    return Files([particles], [path], [])
 
 
 def _strip(candidates: Path, path: Path) -> None:
