@@ -37,9 +37,9 @@ LEAN = 0.0036  # dz/dy of SciFi layers
 
 
 def of_kind(figures: dict[str, Any]) -> dict[str, Any]:
-    """Return what the page shows: pulls and momentum, and decays."""
+    """Return what the page shows: pulls and momentum, decays, and the search."""
     chosen = figures.get("fit") or figures
-    return {name: chosen[name] for name in ("pulls", "momentum", "decays") if chosen.get(name)}
+    return {name: chosen[name] for name in ("pulls", "momentum", "decays", "search") if chosen.get(name)}
 
 
 def downstream_of_lhcb(run: Path, source: Path) -> dict[str, Any]:
@@ -134,6 +134,27 @@ def decays(figures: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def searches(figures: dict[str, Any]) -> str:
+    """Return what the search finds of each kind as a table in Markdown."""
+    lines = [
+        "| | candidates | ghosts | of these kept by χ² | particles found, 3–5, 5–10, 10–20 GeV |",
+        "|---" * 5 + "|",
+    ]
+    for kind, of in figures["kinds"].items():
+        if "search" not in of:
+            continue
+        found = of["search"]
+        shares = {one["p_min"]: _percent(one, "efficiency") for one in found["efficiency"]}
+        kept = _percent(found["chi2"]["working_point"], "ghost") if "chi2" in found else "–"
+        bins = ", ".join(shares[low] for low in (3, 5, 10))
+        lines.append(f"| {kind} | {found['candidates']} | {_percent(found, 'ghosts')} | {kept} | {bins} |")
+    return "\n".join(lines)
+
+
+def _percent(figures: dict[str, float], name: str) -> str:
+    return f"{100 * figures[name]:.0f} ± {100 * figures[f'{name}_error']:.0f} %"
+
+
 def lhcb_table(found: dict[str, Any]) -> str:
     """Return the comparison with LHCb's momenta as a table in Markdown."""
     lines = ["| p [GeV] | tracks | median of p over LHCb's p | 68 % about it |", "|---" * 4 + "|"]
@@ -158,7 +179,7 @@ def main() -> None:
     options = command.parse_args()
     measured = read_json(options.run / "validation.json")["kinds"]
     figures: dict[str, Any] = {"kinds": {name: of_kind(of) for name, of in measured.items()}}
-    print(table(figures), decays(figures), sep="\n\n")
+    print(table(figures), decays(figures), searches(figures), sep="\n\n")
     if options.lhcb:
         figures["lhcb"] = downstream_of_lhcb(options.run, options.lhcb)
         print(lhcb_table(figures["lhcb"]))

@@ -32,6 +32,7 @@ def kinds_page(kinds: Mapping[str, Any]) -> dict[str, Any]:
                 if figures["directions"]
                 else None,
                 "decays": _decays(figures.get("decays") or {}),
+                "search": _search(figures.get("search")),
             }
             for name, of_kind in kinds.items()
             if (figures := of_kind.get("fit") or of_kind).get("momentum")
@@ -104,3 +105,19 @@ def _decays(decays: Mapping[str, Any]) -> Cells | None:
         "its pull": lambda one: with_error(one["vertex"], "pull_width", ".3f"),
     }
     return table_of(rows, columns, text=("decay",))
+
+
+def _search(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not found:
+        return None
+    columns: Columns = {
+        "p [GeV]": interval,
+        "particles": lambda one: str(one["n"]),
+        "found [%]": lambda one: with_error(one, "efficiency", ".1f", 100),
+    }
+    return {
+        "candidates": found["candidates"],
+        "ghosts": with_error(found, "ghosts", ".1f", 100),
+        "cut": found["chi2"]["working_point"] if "chi2" in found else None,
+        "table": table_of(found["efficiency"], columns),
+    }

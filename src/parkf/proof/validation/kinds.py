@@ -16,6 +16,7 @@ from parkf.params.parameter_set import load
 from parkf.proof.validation.breakdown import directions
 from parkf.proof.validation.figures import ENOUGH, binned, core_ratio
 from parkf.proof.validation.late_decays import measure_late_decay
+from parkf.proof.validation.search import measure_search
 from parkf.proof.validation.validate import MOMENTUM_EDGES, measure_alone
 from parkf.simulation.generate.decays import DECAYS
 from parkf.simulation.pattern import find_candidates
@@ -59,27 +60,34 @@ def measure_kind(
     particle's true state in their first layer. `decays` are samples of
     :data:`parkf.simulation.generate.decays.DECAYS` by name; for tracks without VELO hits, ``decays`` has
     their figures (:func:`parkf.proof.validation.late_decays.measure_late_decay`), null for too few pairs.
+    For these kinds, ``search`` has the figures of the candidates that a search finds in the same hits.
     """
     detector: Any = {"geometry": geometry, "field": field, "threads": threads}
 
     def both(of: Sequence[Simulated]) -> tuple[Sample, Sample]:
-        found = [partial(_found, kind, sample, **detector) for sample in of]
-        return fitted_by_both(kind, parameters, found, **detector)
+        own = [partial(_candidates, kind, sample, matched=True, **detector) for sample in of]
+        return fitted_by_both(kind, parameters, own, **detector)
 
-    figures = compared(*both(samples))
+    ours, full = both(samples)
+    figures = compared(ours, full)
     slices = load(parameters).slices
     if slices is not None and not kind.velo:
+        found = [partial(_candidates, kind, sample, matched=False, **detector) for sample in samples]
+        by_set = partial(fit_file, parameters, kind=kind.name, threads=threads)
+        (searched,) = _fitted(found, [by_set], field)
+        figures["search"] = measure_search(searched, ours, [1000 * edge for edge in MOMENTUM_EDGES])
         figures["decays"] = {
             name: measure_late_decay(*both(of), DECAYS[name], slices) for name, of in decays.items()
         }
     return figures
 
 
-def _found(
+def _candidates(
     kind: Kind,
     sample: Simulated,
     candidates: Path,
     *,
+    matched: bool,
     geometry: "Geometry",
     field: "FieldMap",
     threads: int | None = None,
@@ -91,7 +99,8 @@ def _found(
         field=field,
         polarity=sample.polarity,
         workers=threads,
-        matched=True,
+        segments="found",
+        matched=matched,
         kind=kind,
     )
     files = Files([sample.particles], [candidates], [])
@@ -114,19 +123,26 @@ def fitted_by_both(
 
     Each of the `samples` writes candidates to a path, and returns the files of their truth.
     """
-    ours: list[Files] = []
-    full: list[Files] = []
+    by_set = partial(fit_file, parameters, kind=kind.name, threads=threads)
+    by_full = partial(fit_file_full, geometry=geometry, field=field, kind=kind, threads=threads)
+    ours, full = _fitted(samples, [by_set, by_full], field)
+    return ours, full
+
+
+def _fitted(
+    samples: Iterable[Callable[[Path], Files]], fits: Sequence[Callable[[Path, Path], Any]], field: "FieldMap"
+) -> list[Sample]:
+    """Fit candidates by each of the fits, functions of the paths of candidates and of fitted tracks."""
+    files: list[list[Files]] = [[] for _ in fits]
     with scratch_folder() as folder:
         for number, write in enumerate(samples):
-            candidates, fitted, reference = (
-                Path(folder) / f"{name}{number}.parquet" for name in ("candidates", "fitted", "full")
-            )
-            files = write(candidates)
-            fit_file(parameters, candidates, fitted, kind=kind.name, threads=threads)
-            fit_file_full(candidates, reference, geometry=geometry, field=field, kind=kind, threads=threads)
-            ours.append(replace(files, fitted=[fitted]))
-            full.append(replace(files, fitted=[reference]))
-        return load_sample(ours, field), load_sample(full, field)
+            candidates = Path(folder) / f"candidates{number}.parquet"
+            truth = write(candidates)
+            for place, (fit, of_fit) in enumerate(zip(fits, files, strict=True)):
+                fitted = Path(folder) / f"fitted{number}-{place}.parquet"
+                fit(candidates, fitted)
+                of_fit.append(replace(truth, fitted=[fitted]))
+        return [load_sample(of_fit, field) for of_fit in files]
 
 
 def compared(ours: Sample, full: Sample) -> dict[str, Any]:

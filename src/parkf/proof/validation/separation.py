@@ -56,8 +56,8 @@ def measure_scores(sample: Sample) -> dict[str, Any]:
     genuine, ghosts = sample.genuine, sample.ghosts
     # The discriminants are measured one after the other, because each array is as long as the sample.
     measured = {
-        "chi2": _measure(-chi2_per_ndof(genuine), -chi2_per_ndof(ghosts), genuine),
-        "pieces": _measure(*discriminant(sample), genuine),
+        "chi2": measure_cut(-chi2_per_ndof(genuine), -chi2_per_ndof(ghosts), genuine),
+        "pieces": measure_cut(*discriminant(sample), genuine),
     }
 
     def score(rows: Rows, name: str) -> F64:
@@ -66,11 +66,16 @@ def measure_scores(sample: Sample) -> dict[str, Any]:
         return np.where(good, values, -np.inf)
 
     scores = [name for name in (*NAMES, NAME) if name in sample.rows]
-    return measured | {name: _measure(score(genuine, name), score(ghosts, name), genuine) for name in scores}
+    return measured | {
+        name: measure_cut(score(genuine, name), score(ghosts, name), genuine) for name in scores
+    }
 
 
-def _measure(genuine: F64, ghosts: F64, rows: Rows) -> dict[str, Any]:
-    """Measure a discriminant (n,) of the genuine tracks `rows`, and of ghosts."""
+def measure_cut(genuine: F64, ghosts: F64, rows: Rows) -> dict[str, Any]:
+    """Measure a discriminant (n,) of the genuine tracks `rows`, and of ghosts.
+
+    Return ``working_point`` and ``efficiency`` as :func:`measure_scores` has them.
+    """
     cut = float(np.quantile(genuine, 1 - WORKING_POINT, method="lower"))
     kept = genuine >= cut
 
