@@ -15,7 +15,6 @@ from parkf.io.kinds import Kind
 from parkf.params.parameter_set import load
 from parkf.proof.validation.breakdown import directions
 from parkf.proof.validation.figures import ENOUGH, binned, core_ratio
-from parkf.proof.validation.late_decays import measure_late_decay
 from parkf.proof.validation.validate import MOMENTUM_EDGES, measure_alone
 from parkf.simulation.generate.decays import DECAYS
 from parkf.simulation.pattern import find_candidates
@@ -68,7 +67,10 @@ def measure_kind(
 
     figures = compared(*both(samples))
     slices = load(parameters).slices
-    if slices is not None and not kind.velo:
+    if slices is not None and not kind.velo and decays:
+        # Most runs have no decays, and Pandas and SciPy take half a second.
+        from parkf.proof.validation.late_decays import measure_late_decay
+
         figures["decays"] = {
             name: measure_late_decay(*both(of), DECAYS[name], slices) for name, of in decays.items()
         }
