@@ -48,23 +48,22 @@ rule without_ut:
     shell: "parkf measure-without-ut --job {log}.json --threads {threads} 2> {log}"
 
 
-rule measure_kind:
-    """Tracks of another kind than long ones, by the set and by the full fit."""
+rule measure_kinds:
+    """Tracks of other kinds than long ones, by the set and by the full fit, in one job."""
     input:
         SET,
         [f"{RESULTS}/{product}/{s}.parquet" for s in KINDS_SEEN for product in ("particles", "hits", "crossings")],
         **PASSAGE,
-    output: f"{RESULTS}/kinds/{{kind}}.json"
-    wildcard_constraints: kind="|".join(KINDS)
+    output: [f"{RESULTS}/kinds/{kind}.json" for kind in KINDS]
     params:
         parameters=fixed(f"{RESULTS}/set"),
         results=fixed(RESULTS),
         samples=RUN.samples("validation"),
         decays=RUN.samples(*STRANGE),
-        kind="{kind}",
+        each=[{"kind": kind} for kind in KINDS],
     threads: LAST_THREADS
-    resources: **needs(COSTS, "measure_kind", RUN.sizes("validation"))
-    log: f"{RESULTS}/logs/measure-{{kind}}.log"
+    resources: **needs(COSTS, "measure_kinds", RUN.sizes("validation"))
+    log: f"{RESULTS}/logs/measure-kinds.log"
     shell: "parkf measure-kind --job {log}.json --threads {threads} 2> {log}"
 
 

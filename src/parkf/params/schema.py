@@ -19,6 +19,7 @@ from parkf.io.files import existing
 # Largest size of a manifest, bytes.
 LARGEST = 4 << 20
 
+_KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 _NAMES = {
     "object": "an object",
     "array": "a list",
@@ -101,14 +102,13 @@ def _of_scalar(schema: Mapping[str, Any], value: Any, place: str) -> Iterator[st
             yield _expected(place, value, f"more than {schema['exclusiveMinimum']}")
     if "pattern" in schema and not re.fullmatch(schema["pattern"], value):
         yield _expected(place, value, f"text like {schema['pattern']}")
-    choices = schema.get("enum", [schema["const"]] if "const" in schema else [value])
-    if not any(value == one and _kind(value) == _kind(one) for one in choices):
+    choices = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    if choices and not any(value == one and _kind(value) == _kind(one) for one in choices):
         yield _expected(place, value, " or ".join(json.dumps(one) for one in choices))
 
 
 def _kind(value: Any) -> str:
-    kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
-    return kinds.get(type(value), "null")
+    return _KINDS.get(type(value), "null")
 
 
 def _expected(place: str, value: Any, what: str) -> str:

@@ -50,22 +50,22 @@ def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -
             "correlations": [m for m in one.minima if len(m.names) > 1],
         }
 
+    formulas = step.latex().values()
     ratios, widths = _bins(fit, "ratio_rms"), _bins(fit, "truth_width")
     return {
         "step": step,
         "light": light,
-        "symbols": _symbols(step),
-        "formulas": [typeset(line) for line in step.latex().values()],
+        "symbols": _symbols(step, " ".join(formulas)),
+        "formulas": [typeset(line) for line in formulas],
         "ratio": ratio_map(ratios) if ratios else None,
         "truth": width_map(widths) if widths else None,
         "sets": [one_set(one) for one in fit.sets],
     }
 
 
-def _symbols(step: Step) -> list[tuple[str, str]]:
+def _symbols(step: Step, text: str) -> list[tuple[str, str]]:
     """Return symbol, in MathML, and meaning of all symbols in a step's formulas, and of its parameters."""
     # A name that ends with a letter is not the beginning of a longer one.
-    text = " ".join(step.latex().values())
     found = {
         symbol: meaning
         for symbol, meaning in texts("symbols").items()

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
 from parkf.detector.transport import propagate, track_through
+from parkf.model.codegen.numpy_step import numpy_function
 from parkf.model.steps import slices
 from parkf.model.steps.slices import CELLS, EDGES, MAPS, NODES, SLICES, Z_FIRST, Z_LAST
 from parkf.model.steps.symbols import COMPONENTS, h, tx, ty, x, y
@@ -53,7 +54,7 @@ _LINEAR = (*slices.FIELDS, slices.gy_x, slices.gy_y)
 
 def _compiled(forms: list[sp.Expr]) -> Callable[..., list[Any]]:
     arguments = (*_STATE, *_HOP, *slices.FIELDS, *slices.SLOPES)
-    return sp.lambdify(arguments, forms, "numpy", cse=True)
+    return numpy_function(arguments, forms, cse=True)
 
 
 class _Formulas:
@@ -278,5 +279,5 @@ def axis(mm: F64, edge: float, cells: int) -> tuple[NDArray[np.int64], F64, F64]
     return first.astype(np.int64), weights, slopes * per_mm
 
 
-_weights = sp.lambdify(slices.t, list(slices.WEIGHTS), "numpy")
-_weight_slopes = sp.lambdify(slices.t, [sp.diff(one, slices.t) for one in slices.WEIGHTS], "numpy")
+_weights = numpy_function(slices.t, list(slices.WEIGHTS))
+_weight_slopes = numpy_function(slices.t, [sp.diff(one, slices.t) for one in slices.WEIGHTS])

@@ -77,7 +77,7 @@ def run(
 
     from parkf.cli.commands.results import print_brief, where
     from parkf.workflow.running.snakemake import command
-    from parkf.workflow.running.supervise import UNUSED, supervise
+    from parkf.workflow.running.supervise import SETTINGS, supervise
 
     configuration = Path(f"workflow/config/{'families/' if family else ''}{name}.yaml")
     results = Path("results", _name_of(configuration, found(SCHEMAS), family))
@@ -91,7 +91,7 @@ def run(
         dry_run=dry_run,
     )
     if dry_run:
-        raise Exit(subprocess.run(words, check=False, env=os.environ | UNUSED).returncode)
+        raise Exit(subprocess.run(words, check=False, env=os.environ | SETTINGS).returncode)
     extent = _extent(configuration) if family else None
     code = supervise(results, words)
     # Each round of a calibration may be a reason for another one.

@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 from sympy.codegen.rewriting import create_expand_pow_optimization
+from sympy.printing.numpy import NumPyPrinter
 
 from parkf.model.steps import Step
 from parkf.model.steps.step import NOISE
@@ -29,6 +30,9 @@ _FUNCTIONS = {
     "Side": lambda value: np.where(np.asarray(value) < 0, -1, 1).astype(np.result_type(value)),
     "Min": np.minimum,
 }
+_PRINTER = NumPyPrinter(
+    {"fully_qualified_modules": False, "inline": True, "user_functions": {name: name for name in _FUNCTIONS}}
+)
 
 
 class NumpyStep:
@@ -46,7 +50,7 @@ class NumpyStep:
         self._noise = _compiled(list(step.noise.values()), step.symbols)
         self._derivatives: dict[tuple[str, str, tuple[int, ...]], _Evaluation] = {}
         self._local_qop = (
-            None if step.local_qop is None else sp.lambdify((k, list(step.symbols)), step.local_qop, "numpy")
+            None if step.local_qop is None else numpy_function((k, list(step.symbols)), step.local_qop)
         )
 
     def predict(
@@ -98,6 +102,14 @@ class NumpyStep:
         return np.stack(self._derivatives[key](p, rows)).T
 
 
+def numpy_function(arguments: Any, forms: Any, *, cse: Any = False) -> Callable[..., Any]:
+    """Turn formulas into a function of NumPy arrays, as ``sympy.lambdify`` does.
+
+    By itself, SymPy would import everything from NumPy, which also loads its tools for developers.
+    """
+    return sp.lambdify(arguments, forms, [_FUNCTIONS, vars(np)], printer=_PRINTER, cse=cse)
+
+
 _compiled_steps: dict[str, NumpyStep] = {}
 
 
@@ -114,7 +126,7 @@ def _compiled(expressions: list[sp.Expr], parameters: tuple[sp.Symbol, ...]) -> 
     used = set().union(*(form.free_symbols for form in expressions))
     begins = BEFORE if used & set(BEFORE) else ()
     arguments = (list(parameters), *STATE, k, pol, h, z0, z1, *begins)
-    function = sp.lambdify(arguments, expressions, modules=[_FUNCTIONS, "numpy"], cse=_shared)
+    function = numpy_function(arguments, expressions, cse=_shared)
 
     def evaluate(p: Array, rows: Rows, precision: type[np.floating] = np.float64) -> list[Array]:
         columns = [np.asarray(rows[name], dtype=precision) for name in COLUMNS]

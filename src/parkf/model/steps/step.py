@@ -151,13 +151,13 @@ class Step:
             form = symbols.without_local(part).xreplace(known)
             # For computation polynomials are nested; expand them for reading.
             form = form if form.has(z1) else sp.expand(form)
-            lines[f"part {symbol}"] = f"{symbol} = {sp.latex(form.subs(written))}"
+            lines[f"part {symbol}"] = f"{symbol} = {sp.latex(form.xreplace(written))}"
             known[part] = symbol
         for name, form in self.outputs.items():
-            lines[name] = f"{names[name]}' = {sp.latex(form.xreplace(known).subs(written))}"
+            lines[name] = f"{names[name]}' = {sp.latex(form.xreplace(known).xreplace(written))}"
         for name, form in self.noise.items():
             left = rf"\rho_{name[-1]}" if name.startswith("rho") else rf"\sigma_{{{names[name]}}}"
-            lines[f"noise {name}"] = f"{left} = {sp.latex(form.subs(written))}"
+            lines[f"noise {name}"] = f"{left} = {sp.latex(form.xreplace(written))}"
         return lines
 
 

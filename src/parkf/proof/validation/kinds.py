@@ -15,7 +15,6 @@ from parkf.io.kinds import Kind
 from parkf.params.parameter_set import load
 from parkf.proof.validation.breakdown import directions
 from parkf.proof.validation.figures import ENOUGH, binned, core_ratio
-from parkf.proof.validation.late_decays import measure_late_decay
 from parkf.proof.validation.search import measure_search
 from parkf.proof.validation.validate import MOMENTUM_EDGES, measure_alone
 from parkf.simulation.generate.decays import DECAYS
@@ -71,11 +70,16 @@ def measure_kind(
     ours, full = both(samples)
     figures = compared(ours, full)
     slices = load(parameters).slices
-    if slices is not None and not kind.velo:
-        found = [partial(_candidates, kind, sample, matched=False, **detector) for sample in samples]
-        by_set = partial(fit_file, parameters, kind=kind.name, threads=threads)
-        (searched,) = _fitted(found, [by_set], field)
-        figures["search"] = measure_search(searched, ours, [1000 * edge for edge in MOMENTUM_EDGES])
+    if kind.velo or slices is None:
+        return figures
+    found = [partial(_candidates, kind, sample, matched=False, **detector) for sample in samples]
+    by_set = partial(fit_file, parameters, kind=kind.name, threads=threads)
+    (searched,) = _fitted(found, [by_set], field)
+    figures["search"] = measure_search(searched, ours, [1000 * edge for edge in MOMENTUM_EDGES])
+    if decays:
+        # Most runs have no decays, and Pandas and SciPy take half a second.
+        from parkf.proof.validation.late_decays import measure_late_decay
+
         figures["decays"] = {
             name: measure_late_decay(*both(of), DECAYS[name], slices) for name, of in decays.items()
         }

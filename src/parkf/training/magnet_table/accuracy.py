@@ -41,10 +41,17 @@ def _maps(delta: F64, rays: Rays, z_in: float) -> dict[str, Any]:
         np.clip(np.digitize(rays.start[:, axis] / z_in, edges) - 1, 0, len(edges) - 2)
         for axis, edges in enumerate((MAP_X, MAP_Y))
     )
+    columns, rows = len(MAP_X) - 1, len(MAP_Y) - 1
+    place, count = row * columns + column, rows * columns
 
-    def cell(mask: NDArray[np.bool_], c: int) -> float | None:
+    def by_cell(mask: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+        order = np.flatnonzero(mask)
+        order = order[np.argsort(place[order], kind="stable")]
+        return np.split(order, np.searchsorted(place[order], range(1, count)))
+
+    def figure(cell: NDArray[np.intp], c: int) -> float | None:
         # Four digits are enough for a map, which is only drawn.
-        return float(f"{half_width(delta[mask, c]):.4g}") if mask.sum() >= FEWEST_RAYS else None
+        return float(f"{half_width(delta[cell, c]):.4g}") if len(cell) >= FEWEST_RAYS else None
 
     return {
         "x": [round(float(edge), 3) for edge in z_in * MAP_X],
@@ -55,11 +62,12 @@ def _maps(delta: F64, rays: Rays, z_in: float) -> dict[str, Any]:
                 "p_max": high,
                 "component": component,
                 "q68": [
-                    [cell(mask & (row == j) & (column == i), c) for i in range(len(MAP_X) - 1)]
-                    for j in range(len(MAP_Y) - 1)
+                    [figure(cell, c) for cell in cells[begin : begin + columns]]
+                    for begin in range(0, count, columns)
                 ],
             }
             for low, high, mask in momentum_bins(rays.qop)
+            for cells in [by_cell(mask)]
             for c, component in enumerate(COMPONENTS)
         ],
     }

@@ -14,6 +14,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
+from parkf.model.codegen.numpy_step import numpy_function
 from parkf.model.layout import BINS, HEADER
 from parkf.model.steps import magnet
 from parkf.model.steps.magnet import TableForm, table_form
@@ -61,12 +62,12 @@ class Header:
 
 
 _header_symbols = sp.symbols(" ".join(HEADER), real=True)
-_deviations = sp.lambdify([_header_symbols, *STATE, h], [magnet.U_X, magnet.U_Y, magnet.F], "numpy", cse=True)
+_deviations = numpy_function([_header_symbols, *STATE, h], [magnet.U_X, magnet.U_Y, magnet.F], cse=True)
 _NEIGHBOURS = np.array(list(magnet.WEIGHTS))
 # In each plane, the bend before z_in is a sum of terms. Each term multiplies a number of the header.
 _bend_terms = [
     {
-        str(number): sp.lambdify([magnet.X, magnet.Y], sp.diff(bend, number), "numpy")
+        str(number): numpy_function([magnet.X, magnet.Y], sp.diff(bend, number))
         for number in sorted(bend.free_symbols - {magnet.X, magnet.Y}, key=str)
     }
     for bend in (magnet.BEND_X, magnet.BEND_Y)
@@ -75,8 +76,8 @@ _bend_terms = [
 
 @cache
 def _functions(form: TableForm) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    place = sp.lambdify([_header_symbols, *STATE], form.place, "numpy", cse=True)
-    summed = sp.lambdify([*STATE], form.summed, "numpy", cse=True)
+    place = numpy_function([_header_symbols, *STATE], form.place, cse=True)
+    summed = numpy_function([*STATE], form.summed, cse=True)
     return place, summed
 
 

@@ -31,8 +31,9 @@ _WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
 _LONGEST = 6000
 # Lines of an error that are shown off a terminal.
 _MOST_LINES = 30
-UNUSED = {"PYTHONWARNINGS": "ignore::UserWarning:htcondor2"}
-"""Snakemake's plugins warn that a scheduler is not configured even if it is not used; without the warning."""
+SETTINGS = {"PYTHONWARNINGS": "ignore::UserWarning:htcondor2", "PYTHONDONTWRITEBYTECODE": ""}
+"""Environment of Snakemake and its jobs. Plugins warn that a scheduler is not configured even if it is not
+used. Without bytecode, each job would compile what it imports, for one to three seconds."""
 # Times in s: from the signal that ends a run to SIGTERM for its jobs, which an interrupt from a terminal
 # reaches, too; from SIGTERM to SIGKILL; and for the workflow to record the outcome of its jobs after their
 # end. After SIGTERM, four of ten seconds are left for what a busy machine delays.
@@ -121,7 +122,7 @@ def _run(command: Sequence[str], folder: Path, lock: int, endings: list[threadin
     if not (console.is_terminal or is_quiet()):
         _say(f"{folder}: Snakemake's text goes to {output}")
     begin, end = os.pipe()
-    environment = {VARIABLE: str(folder.resolve()), progress.VARIABLE: str(end), **UNUSED}
+    environment = {VARIABLE: str(folder.resolve()), progress.VARIABLE: str(end), **SETTINGS}
     with (
         output.open("w") as file,
         # The workflow inherits the lock, in case only this process is killed.
