@@ -152,7 +152,7 @@ def searches(figures: dict[str, Any]) -> str:
 
 
 def _percent(figures: dict[str, float], name: str) -> str:
-    return f"{100 * figures[name]:.0f} ± {100 * figures[f'{name}_error']:.0f} %"
+    return f"{100 * figures[name]:.1f} ± {100 * figures[f'{name}_error']:.1f} %"
 
 
 def lhcb_table(found: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks.kinds import decays, lhcb_table, table
+from benchmarks.kinds import decays, lhcb_table, searches, table
 
 from parkf.io.kinds import KINDS
 
@@ -24,6 +24,7 @@ def page():
 def test_the_tables_are_those_of_the_file(figures, page):
     assert table(figures) in page
     assert decays(figures) in page
+    assert searches(figures) in page
     assert lhcb_table(figures["lhcb"]) in page
 
 

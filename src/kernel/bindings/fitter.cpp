@@ -127,7 +127,7 @@ template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
-              bool smoother, FitRange<S> Build::* range, const S* rich, const float* score, std::size_t number_rows,
+              bool smoother, FitRange<S> Fits<S>::*range, const S* rich, const float* score, std::size_t number_rows,
               std::size_t more_rows, std::size_t integer_rows, S* trace = nullptr,
               const Removed& removed = {}, double limit = 0, bool covariances = false,
               const OfKind& of = {}) {
@@ -186,7 +186,7 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
   } else {
     nb::gil_scoped_release released;
     parkf::for_blocks(count, shortest_block, threads, [&](std::size_t begin, std::size_t end) {
-      (chosen.*range)(batch, static_cast<long>(begin), static_cast<long>(end));
+      (chosen.in<S>().*range)(batch, static_cast<long>(begin), static_cast<long>(end));
     });
   }
   const auto step = static_cast<int64_t>(stride);
@@ -199,7 +199,7 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads, bool smoother,
               bool robust, const std::optional<In<float, 1>>& score, const std::optional<In<float, 1>>& rich) {
-  FitRange<S> Build::*range;
+  FitRange<S> Fits<S>::*range;
   const float* weights = nullptr;
   std::size_t more = 0;
   if (score) {
@@ -210,16 +210,13 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
       weights = score->data();
     }
     more = weights == nullptr ? score::features : score::models;
-    if constexpr (sizeof(S) == 4) range = &Build::scored_float;
-    else range = &Build::scored_double;
+    range = &Fits<S>::scored;
   } else {
-    if constexpr (sizeof(S) == 4) range = &Build::fit_float;
-    else range = &Build::fit_double;
+    range = &Fits<S>::plain;
   }
   if (robust) {
     expect(smoother, "a robust fit comes with the smoother alone");
-    if constexpr (sizeof(S) == 4) range = &Build::robust_float;
-    else range = &Build::robust_double;
+    range = &Fits<S>::robust;
   }
   std::vector<S> steps;
   std::size_t numbers = fitted_numbers + (robust ? robust_numbers : 0);
@@ -229,8 +226,7 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
     expect(rich->shape(0) == expected, "RICH constants: expected " + std::to_string(expected) + " numbers");
     steps.assign(rich->data(), rich->data() + expected);
     numbers += forms_named(forms).rich_numbers;
-    if constexpr (sizeof(S) == 4) range = &Build::rich_float;
-    else range = &Build::rich_double;
+    range = &Fits<S>::rich;
   }
   return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
                 threads, smoother, range, steps.data(), weights, numbers, more,
@@ -244,11 +240,8 @@ nb::tuple fit_without_outliers(In<float, 1> constant, In<float, 1> table, In<dou
                                In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo,
                                const Hits<S>& ut, const Hits<S>& scifi, const std::string& forms,
                                const std::string& build, int threads, double limit) {
-  FitRange<S> Build::* range;
-  if constexpr (sizeof(S) == 4) range = &Build::clean_float;
-  else range = &Build::clean_double;
   return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, true, range, nullptr, nullptr, fitted_numbers + 1, 0, fitted_integers + 3, nullptr, {}, limit);
+                threads, true, &Fits<S>::clean, nullptr, nullptr, fitted_numbers + 1, 0, fitted_integers + 3, nullptr, {}, limit);
 }
 
 /// Fit by the smoother, with every hit compared with all others (residuals_layout.hpp).
@@ -257,12 +250,9 @@ nb::tuple fit_residuals(In<float, 1> constant, In<float, 1> table, In<double, 1>
                         In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
                         const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads,
                         bool covariances) {
-  FitRange<S> Build::* range;
-  if constexpr (sizeof(S) == 4) range = &Build::residuals_float;
-  else range = &Build::residuals_double;
   const std::size_t rows = fitted_numbers + residual_numbers + (covariances ? covariance_rows : 0);
   return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, true, range, nullptr, nullptr, rows, 0, fitted_integers, nullptr, {}, 0, covariances);
+                threads, true, &Fits<S>::residuals, nullptr, nullptr, rows, 0, fitted_integers, nullptr, {}, 0, covariances);
 }
 
 /// Fit tracks of a kind. Those without VELO hits have more_covariances further numbers.
@@ -272,14 +262,11 @@ nb::tuple fit_kind(In<float, 1> constant, In<float, 1> table, In<double, 1> dete
                    const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads,
                    const std::string& name, In<float, 4> numbers, std::array<double, 4> place, In<double, 1> centre,
                    In<double, 2> scatterers, double loss) {
-  FitRange<S> Build::* range;
-  if constexpr (sizeof(S) == 4) range = &Build::kind_float;
-  else range = &Build::kind_double;
   const Kind& kind = kind_named(name);
   expect(&kind != kinds, "kind '" + name + "': expected one besides long tracks");
   const slices::GivenSlices slices(numbers, place, centre, scatterers);
   return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, true, range, nullptr, nullptr, fitted_numbers + (kind.velo ? 0 : more_covariances), 0,
+                threads, true, &Fits<S>::kind, nullptr, nullptr, fitted_numbers + (kind.velo ? 0 : more_covariances), 0,
                 fitted_integers, nullptr, {}, 0, false, {static_cast<int>(&kind - kinds), slices.get(), loss});
 }
 
@@ -290,11 +277,8 @@ nb::tuple fit_and_search(In<float, 1> constant, In<float, 1> table, In<double, 1
                          In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
                          const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads,
                          In<int, 1> removed_velo, In<int, 1> removed_strips) {
-  FitRange<S> Build::* range;
-  if constexpr (sizeof(S) == 4) range = &Build::outlier_float;
-  else range = &Build::outlier_double;
   return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, false, range, nullptr, nullptr, fitted_numbers + 1, 0, fitted_integers + 1, nullptr,
+                threads, false, &Fits<S>::outlier, nullptr, nullptr, fitted_numbers + 1, 0, fitted_integers + 1, nullptr,
                 {removed_velo, removed_strips});
 }
 

@@ -111,18 +111,13 @@ class CleanFits {
   int waiting_count_ = 0;
 };
 
-template <class S>
-void clean_range(const Batch<S>& batch, long begin, long end) {
-  CleanFits<S>(batch).run(begin, end);
-}
-
 }  // namespace
 
-void PARKF_NAME(clean_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
-  clean_range(batch, begin, end);
+template <class S>
+void PARKF_NAME(clean_, PARKF_BUILD)(const Batch<S>& batch, long begin, long end) {
+  CleanFits<S>(batch).run(begin, end);
 }
-void PARKF_NAME(clean_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
-  clean_range(batch, begin, end);
-}
+template void PARKF_NAME(clean_, PARKF_BUILD)(const Batch<float>&, long, long);
+template void PARKF_NAME(clean_, PARKF_BUILD)(const Batch<double>&, long, long);
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -36,29 +36,32 @@ constexpr long stride_unit = 16;
 template <class S>
 using FitRange = void (*)(const Batch<S>&, long begin, long end);
 
+/// The fits of a build, in one precision.
+template <class S>
+struct Fits {
+  FitRange<S> plain;
+  FitRange<S> clean;      // by the smoother without outliers
+  FitRange<S> outlier;    // in the trigger's arithmetic, with the worst hit of each track
+  FitRange<S> rich;       // with states at the RICH planes
+  FitRange<S> robust;
+  FitRange<S> scored;     // by the smoother with scores, or with the features that scores are computed from
+  FitRange<S> residuals;  // by the smoother with every hit compared with all others
+  FitRange<S> kind;       // of a kind of tracks besides long ones
+};
+
 struct Build {
   const char* name;
-  FitRange<float> fit_float;
-  FitRange<double> fit_double;
-  // The fit by smoother without outliers.
-  FitRange<float> clean_float;
-  FitRange<double> clean_double;
-  // In the trigger's arithmetic, with the worst hit of each track.
-  FitRange<float> outlier_float;
-  FitRange<double> outlier_double;
-  FitRange<float> rich_float;
-  FitRange<double> rich_double;
-  FitRange<float> robust_float;
-  FitRange<double> robust_double;
-  // The fit by the smoother with scores, or with the features that scores are computed from.
-  FitRange<float> scored_float;
-  FitRange<double> scored_double;
-  // The fit by the smoother with every hit compared with all others.
-  FitRange<float> residuals_float;
-  FitRange<double> residuals_double;
-  // The fit of a kind of tracks besides long ones.
-  FitRange<float> kind_float;
-  FitRange<double> kind_double;
+  Fits<float> in_float;
+  Fits<double> in_double;
+
+  template <class S>
+  const Fits<S>& in() const {
+    if constexpr (sizeof(S) == 4) {
+      return in_float;
+    } else {
+      return in_double;
+    }
+  }
 };
 
 }  // namespace parkf::kalman

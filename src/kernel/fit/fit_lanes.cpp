@@ -32,36 +32,33 @@ void fit_range(const Batch<S>& batch, long begin, long end) {
 
 }  // namespace
 
-void PARKF_NAME(clean_float_, PARKF_BUILD)(const Batch<float>&, long, long);
-void PARKF_NAME(clean_double_, PARKF_BUILD)(const Batch<double>&, long, long);
-void PARKF_NAME(kind_float_, PARKF_BUILD)(const Batch<float>&, long, long);
-void PARKF_NAME(kind_double_, PARKF_BUILD)(const Batch<double>&, long, long);
-void PARKF_NAME(outlier_float_, PARKF_BUILD)(const Batch<float>&, long, long);
-void PARKF_NAME(outlier_double_, PARKF_BUILD)(const Batch<double>&, long, long);
-void PARKF_NAME(residuals_float_, PARKF_BUILD)(const Batch<float>&, long, long);
-void PARKF_NAME(residuals_double_, PARKF_BUILD)(const Batch<double>&, long, long);
-void PARKF_NAME(rich_float_, PARKF_BUILD)(const Batch<float>&, long, long);
-void PARKF_NAME(rich_double_, PARKF_BUILD)(const Batch<double>&, long, long);
-void PARKF_NAME(robust_float_, PARKF_BUILD)(const Batch<float>&, long, long);
-void PARKF_NAME(robust_double_, PARKF_BUILD)(const Batch<double>&, long, long);
-void PARKF_NAME(scored_float_, PARKF_BUILD)(const Batch<float>&, long, long);
-void PARKF_NAME(scored_double_, PARKF_BUILD)(const Batch<double>&, long, long);
+// Defined in the other files.
+template <class S>
+void PARKF_NAME(clean_, PARKF_BUILD)(const Batch<S>&, long, long);
+template <class S>
+void PARKF_NAME(outlier_, PARKF_BUILD)(const Batch<S>&, long, long);
+template <class S>
+void PARKF_NAME(rich_, PARKF_BUILD)(const Batch<S>&, long, long);
+template <class S>
+void PARKF_NAME(robust_, PARKF_BUILD)(const Batch<S>&, long, long);
+template <class S>
+void PARKF_NAME(scored_, PARKF_BUILD)(const Batch<S>&, long, long);
+template <class S>
+void PARKF_NAME(residuals_, PARKF_BUILD)(const Batch<S>&, long, long);
+template <class S>
+void PARKF_NAME(kind_, PARKF_BUILD)(const Batch<S>&, long, long);
+
+template <class S>
+static constexpr Fits<S> fits{fit_range<S>,
+                              PARKF_NAME(clean_, PARKF_BUILD)<S>,
+                              PARKF_NAME(outlier_, PARKF_BUILD)<S>,
+                              PARKF_NAME(rich_, PARKF_BUILD)<S>,
+                              PARKF_NAME(robust_, PARKF_BUILD)<S>,
+                              PARKF_NAME(scored_, PARKF_BUILD)<S>,
+                              PARKF_NAME(residuals_, PARKF_BUILD)<S>,
+                              PARKF_NAME(kind_, PARKF_BUILD)<S>};
 
 extern const Build PARKF_NAME(build_, PARKF_BUILD);
-const Build PARKF_NAME(build_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), fit_range<float>, fit_range<double>,
-                                            PARKF_NAME(clean_float_, PARKF_BUILD),
-                                            PARKF_NAME(clean_double_, PARKF_BUILD),
-                                            PARKF_NAME(outlier_float_, PARKF_BUILD),
-                                            PARKF_NAME(outlier_double_, PARKF_BUILD),
-                                            PARKF_NAME(rich_float_, PARKF_BUILD),
-                                            PARKF_NAME(rich_double_, PARKF_BUILD),
-                                            PARKF_NAME(robust_float_, PARKF_BUILD),
-                                            PARKF_NAME(robust_double_, PARKF_BUILD),
-                                            PARKF_NAME(scored_float_, PARKF_BUILD),
-                                            PARKF_NAME(scored_double_, PARKF_BUILD),
-                                            PARKF_NAME(residuals_float_, PARKF_BUILD),
-                                            PARKF_NAME(residuals_double_, PARKF_BUILD),
-                                            PARKF_NAME(kind_float_, PARKF_BUILD),
-                                            PARKF_NAME(kind_double_, PARKF_BUILD)};
+const Build PARKF_NAME(build_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), fits<float>, fits<double>};
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -6,10 +6,9 @@
 #include "numbers/build_names.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
-namespace {
 
 template <class S>
-void kind_range(const Batch<S>& batch, long begin, long end) {
+void PARKF_NAME(kind_, PARKF_BUILD)(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;
   const bool large = outgrows_cache(batch.tracks);
   const Kind& kind = kinds[batch.kind];
@@ -21,14 +20,7 @@ void kind_range(const Batch<S>& batch, long begin, long end) {
     fit_kind(kind, tracks, 0, batch.detector, batch.slices, loss, batch.stride, i, batch.numbers, batch.integers);
   }
 }
-
-}  // namespace
-
-void PARKF_NAME(kind_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
-  kind_range(batch, begin, end);
-}
-void PARKF_NAME(kind_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
-  kind_range(batch, begin, end);
-}
+template void PARKF_NAME(kind_, PARKF_BUILD)(const Batch<float>&, long, long);
+template void PARKF_NAME(kind_, PARKF_BUILD)(const Batch<double>&, long, long);
 
 }  // namespace parkf::kalman::PARKF_FORMS

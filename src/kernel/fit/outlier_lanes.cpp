@@ -6,10 +6,9 @@
 #include "numbers/build_names.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
-namespace {
 
 template <class S>
-void outlier_range(const Batch<S>& batch, long begin, long end) {
+void PARKF_NAME(outlier_, PARKF_BUILD)(const Batch<S>& batch, long begin, long end) {
   if constexpr (has_trigger) {
     using T = Together<S>;
     const bool large = outgrows_cache(batch.tracks);
@@ -32,14 +31,7 @@ void outlier_range(const Batch<S>& batch, long begin, long end) {
     (void)batch, (void)begin, (void)end;
   }
 }
-
-}  // namespace
-
-void PARKF_NAME(outlier_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
-  outlier_range(batch, begin, end);
-}
-void PARKF_NAME(outlier_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
-  outlier_range(batch, begin, end);
-}
+template void PARKF_NAME(outlier_, PARKF_BUILD)(const Batch<float>&, long, long);
+template void PARKF_NAME(outlier_, PARKF_BUILD)(const Batch<double>&, long, long);
 
 }  // namespace parkf::kalman::PARKF_FORMS

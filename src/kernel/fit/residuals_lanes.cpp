@@ -8,7 +8,7 @@
 namespace parkf::kalman::PARKF_FORMS {
 
 template <class S>
-static void residuals_range(const Batch<S>& batch, long begin, long end) {
+void PARKF_NAME(residuals_, PARKF_BUILD)(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;
   const bool large = outgrows_cache(batch.tracks);
   Tile<T> tile;
@@ -21,12 +21,7 @@ static void residuals_range(const Batch<S>& batch, long begin, long end) {
   }
   finish_streams();
 }
-
-void PARKF_NAME(residuals_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
-  residuals_range(batch, begin, end);
-}
-void PARKF_NAME(residuals_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
-  residuals_range(batch, begin, end);
-}
+template void PARKF_NAME(residuals_, PARKF_BUILD)(const Batch<float>&, long, long);
+template void PARKF_NAME(residuals_, PARKF_BUILD)(const Batch<double>&, long, long);
 
 }  // namespace parkf::kalman::PARKF_FORMS

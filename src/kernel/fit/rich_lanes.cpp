@@ -8,7 +8,7 @@
 namespace parkf::kalman::PARKF_FORMS {
 
 template <class S>
-static void rich_range(const Batch<S>& batch, long begin, long end) {
+void PARKF_NAME(rich_, PARKF_BUILD)(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;
   const bool large = outgrows_cache(batch.tracks);
   Tile<T> tile;
@@ -27,12 +27,7 @@ static void rich_range(const Batch<S>& batch, long begin, long end) {
   }
   finish_streams();
 }
-
-void PARKF_NAME(rich_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
-  rich_range(batch, begin, end);
-}
-void PARKF_NAME(rich_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
-  rich_range(batch, begin, end);
-}
+template void PARKF_NAME(rich_, PARKF_BUILD)(const Batch<float>&, long, long);
+template void PARKF_NAME(rich_, PARKF_BUILD)(const Batch<double>&, long, long);
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -262,8 +262,10 @@ class RobustFits {
   alignas(64) int counts_[fitted_integers * room];
 };
 
+}  // namespace
+
 template <class S>
-void robust_range(const Batch<S>& batch, long begin, long end) {
+void PARKF_NAME(robust_, PARKF_BUILD)(const Batch<S>& batch, long begin, long end) {
   RobustFits<S> fits(batch);
   if (batch.scored) {
     fits.template run<true>(begin, end);
@@ -271,14 +273,7 @@ void robust_range(const Batch<S>& batch, long begin, long end) {
     fits.template run<false>(begin, end);
   }
 }
-
-}  // namespace
-
-void PARKF_NAME(robust_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
-  robust_range(batch, begin, end);
-}
-void PARKF_NAME(robust_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
-  robust_range(batch, begin, end);
-}
+template void PARKF_NAME(robust_, PARKF_BUILD)(const Batch<float>&, long, long);
+template void PARKF_NAME(robust_, PARKF_BUILD)(const Batch<double>&, long, long);
 
 }  // namespace parkf::kalman::PARKF_FORMS

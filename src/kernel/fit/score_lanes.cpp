@@ -6,10 +6,9 @@
 #include "numbers/build_names.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
-namespace {
 
 template <class S>
-void scored_range(const Batch<S>& batch, long begin, long end) {
+void PARKF_NAME(scored_, PARKF_BUILD)(const Batch<S>& batch, long begin, long end) {
   using T = Together<S>;
   const bool large = outgrows_cache(batch.tracks);
   Tile<T> tile;
@@ -28,14 +27,7 @@ void scored_range(const Batch<S>& batch, long begin, long end) {
   }
   finish_streams();
 }
-
-}  // namespace
-
-void PARKF_NAME(scored_float_, PARKF_BUILD)(const Batch<float>& batch, long begin, long end) {
-  scored_range(batch, begin, end);
-}
-void PARKF_NAME(scored_double_, PARKF_BUILD)(const Batch<double>& batch, long begin, long end) {
-  scored_range(batch, begin, end);
-}
+template void PARKF_NAME(scored_, PARKF_BUILD)(const Batch<float>&, long, long);
+template void PARKF_NAME(scored_, PARKF_BUILD)(const Batch<double>&, long, long);
 
 }  // namespace parkf::kalman::PARKF_FORMS
