@@ -98,7 +98,9 @@ def _ratio(ratio: F64, low: float, high: float) -> dict[str, float]:
 
 def table(figures: dict[str, Any]) -> str:
     """Return the figures of each kind by momentum as a table in Markdown."""
-    lines = ["| | p [GeV] | tracks | core of δp/p [%] | over full | bias [%] | pulls of x, y, tx, ty, q/p |"]
+    lines = [
+        "| | p [GeV] | tracks | core of δp/p [%] | over full | bias of q/p [%] | pulls of x, y, tx, ty, q/p |"
+    ]
     lines.append("|---" * 7 + "|")
     for kind, of in figures["kinds"].items():
         # Long tracks without UT hits have their own page.
@@ -107,7 +109,7 @@ def table(figures: dict[str, Any]) -> str:
                 continue
             pulls = ", ".join(f"{one['pulls'][name]['width']:.2f}" for name in ("x", "y", "tx", "ty", "qop"))
             over = f"{one['core_over_full']:.3f} ± {one['core_over_full_error']:.3f}"
-            bias = f"{100 * one['bias']:+.3f} ± {100 * one['bias_error']:.3f}".replace("-", "−")
+            bias = f"{100 * one['qop_bias']:+.3f} ± {100 * one['qop_bias_error']:.3f}".replace("-", "−")
             momentum = f"{one['p_min']:g}–{one['p_max']:g}"
             lines.append(
                 f"| {kind} | {momentum} | {one['n']} | {100 * one['core']:.3f} | {over} | {bias} | {pulls} |"

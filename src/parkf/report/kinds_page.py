@@ -80,7 +80,7 @@ def _table(bins: Sequence[Mapping[str, Any]]) -> Cells:
         "over the full fit's": lambda one: (
             with_error(one, "core_over_full", ".3f") if "core_over_full" in one else "–"
         ),
-        "bias [%]": lambda one: with_error(one, "bias", "+.3f", 100),
+        "bias of q/p [%]": lambda one: with_error(one, "qop_bias", "+.3f", 100) if "qop_bias" in one else "–",
         **{f"pull {text}": partial(_pull, component) for component, text in COMPONENTS.items()},
     }
     return table_of(bins, columns)

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
 from parkf.fit import fit_file, fit_file_full
 from parkf.fit.sample import Sample, load_sample
@@ -14,15 +16,20 @@ from parkf.io.files import scratch_folder
 from parkf.io.kinds import Kind
 from parkf.params.parameter_set import load
 from parkf.proof.validation.breakdown import directions
+from parkf.proof.validation.core import fit_core
 from parkf.proof.validation.figures import ENOUGH, binned, core_ratio
 from parkf.proof.validation.search import measure_search
 from parkf.proof.validation.validate import MOMENTUM_EDGES, measure_alone
 from parkf.simulation.generate.decays import DECAYS
 from parkf.simulation.pattern import find_candidates
+from parkf.simulation.response.misalignment import misalign_scifi
 
 if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import Geometry
+
+
+_SEED = 8  # of the mats' shifts
 
 
 @dataclass(frozen=True)
@@ -55,18 +62,24 @@ def measure_kind(
 ) -> dict[str, Any]:
     """Fit candidates of a kind, by a set and by the full fit; return the figures of :func:`compared`.
 
-    A candidate has the hits that one particle left behind. The truth of tracks without VELO hits is the
-    particle's true state in their first layer. `decays` are samples of
+    A candidate has the hits that one particle left behind. The errors of SciFi hits include how far mats may
+    lie off. Without VELO hits these errors decide, and the mats are displaced by this width. The truth of
+    tracks without VELO hits is the particle's true state in their first layer. `decays` are samples of
     :data:`parkf.simulation.generate.decays.DECAYS` by name; for tracks without VELO hits, ``decays`` has
     their figures (:func:`parkf.proof.validation.late_decays.measure_late_decay`), null for too few pairs.
     For these kinds, ``search`` has the figures of the candidates that a search finds in the same hits.
     """
     detector: Any = {"geometry": geometry, "field": field, "threads": threads}
+    folder = scratch_folder()
+
+    def as_believed(sample: Simulated) -> Simulated:
+        return sample if kind.velo else _displaced(sample, Path(folder.name), geometry.scifi.alignment_error)
 
     def both(of: Sequence[Simulated]) -> tuple[Sample, Sample]:
         own = [partial(_candidates, kind, sample, matched=True, **detector) for sample in of]
         return fitted_by_both(kind, parameters, own, **detector)
 
+    samples = [as_believed(sample) for sample in samples]
     ours, full = both(samples)
     figures = compared(ours, full)
     slices = load(parameters).slices
@@ -81,9 +94,17 @@ def measure_kind(
         from parkf.proof.validation.late_decays import measure_late_decay
 
         figures["decays"] = {
-            name: measure_late_decay(*both(of), DECAYS[name], slices) for name, of in decays.items()
+            name: measure_late_decay(*both([as_believed(one) for one in of]), DECAYS[name], slices)
+            for name, of in decays.items()
         }
     return figures
+
+
+def _displaced(sample: Simulated, folder: Path, width: float) -> Simulated:
+    """Displace SciFi mats, each by a shift of this width in mm, the same in all samples of a polarity."""
+    hits = folder / sample.hits.name
+    misalign_scifi(sample.hits, hits, module=0.0, mat=width, seed=_SEED + sample.polarity)
+    return replace(sample, hits=hits)
 
 
 def _candidates(
@@ -154,7 +175,9 @@ def compared(ours: Sample, full: Sample) -> dict[str, Any]:
 
     Return ``pulls`` and ``momentum`` of the set's fits as :func:`parkf.proof.validation.validate.validate`
     has them, and ``directions``. ``momentum`` also has ``core_over_full`` with its error, the core of δp/p
-    over that of the full fit of the same tracks, and ``full_pulls``, the pulls of the full fit.
+    over that of the full fit of the same tracks, ``full_pulls``, the pulls of the full fit, and
+    ``qop_bias``, the mean of the core of (q/p − truth)/truth: with an error of 10 % or more, that of δp/p is
+    another number.
     """
     measured, reference = (measure_alone(sample) for sample in (ours, full))
     measured["directions"] = directions(ours.good)
@@ -167,4 +190,5 @@ def compared(ours: Sample, full: Sample) -> dict[str, Any]:
             (one,) = (one for one in measured["momentum"] if one["p_min"] == low / 1000)
             one["core_over_full"], one["core_over_full_error"] = core_ratio(own, other)
             one["full_pulls"] = of_full[low / 1000]["pulls"]
+            one |= fit_core(np.asarray(own["qop"]) / np.asarray(own["true_qop"]) - 1).mean_as("qop_bias")
     return measured
