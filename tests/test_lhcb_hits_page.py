@@ -24,6 +24,19 @@ def test_the_table_is_that_of_the_file(figures):
     assert table(figures) in (ROOT / "docs/explanation/lhcb_hits.md").read_text()
 
 
+def test_the_page_of_limits_has_the_same_figures(figures):
+    page = (ROOT / "docs/explanation/limits.md").read_text()
+    told = [
+        f"{value:.2f} ± {error:.2f}"
+        for name in ("parkf", "parkf_robust")
+        for sample in ("lhcb", "embedded")
+        for value, error in [figures[sample]["pulls"][name][1]]
+    ]
+    value, error = (100 * number for number in figures["lhcb"]["bias"])
+    for text in (*told, f"{value:.3f} ± {error:.3f} %"):
+        assert text in page
+
+
 def test_both_simulations_agree_where_the_page_says_so(figures):
     embedded, lhcb = figures["embedded"], figures["lhcb"]
     for fit in ("parkf", "parkf_robust", "full"):
