@@ -78,9 +78,12 @@ docs: build $(VENV)/.extra-docs  ## the pages that the code writes, and the site
 	$(VENV)/bin/python docs/generate.py
 	$(VENV)/bin/python -m tools.site --into build/site
 
-# Whole runs wait for files and for a cluster's answers: one process more than there are cores.
-test: lint  ## style, types and every test
-	$(VENV)/bin/python -m pytest -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder
+# Whole runs wait for files and for a cluster's answers: one process more than there are cores. The type checker has one
+# core, so that it runs beside the tests.
+test: build $(VENV)/.extra-dev  ## style, types and every test
+	@$(MAKE) lint & style=$$!; \
+		$(VENV)/bin/python -m pytest -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder; tests=$$?; \
+		wait $$style && exit $$tests
 
 # Both go on where they were stopped; on two cores the first takes two hours, the second half an hour.
 mutants: build $(VENV)/.extra-dev  ## deliberate mistakes in the code, and whether tests notice

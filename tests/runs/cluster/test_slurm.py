@@ -11,6 +11,8 @@ from .documented import checkout, snakemake
 
 pytestmark = pytest.mark.slurm
 SET = ("constant.f32", "global.f32")
+# Rules whose jobs take seconds, and the number of their jobs.
+SHORT = {"closure_tracks": 2, "candidates": 4, "draw": 4, "rows": 4, "train": 7}
 # Slurm's reasons for a job that waits for a drained node.
 NOT_THERE = "Job waiting .* waits: (Nodes required for job are DOWN, DRAINED|ReqNodeNotAvail)"
 
@@ -23,9 +25,12 @@ def training(node, tmp_path_factory):
         folder,
         *snakemake("make run PROFILE=slurm RUN=smoke", folder),
         *OFTEN,
-        # Chunks run as separate jobs. The seven fits take seconds each, so one job runs all of them.
+        # Chunks run as separate jobs. Stages of seconds are one job each, since a job starts Snakemake twice.
         *("--set-scatter", "training=2"),
-        *("--groups", "train=trains", "--group-components", "trains=7"),
+        "--groups",
+        *(f"{rule}={rule}s" for rule in SHORT),
+        "--group-components",
+        *(f"{rule}s={jobs}" for rule, jobs in SHORT.items()),
         *("--", "results/smoke/set/constant.f32"),
     )
     yield folder, workflow
