@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -11,10 +12,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from parkf.cli.commands.results import print_brief
 from parkf.cli.main import _drop_output, app
-from parkf.cli.messages import written
+from parkf.cli.messages import explained, written
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap
+from parkf.io.files import write_json
+from parkf.params.manifest import Gate
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests/imports"))
@@ -115,3 +119,31 @@ def test_output_that_cannot_be_written_is_not_tried_again(tmp_path, monkeypatch)
         _drop_output()
         os.write(file.fileno(), b"again")
     assert (tmp_path / "out").read_bytes() == b""
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")])
+def test_no_memory_is_told_with_what_to_do(error):
+    assert "give the command more of it, or fewer threads" in explained(error)
+
+
+def test_displacements_are_listed_by_element(tmp_path):
+    """The example's tracks are of a detector in place, so that its layers are within a millimetre of it."""
+    data = ROOT / "data/geometry"
+    words = ("align", ROOT / "params/2026-run3-like-2-r011", ROOT / "examples/candidates.parquet")
+    words += (tmp_path / "a.yaml", "--geometry", data / "run3.yaml")
+    text = parkf(*words, "--alignment", data / "alignment_nominal.yaml", "--freedoms", "x")
+    rows = dict(re.findall(r"^((?:ut|scifi)_layers \d+) +([+-]\S+) ± \S+", text, re.MULTILINE))
+    assert len(rows) >= 10
+    assert all(abs(float(value)) < 1.0 for value in rows.values())
+
+
+def test_the_end_of_a_run_names_twenty_missed_gates(tmp_path, monkeypatch, capsys):
+    gates = [Gate(what=f"gate {n}", measured="2", bar="1", met=n % 2 == 0) for n in range(60)]
+    monkeypatch.setattr("parkf.proof.gates.hold", lambda *_: gates)
+    monkeypatch.setattr("parkf.proof.gates.load_thresholds", lambda _: None)
+    write_json(tmp_path / "validation.json", {"counts": {"genuine": 123, "ghost": 45}})
+    print_brief(tmp_path, tmp_path / "gates.yaml")
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "123 genuine tracks, 45 ghosts; 30 of 60 gates met"
+    named = [line for line in lines if "MISSED" in line]
+    assert [line.split(":")[0].split()[-1] for line in named] == [str(n) for n in range(1, 41, 2)]

@@ -9,6 +9,7 @@ from kalman_toy import generate
 
 from parkf.detector.alignment import Alignment, Displacement, Motion
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
+from parkf.fit.alignment.align import align
 from parkf.fit.alignment.derivatives import FREEDOMS, Elements, by_field, derivatives, element_of
 from parkf.fit.alignment.millepede import FIELD_LABEL, Mille, label, read_mille
 from parkf.fit.alignment.solve import Equations
@@ -16,7 +17,9 @@ from parkf.fit.residuals import COORDINATES, SLOT_OF, fit_residuals
 from parkf.imports.geometry.conditions import export_alignment, import_alignment, read_conditions
 from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT
-from parkf.io.tables import VELO_SLOTS
+from parkf.io.tables import CANDIDATES, VELO_SLOTS
+
+from ..rows import candidates as rows
 
 UT = np.array([0.03, -0.02, 0.05, 0.0])
 SCIFI = np.array([0.05, -0.03, 0.02, 0, 0.04, 0, 0, -0.06, 0.03, 0, 0, 0])
@@ -173,6 +176,18 @@ def test_displaced_layers_are_found(geometry, tmp_path):
     assert again["scifi_layers"][7]["x"] == pytest.approx(solution.value[63, 0], abs=1e-9)
 
 
+def test_what_a_reference_shows_too_is_no_displacement(geometry):
+    """A sample beside itself has not moved, with errors of both; without a reference little is known."""
+    elements = Elements.of(geometry)
+    equations = equations_of([generate(300, 15000.0, seed=3)], elements, ["x"])
+    alone, beside = (one.solve(survey={"x": 0.1}) for one in (equations, equations.beside(equations)))
+    assert np.abs(alone.value).max() > 0.01
+    np.testing.assert_allclose(beside.value, 0.0, atol=1e-9)
+    np.testing.assert_allclose(equations.beside(equations).matrix, 0.5 * equations.matrix)
+    nothing = equations.beside(Equations(elements, ["x"]))
+    np.testing.assert_allclose(nothing.matrix * (1 + equations.tracks), equations.matrix)
+
+
 def test_without_a_survey_the_bend_of_all_scifi_layers_is_weak(geometry):
     """Shifts in proportion to the distance from the magnet change q/p alone: data cannot tell them."""
     toys = [generate(300, p, seed=3 + i) for i, p in enumerate((5000.0, 40000.0))]
@@ -263,3 +278,12 @@ def test_unknown_freedoms_and_no_tracks_are_refused(geometry):
         Equations(Elements.of(geometry), ["x", "w"])
     with pytest.raises(ParkfError, match="0 tracks"):
         Equations(Elements.of(geometry), ["x"]).solve()
+
+
+def test_the_row_of_a_wrong_candidate_is_named(geometry, tmp_path):
+    toy = generate(30, 9000.0, seed=2)
+    path = tmp_path / "candidates.parquet"
+    with CANDIDATES.writer(path) as writer:
+        writer.write_table(rows(toy, polarity=np.where(np.arange(30) == 17, 0, 1)))
+    with pytest.raises(ParkfError, match=r"candidates\.parquet: column 'polarity', row 17: got 0"):
+        align(toy.parameters, [path], geometry, freedoms=["x"])

@@ -1,5 +1,6 @@
 """Candidates of another detector than the set's are refused, and candidates of its own are not."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from tools.mismatches.wrong import MISTAKES
 import parkf
 from parkf.fit import fit_file
 from parkf.fit.candidates import from_arrow
-from parkf.fit.displaced import fitted_moved
-from parkf.fit.suspicions import suspicions
+from parkf.fit.displaced import MOTIONS, Distance, Motion, _distances, fitted_moved
+from parkf.fit.suspicions import _placed, suspicions
 from parkf.fit.truth import Files, joined
 from parkf.io.checksums import is_sealed
 from parkf.io.errors import ParkfError
@@ -97,6 +98,65 @@ def test_a_displacement_is_measured_with_its_error(example):
         )
         assert abs(found.value - by) < 4 * found.error
         assert found.significance > 5
+
+
+def test_a_distance_is_the_minimum_of_parabolas_and_bad_ones_do_not_count(example):
+    """χ² of 200 tracks, each with its own error. Fifty fits have failed, or have no minimum."""
+    random, step, by = np.random.default_rng(1), 0.5, 0.3
+    sigma = random.uniform(0.05, 1.0, 200)
+    away = random.normal(by, sigma)
+    chi2 = np.array([(away + moved) ** 2 / sigma**2 for moved in (0, step, -step)])
+    good = np.ones((3, 200), bool)
+    for row in range(3):
+        good[row, 10 * row : 10 * row + 10], chi2[row, 10 * row : 10 * row + 10] = False, 1e6
+    chi2[0, 30:50] += 2 * (step / sigma[30:50]) ** 2  # a maximum instead of a minimum
+    tracks = from_arrow(example.slice(0, 200), "float64")
+    with np.errstate(invalid="ignore"):
+        (found,) = _distances([Motion("scifi", "x", step, 0.4)], tracks, chi2, good)
+    assert found.error == pytest.approx(np.sqrt(np.pi / 2) * np.sqrt(150) / (1 / sigma[50:]).sum(), rel=0.2)
+    assert abs(found.value - by) < 3 * found.error
+
+
+@pytest.mark.parametrize("motion", MOTIONS, ids=lambda one: f"{one.detector} {one.axis}")
+def test_distances_are_tolerated_where_alignments_leave_them(motion):
+    """A detector that stands 2 mm elsewhere along z moves hits by a tenth of it, for slopes of a tenth."""
+    small, large = (2.0, 6.0) if motion.axis == "z" else (0.1, 0.7)
+    assert not list(_placed([Distance(motion, small, 1e-3)], 5.0))
+    (found,) = _placed([Distance(motion, -large, 1e-3)], 5.0)
+    assert found.verdict == "wrong"
+    assert not list(_placed([Distance(motion, large, large / 4)], 5.0))
+
+
+def test_a_few_wrong_signs_are_named_and_fitted(example, tmp_path):
+    def turned(columns):
+        columns["polarity"] = np.where(np.arange(example.num_rows) % 8 == 0, -1, 1) * columns["polarity"]
+
+    notes = fit_of(changed(example, turned), tmp_path).notes
+    assert any(note.startswith("doubtful: 12 % of fitted q/p have the other sign") for note in notes)
+
+
+def test_the_error_of_a_median_of_chi2_is_told(example):
+    """A median of N values of χ² with n degrees of freedom has an error of about √(π/nN) of it."""
+    tracks = from_arrow(changed(example, MISTAKES["UT hits of the next candidate"]), "float32")
+    (ut,) = (str(one) for one in suspicions(load(SET), tracks) if "UT hits: median" in str(one))
+    middle, error = map(float, re.search(r"χ²/ndof (\S+) ± (\S+),", ut).groups())
+    assert 0.03 < error / middle < 0.2
+
+
+def test_a_sample_gives_a_hint_before_it_proves_anything(example, monkeypatch):
+    """A median of χ² just at its bound lets a larger sample decide, and is no reason by itself."""
+    tracks, parameters = from_arrow(example, "float32"), load(SET)
+
+    def told(least, significance):
+        monkeypatch.setattr("parkf.fit.suspicions._CHI2", {"scifi": (least, 1e9)})
+        found = map(str, suspicions(parameters, tracks, significance, moved=False))
+        return [text for text in found if "SciFi hits: median" in text]
+
+    (text,) = told(100.0, 5.0)
+    median = float(re.search(r"χ²/ndof (\S+) ±", text)[1])
+    assert told(median, 2.5)
+    assert not told(median, 5.0)
+    assert not told(0.8 * median, 2.5)
 
 
 def test_trusted_candidates_are_fitted_and_the_summary_names_the_size(example, tmp_path):

@@ -15,9 +15,12 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.io.planes import RICH_PLANES
 from parkf.io.tables import CANDIDATES, FITTED, MEASURED, gather
+from parkf.params.ghost_score import NUMBERS, Score
+from parkf.params.parameter_set import with_blobs
 from parkf.proof.validation import throughput
 
 from ..rows import candidates as rows
+from ..sets import toy_set
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +48,18 @@ def test_a_file_is_fitted_as_its_rows_are(toy, files):
         np.testing.assert_array_equal(table.column(name).to_numpy(), getattr(expected, name))
     np.testing.assert_array_equal(table.column("event").to_numpy(), np.arange(1000) // 10)
     np.testing.assert_array_equal(table.column("candidate").to_numpy(), np.arange(1000) % 10)
+
+
+def test_ghost_scores_are_written_beside_their_fits(toy, files, monkeypatch):
+    bare, numbers = toy_set(toy), np.random.default_rng(5).normal(size=NUMBERS).astype(np.float32)
+    scored = with_blobs(bare.manifest, bare.constant, bare.table, Score(numbers, 1, 1))
+    monkeypatch.setattr(fitter, "load", lambda folder: scored)
+    fit_file(files.set, files.candidates, files.fitted, score=True)
+    table = pq.read_table(files.fitted)
+    expected = fit(scored, rows(toy), score=True).scores
+    assert set(expected) == {"score", "score_kinematic"}
+    for name, values in expected.items():
+        np.testing.assert_array_equal(table.column(name).to_numpy(), values)
 
 
 def test_candidates_of_data_have_no_truth(toy, files):

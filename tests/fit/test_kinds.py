@@ -9,7 +9,9 @@ from uniform_field import uniform
 
 from parkf.fit import cpu, fit
 from parkf.fit.inside import carry_inside
+from parkf.fit.truth import _true_in_layer
 from parkf.io.errors import ParkfError
+from parkf.io.events import particle_key
 from parkf.io.kinds import KINDS
 
 TRACKS = 6000
@@ -134,3 +136,23 @@ def test_a_wrong_kind_and_a_set_without_slices_are_refused(sample):
         fit(sample.parameters, tracks, kind="downstream")
     with pytest.raises(ParkfError, match=r"plain smoother on processor cores"):
         fit(sample.parameters, tracks, kind="downstream", robust=True)
+
+
+def test_the_truth_of_a_layer_is_that_of_its_last_crossing_at_the_fitted_z():
+    """Of two particles, the second does not cross the layer. The charge is known from its origin."""
+    states = {
+        "event": [3, 3],
+        "particle": [1, 1],
+        "plane": [52, 58],
+        "z": [2327.5, 7826.0],
+        "p": [4990.0, 4970.0],
+    }
+    states |= {"x": [10.0, 500.0], "y": [-20.0, 60.0], "tx": [0.1, 0.2], "ty": [-0.05, 0.01]}
+    rows = {"z": np.array([2337.5, 2330.0]), "true_qop": np.array([-1 / 5000, 1 / 3000])}
+    key = particle_key({"event": np.array([3, 3]), "particle": np.array([1, 2])})
+    truth = _true_in_layer(rows, key, {name: np.array(values) for name, values in states.items()}, 52)
+    expected = {"p_true": 4990.0, "true_x": 11.0, "true_y": -20.5, "true_tx": 0.1, "true_ty": -0.05}
+    expected |= {"true_qop": -1 / 4990}
+    for name, value in expected.items():
+        assert truth[name][0] == pytest.approx(value), name
+        assert np.isnan(truth[name][1]), name

@@ -95,3 +95,11 @@ def test_bad_input_is_flagged_and_harms_no_neighbour():
     assert fitted.status[7] == 1
     others = np.delete(np.arange(N), [3, 5, 7])
     assert np.array_equal(fitted.x[others], good.x[others])
+
+
+def test_two_hits_know_a_slope_with_their_errors_over_their_distance():
+    """At 10 TeV nothing scatters, and nothing else is known about the slope."""
+    arrays, *_ = toy(1e7, hits=2)
+    fitted = fit_velo_only(parameters(), from_arrays(arrays, np.float64))
+    np.testing.assert_allclose(np.sqrt(fitted.txtx), np.sqrt(2) * SIGMA / 25, rtol=1e-3)
+    np.testing.assert_allclose(np.sqrt(fitted.tyty), np.sqrt(2) * SIGMA / 25, rtol=1e-3)

@@ -5,7 +5,7 @@ import pytest
 from uniform_field import uniform
 
 from parkf.fit.inside import carry_inside
-from parkf.fit.vertices import Ends, fit_vertices
+from parkf.fit.vertices import Ends, _crossing, fit_vertices
 from parkf.params.manifest import Scatterer
 
 PAIRS = 2000
@@ -77,3 +77,12 @@ def test_parallel_tracks_have_no_vertex():
     one = Ends(state, covariances, np.array([UT]))
     other = Ends(state + np.eye(1, 5), covariances, np.array([UT]))
     assert not fit_vertices(uniform(), one, other, 1.0).ok[0]
+
+
+def test_the_search_begins_where_straight_lines_meet():
+    """Both lines go through (12, -7, 1500) mm; one is known at 2 m, the other at 2.4 m."""
+    ends = []
+    for z, tx, ty in ((2000.0, 0.05, -0.02), (2400.0, -0.03, 0.04)):
+        state = [12.0 + tx * (z - 1500.0), -7.0 + ty * (z - 1500.0), tx, ty, 1e-4]
+        ends.append(Ends(np.array([state]), np.zeros((1, 15)), np.array([z])))
+    assert _crossing(*ends) == pytest.approx([1500.0])

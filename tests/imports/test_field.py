@@ -8,6 +8,7 @@ import pytest
 
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap, evaluate_on_grid
+from parkf.imports.field.lattice import lattice_of_points
 from parkf.imports.field.physics import inspect_field
 from parkf.imports.field.read import Declared, read_field
 from parkf.io.errors import ParkfError
@@ -48,6 +49,17 @@ def test_every_format_comes_back(tmp_path, small, kind, declared, digits, polari
     np.testing.assert_allclose(taken.values, expected, atol=(digits + 6e-8) * abs(field).max())
 
 
+def test_rounded_coordinates_are_those_of_one_node(small):
+    """Digits of a text, or float32, move a node by up to a micrometre; zero is exact."""
+    corner, spacing, field = small
+    nodes = [corner[a] + spacing[a] * np.arange(n) for a, n in enumerate((5, 5, 7))]
+    points = np.stack(np.meshgrid(*nodes, indexing="ij"), -1).reshape(-1, 3)
+    rounded = points + 1e-4 * np.random.default_rng(2).uniform(-1, 1, points.shape) * (points != 0)
+    made = lattice_of_points(rounded, field.reshape(-1, 3), "map")
+    np.testing.assert_array_equal(made.values, field)
+    np.testing.assert_allclose(made.spacing, spacing, rtol=1e-6)
+
+
 def test_parts_are_unfolded_by_the_rules_of_their_formats(tmp_path, small):
     corner, spacing, field = small
     part = (np.array([0.0, 0.0, corner[2]]), spacing, field[2:, 2:])
@@ -71,6 +83,18 @@ def test_a_part_that_begins_beside_the_axis_is_not_mirrored(tmp_path, small, beg
     source = field_writers.write_csv(tmp_path, np.array([begin, 0.0, 0.0]), spacing, field[2:, 2:])
     with pytest.raises(ParkfError, match=f"x begins at {begin:g} mm, expected 0 of a mirrored part"):
         read_field(source, Declared(symmetry="octant"))
+
+
+def test_the_strength_of_a_map_is_told_over_the_dipoles_and_in_tesla():
+    dipole = DipoleSources.load(ROOT / "data/field/dipole.json")
+    made = evaluate_on_grid(dipole, spacing=250.0, y_max=3000.0, z_max=10_000.0)
+    seen = inspect_field(FieldMap(made.origin, made.spacing, 1.2 * made.values), dipole, "map")
+    figures = {figure.name: figure.value for figure in seen.figures}
+    assert figures["By over the dipole's"] == pytest.approx(1.2, rel=0.01)
+    assert figures["what that leaves, over the dipole's"] < 0.03
+    # The magnet is strongest in its middle.
+    assert -1.4 < figures["By(0, 0, 5000)"] < -1.1
+    assert figures["kick"] == pytest.approx(1.2 * 1.2, abs=0.15)
 
 
 @pytest.mark.parametrize(("share", "found"), [(0.007, False), (0.015, True)])

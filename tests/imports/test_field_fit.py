@@ -1,5 +1,6 @@
 """Nuisances come back as they were simulated: another field, and a SciFi that was moved and turned."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -11,13 +12,17 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.detector.transport import track_through
 from parkf.imports.field_fit.inspection import biases, inspect_measured
+from parkf.imports.field_fit.matter import momentum_loss
 from parkf.imports.field_fit.measure import measure
 from parkf.imports.field_fit.nuisances import NUISANCES, Z_SCIFI, changed_field, read_known
-from parkf.imports.field_fit.tracks import TrueTracks
+from parkf.imports.field_fit.path import follow
+from parkf.imports.field_fit.tracks import TrueTracks, read_true_tracks
 from parkf.io.errors import ParkfError
-from parkf.io.tables import VELO_SLOTS
+from parkf.io.tables import CANDIDATES, PARTICLES, VELO_SLOTS
 
+from ..fit.full_material import layer_effects
 from ..gun import shoot
+from ..rows import arrow
 
 FIELDS = ("field_before", "field_middle", "field_behind")
 DIFFERENT = {"field_before": -0.04, "field_middle": -0.003, "field_behind": -0.02}
@@ -119,6 +124,75 @@ def test_a_turned_and_stretched_scifi_comes_back(geometry, field):
     measured = measure(tracks, geometry, field, names=names, known=wide)
     assert np.abs(pulls(measured, {"scifi_stretch": STRETCH, "scifi_turn": TURN})).max() < 4.0
     assert (measured.errors < [2e-3, 1e-4]).all()
+
+
+def test_a_scifi_that_stands_elsewhere_comes_back(geometry, field):
+    """By itself, it is known to half a millimetre. Tracks know it better."""
+    tracks = simulated(geometry, field, count=150)
+    assumed = tracks.z - np.where(np.arange(16) < 4, 0.0, 0.8)
+    measured = measure(dataclasses.replace(tracks, z=assumed), geometry, field, names=("scifi_z",))
+    assert measured.errors[0] < 0.4
+    assert abs(pulls(measured, {"scifi_z": 0.8})[0]) < 4.0
+
+
+@pytest.mark.parametrize("mass", [105.658, 493.677])
+def test_momentum_is_lost_as_in_the_full_fit(geometry, mass):
+    """The reference of the full fit has the energy that is lost in collisions below a cut."""
+    p = np.geomspace(100.0, 1e5, 30)
+    for material in geometry.description.materials.values():
+        one, energy = np.ones(30), np.hypot(p, mass)
+        lost = momentum_loss(material, 0.3 * one, p, mass * one, 0.007 * p)
+        reference = layer_effects(material, 0.3 * one, p, mass, hard=one, cut=0.007 * p)
+        np.testing.assert_allclose(lost, reference.loss * energy / p, rtol=1e-6)
+
+
+def written(tracks, folder, **changed):
+    """Write tracks as candidates and their particles, with some columns of the candidates replaced."""
+    n = tracks.count
+    number = np.arange(n)
+    of = dict.fromkeys(PARTICLES.schema.names, np.zeros(n)) | {
+        "particle": number,
+        "pdg_id": 211 * tracks.charge,
+        "charge": tracks.charge,
+        "mass": tracks.mass,
+        "px": 0.1 * tracks.p,
+        "pz": np.sqrt(0.99) * tracks.p,
+        "z_end": np.full(n, np.inf),
+    }
+    columns = {"event": np.zeros(n), "candidate": number, "particle": number, "purity": np.ones(n)}
+    columns |= {"polarity": np.full(n, tracks.polarity), "qop": tracks.charge / tracks.p}
+    columns |= {f"velo_{axis}": tracks.velo[..., i] for i, axis in enumerate("xyz")}
+    columns["velo_n"] = np.isfinite(tracks.velo[..., 0]).sum(axis=1)
+    for name in ("x", "z", "dxdy", "sigma"):
+        columns[f"ut_{name}"], columns[f"scifi_{name}"] = np.split(getattr(tracks, name), [4], axis=1)
+    paths = folder / "candidates.parquet", folder / "particles.parquet"
+    tables = ((CANDIDATES, columns | changed), (PARTICLES, of))
+    for path, (table, values) in zip(paths, tables, strict=True):
+        with table.writer(path) as writer:
+            writer.write_table(arrow(table, values))
+    return paths
+
+
+def test_true_tracks_are_read_with_all_their_hits(geometry, field, tmp_path):
+    tracks = simulated(geometry, field, count=150)
+    read = read_true_tracks(*written(tracks, tmp_path))
+    assert read.polarity == tracks.polarity
+    for name in ("charge", "p", "velo", "x", "z", "dxdy", "sigma"):
+        np.testing.assert_allclose(getattr(read, name), getattr(tracks, name), rtol=1e-6, err_msg=name)
+    impure = np.where(np.arange(tracks.count) < 7, 0.5, 1.0)
+    assert read_true_tracks(*written(tracks, tmp_path, purity=impure)).count == tracks.count - 7
+
+
+def test_tracks_cross_material_in_the_order_of_z(geometry, field):
+    """Layers of hits, and passive slabs between them."""
+    tracks = simulated(geometry, field, count=100)
+    row, last = np.arange(tracks.count), np.isfinite(tracks.velo[..., 2]).sum(axis=1) - 1
+    end, before = tracks.velo[row, last], tracks.velo[row, last - 1]
+    slopes = (end - before)[:, :2] / (end - before)[:, 2:]
+    path = follow(tracks, np.column_stack([end[:, :2], slopes, 0 * row]), geometry, field, {})
+    z = np.array([np.nanmedian(kick.z) for kick in path.kicks])
+    assert len(z) == 16 + len(geometry.description.slabs)
+    assert (np.diff(z) > 0).all()
 
 
 def test_what_is_known_stays(geometry, field):

@@ -12,9 +12,17 @@ from scipy.spatial.transform import Rotation
 from parkf.cli.commands.options import aligned
 from parkf.detector.alignment import Alignment
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
-from parkf.imports.geometry.dumps import Elements, read_beam_line, read_scifi, read_ut, read_velo
+from parkf.imports.geometry.dumps import (
+    Elements,
+    _recognised,
+    read_beam_line,
+    read_scifi,
+    read_ut,
+    read_velo,
+)
 from parkf.imports.geometry.folder import import_dumps
 from parkf.imports.geometry.placing import residuals
+from parkf.io.errors import ParkfError
 from parkf.io.tables import STATES
 from parkf.proof.validation.positions import positions
 from parkf.simulation.response.hits import respond
@@ -82,6 +90,44 @@ def test_newer_writers_say_the_same(displaced, tmp_path):
     position, spread = read_beam_line(tmp_path / "new" / "beamline.bin")
     np.testing.assert_allclose(position, [0.7, -0.2, 3.0], rtol=1e-6)
     np.testing.assert_allclose(np.sqrt(spread[[0, 2, 5]]), [0.03, 0.04, 50.0], rtol=1e-6)
+
+
+def test_a_dump_that_ends_early_is_recognised_by_its_first_numbers():
+    made = dump_writers.detector()
+    assert _recognised(dump_writers.velo_bytes(made)[:8]) == "VELO"
+    assert _recognised(dump_writers.scifi_bytes(made)[:24]) == "SciFi"
+    assert _recognised(dump_writers.ut_bytes(made)[:8]) == "UT"
+    assert _recognised(b"") == ""
+
+
+def test_sectors_of_half_the_pitch_have_twice_the_strips(tmp_path):
+    made = dump_writers.detector()
+    content = np.frombuffer(dump_writers.ut_bytes(made), "<f4").copy()
+    (tmp_path / "wide.bin").write_bytes(content.tobytes())
+    # A header and the first strips, then pitch, length, and the step from strip to strip in x, y and z.
+    columns = content[1049:].reshape(9, 1048)
+    columns[0, :100] *= 0.5
+    columns[2:5, :100] *= 511 / 1023
+    (tmp_path / "narrow.bin").write_bytes(content.tobytes())
+    wide, narrow = (read_ut(tmp_path / f"{name}.bin").corners for name in ("wide", "narrow"))
+    np.testing.assert_allclose(narrow, wide, atol=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    ("rows", "value", "message"),
+    [
+        (slice(0, 1), 6000.0, "mirrors must be within 5000 mm of the beam"),
+        (slice(3, 6), 0.6, "directions across fibres must be of length 1"),
+        (slice(12, 13), 6000.0, "fibres must be 100 to 5000 mm long"),
+    ],
+)
+def test_a_mat_that_no_scifi_has_is_refused(tmp_path, rows, value, message):
+    made = dump_writers.detector()
+    content = np.frombuffer(dump_writers.scifi_bytes(made), "<f4").copy()
+    content[-13 * 1536 :].reshape(13, 1536)[rows, made["numbers"][5]] = value
+    (tmp_path / "scifi.bin").write_bytes(content.tobytes())
+    with pytest.raises(ParkfError, match=f"{message}; number 5 is"):
+        read_scifi(tmp_path / "scifi.bin")
 
 
 def test_a_tilted_layer_is_the_layers_own_and_a_displaced_module_the_modules(tmp_path):

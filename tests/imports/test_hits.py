@@ -4,13 +4,16 @@ from pathlib import Path
 
 import hit_sample
 import numpy as np
+import pandas as pd
 import pytest
 from step_sample import field_map
 
 from parkf.detector.geometry import UT_PLANES
 from parkf.imports.hits.detectors_tree import read_tree
+from parkf.imports.hits.digitised import read_csv_folder
 from parkf.imports.hits.entries import slots
-from parkf.imports.hits.physics import Run
+from parkf.imports.hits.full_simulation import read_hits
+from parkf.imports.hits.physics import Run, inspect_hits
 from parkf.imports.hits.take import take_entries
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
@@ -66,6 +69,48 @@ def test_particles_and_hits_come_back(tmp_path, geometry, field, sample, kind):
     np.testing.assert_allclose(hits.x, x.ravel(), atol=1e-9)
     np.testing.assert_allclose(hits.z, sample["z"].ravel(), atol=1e-8)
     assert (hits.plane == np.tile(hit_sample.PLANES, len(x))).all()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("mc_key", 77, "row 9: particle 77 of event 0 is not in particles.csv"),
+        ("entry_z", 5e5, "row 9: z = .* mm is no plane of VP within 20 mm"),
+    ],
+)
+def test_the_row_of_a_strange_hit_is_named(tmp_path, geometry, sample, column, value, message):
+    tables = hit_sample.csv_of(sample)
+    tables["hits"][column] = np.where(
+        np.arange(len(tables["hits"]["evt"])) == 9, value, tables["hits"][column]
+    )
+    with pytest.raises(ParkfError, match=message):
+        read_csv_folder(hit_sample.write_csv(tmp_path / "csv", tables), geometry)
+
+
+@pytest.mark.parametrize(("detector", "z"), [("UT", 4500.0), ("SciFi", 17_000.0)])
+def test_hits_behind_any_detector_are_refused(tmp_path, detector, z):
+    names = ("event", "key", "layer", "x", "y", "dxdy", "dzdy", "ymin", "ymax")
+    rows = dict.fromkeys(names, np.zeros(200))
+    rows |= {"det": np.full(200, detector), "err": np.full(200, 0.1), "z": np.full(200, z)}
+    pd.DataFrame(rows).to_parquet(tmp_path / "hits.parquet")
+    with pytest.raises(ParkfError, match=r"column 'z' has the median .* is it in another unit"):
+        read_hits(tmp_path / "hits.parquet")
+
+
+def test_particles_are_neither_matched_nor_unmatched_if_the_tree_does_not_say(tmp_path, geometry, sample):
+    branches = hit_sample.tree_of(sample)
+    del branches["isMatched"]
+    entries = read_tree(hit_sample.write_tree(tmp_path / "hits.root", branches), geometry)
+    assert set(entries.of["matched"]) == {-1}
+
+
+def test_what_is_wrong_is_told_once(tmp_path, geometry, field, sample):
+    """In the other polarity, all particles bend to the other side."""
+    source = hit_sample.write_tree(tmp_path / "hits.root", hit_sample.tree_of(sample))
+    (seen,) = inspect_hits(read_tree(source, geometry), "hits", Run(field, 1, geometry))
+    told = [one.what for one in seen.findings]
+    assert any("polarity turned" in what for what in told)
+    assert len(set(told)) == len(told)
 
 
 def test_digitised_hits_have_the_error_of_their_part(tmp_path, geometry, field, sample):

@@ -5,6 +5,8 @@ import pytest
 import step_writers
 from step_sample import field_map, sample
 
+from parkf.detector.geometry import SCIFI_PLANES
+from parkf.imports.steps.faults import plane_faults
 from parkf.imports.steps.physics import inspect_step
 from parkf.imports.steps.rows import Carrier
 from parkf.imports.steps.take import import_steps
@@ -145,3 +147,15 @@ def test_nothing_is_written_when_physics_says_no(tmp_path, field, samples):
     with pytest.raises(ParkfError, match="no"):
         import_steps(source, tmp_path / "out", field=field, polarity=None, settle=settle, threads=1)
     assert not list((tmp_path / "out").iterdir())
+
+
+def test_hops_of_the_scifi_go_from_layer_to_layer_two_sets_for_each(geometry):
+    """Sets 0 and 1 are the first hop, below and above the beam, and 20 and 21 are the last one."""
+    sets, y = np.repeat(np.arange(22), 5), np.tile([-900.0, -300.0, 10.0, 300.0, 900.0], 22)
+    z0, _, dzdy = geometry.planes()[SCIFI_PLANES].T
+    ends = {f"z{end}": (z0 + dzdy * y[:, None])[np.arange(110), sets // 2 + end] for end in (0, 1)}
+    rows = {"set": sets, **ends, **dict.fromkeys(("x0", "x1"), 0 * y), **dict.fromkeys(("y0", "y1"), y)}
+    assert plane_faults(rows, "T", geometry) == []
+    rows["set"] = sets - 1
+    (found,) = plane_faults(rows, "T", geometry)
+    assert found.what.startswith("set 1 begins at another z")

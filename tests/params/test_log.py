@@ -173,6 +173,10 @@ def test_a_copy_makes_an_unsigned_registry_useless(sets, copy):
             read()
 
 
+def test_a_copy_concerns_published_sets_alone(copy, made):
+    assert load(made(3)).manifest.version is None
+
+
 def test_a_copy_without_keys_is_named(sets, copy):
     (copy / "allowed_signers").unlink()
     with pytest.raises(ParkfError, match="copy/allowed_signers: no such file"):
@@ -321,4 +325,12 @@ def test_an_entry_has_no_field_that_nobody_knows(sets):
     path = sets.folder / "log/0003/entry.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"more": 1}))
     with pytest.raises(ParkfError, match=r"log/0003/entry\.json: more: unknown field"):
+        sets.log()
+
+
+def test_a_handover_names_no_set(sets, key, tmp_path):
+    sets.hand_over([new_key(tmp_path / "second", "second")], key)
+    path = sets.folder / "log/0004/entry.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"set": SECOND}))
+    with pytest.raises(ParkfError, match="expected a handover with keys, and without a set"):
         sets.log()

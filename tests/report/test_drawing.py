@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from parkf.report.drawing import COLOURS, Drawn, Panel, Series
-from parkf.report.maps import table_maps
+from parkf.report.maps import ratio_map, table_maps
 from parkf.report.picture import Captions
 
 EMPTY = Panel("x", "y", [Series("nothing", [], [])])
@@ -29,6 +29,13 @@ def test_points_lie_where_their_numbers_are():
     assert middle == pytest.approx((left + right) / 2)
     assert half == pytest.approx((low + high) / 2)
     assert low > high, "SVG counts down the page"
+
+
+def test_an_axis_that_begins_above_all_values_still_ascends():
+    one = drawn(Series("a", [0.0, 1.0], [0.0, 1.0]), y_limits=(5.0, None))
+    places = [float(y) for y in re.findall(r'class="grid" d="M[\d.]+ ([\d.]+)H', one.svgs[0])]
+    assert len(places) >= 2
+    assert places == sorted(places, reverse=True)
 
 
 def test_equal_ratios_are_equal_distances_on_a_logarithmic_axis():
@@ -115,6 +122,29 @@ def test_a_map_of_the_table_shows_each_cell_over_the_median():
     assert rows[0] == ["y, x [mm]", "group", "column", "misfit over the map's median"]
     assert ["−10", "x [µm]", "20", "8"] in rows
     assert len(rows) == 1 + 2 * 5
+
+
+@pytest.mark.parametrize(("component", "text"), [("x", "2"), ("y", "2"), ("tx", "2000"), ("ty", "2000")])
+def test_misfits_of_the_table_are_in_micrometres_and_microradians(component, text):
+    cell = {"p_min": 5.0, "p_max": 10.0, "component": component, "q68": [[2e-3]]}
+    (one,) = table_maps({"x": [0.0, 20.0], "y": [0.0, 20.0], "cells": [cell]}).values()
+    assert [spot.text for row in one.rows.values() for spot in row] == [text]
+
+
+def test_a_misfit_has_the_strongest_colour_at_three_times_the_scattering():
+    sizes = {0.05: 0.0, 0.1: 0.0, 0.3**0.5: 0.5, 3.0: 1.0}
+    drawn = ratio_map({(f"{size:g}", "x", 5.0, 10.0): size for size in sizes})
+    found = [row[0].value for row in drawn.rows.values()]
+    assert found == pytest.approx(list(sizes.values()), abs=1e-9)
+
+
+@pytest.mark.parametrize("high", [30.0, 3000.0])
+def test_a_logarithmic_axis_has_ticks_within_its_ends(high):
+    one = drawn(Series("a", [2.0, high], [1.0, 1.0]), x_log=True, x_limits=(2.0, high))
+    places = [float(x) for x in re.findall(r'class="axis" d="M([\d.-]+) [\d.]+v3"', one.svgs[0])]
+    left, right = map(float, re.search(r'class="axis" d="M([\d.]+) \S+H([\d.]+)"', one.svgs[0]).groups())
+    assert len(places) >= 3
+    assert all(left <= place <= right for place in places)
 
 
 def test_captions_are_the_texts_of_the_figure(tmp_path):

@@ -9,6 +9,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, FITTED, HITS, PARTICLES
 from parkf.report.event import PLANES, choose_events, load_event
 from parkf.report.event_page import event_page
+from parkf.report.pages import _event
 
 # Slopes and charges of the particles, which come from the origin with 5 GeV, and their purities.
 TX, TY, CHARGE = np.array([0.1, -0.05]), np.array([0.02, 0.04]), np.array([1.0, -1.0])
@@ -116,6 +117,15 @@ def test_paths_begin_at_the_state_and_are_straight_without_a_field(event):
             np.testing.assert_allclose(path[ahead, 4], 1 / p, rtol=1e-6)
 
 
+def test_a_path_has_points_at_every_place_that_bends_or_measures():
+    """From before the VELO to behind the SciFi, at most a quarter of a metre apart."""
+    assert PLANES[0] <= -200.0
+    assert PLANES[-1] >= 9400.0
+    steps = np.diff(PLANES)
+    assert (steps > 0).all()
+    assert steps.max() <= 250.0
+
+
 def test_an_event_that_is_not_there_is_named(run):
     with pytest.raises(ParkfError, match="no event 4"):
         load_event(run, number=4)
@@ -143,6 +153,24 @@ def test_the_views_show_hits_and_fits_in_metres(event):
             np.testing.assert_allclose(y[:-1], track.fit[ahead, b] / 1000)
 
 
+def test_the_views_hold_the_detector(event):
+    """SciFi reaches to 3.2 m in x and 2.4 m in y; more room would make it smaller."""
+    above, side, front = event_page(event)["views"].panels
+    assert 2.9 < above.y_limits[1] < 4.0
+    assert 2.4 < side.y_limits[1] < 4.0
+    assert front.x_limits == above.y_limits
+    assert front.y_limits == side.y_limits
+    for low, high in (above.y_limits, side.y_limits):
+        assert low == -high
+
+
+def test_a_page_of_an_event_names_the_others(run):
+    shown = _event(run, [("event.html", 3, "the most ghosts")], 3)
+    assert shown["event"].number == 3
+    assert shown["choice"] == [("event.html", 3, "the most ghosts")]
+    assert "no event 4" in _event(run, [], 4)["reason"]
+
+
 def test_a_track_is_shown_beside_its_fit_in_millimetres(event):
     (_, _, drawn), (_, _, other) = event_page(event, [0, 1])["tracks"]
     above, side, beside = (_series(panel) for panel in drawn.panels)
@@ -156,6 +184,11 @@ def test_a_track_is_shown_beside_its_fit_in_millimetres(event):
     z, away = beside["found, of its particle"]
     np.testing.assert_allclose(z, np.concatenate([VELO_Z, STRIP_Z]) / 1000)
     np.testing.assert_allclose(away, -SHIFT, atol=2e-3)
+    # All hits within a centimetre. Drawn in its middle, the stereo strip is 9.8 mm beside the fit.
+    z, away = beside["other hits"]
+    np.testing.assert_allclose(z, np.concatenate([VELO_Z, STRIP_Z]) / 1000)
+    lowered = STEREO[1] * (50.0 - TY[0] * STRIP_Z[1])
+    np.testing.assert_allclose(away, [-SHIFT, -SHIFT, -SHIFT, -SHIFT, lowered - SHIFT], atol=2e-2)
     # The wrong strip of the other track is two millimetres beside its fit.
     z, away = _series(other.panels[2])["found, of another"]
     assert (z, away) == (pytest.approx([7.896]), pytest.approx([2.0], abs=2e-3))

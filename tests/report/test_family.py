@@ -99,6 +99,14 @@ def test_members_stand_side_by_side(run, thresholds, tmp_path):
     assert second["core"][0]["core"] == pytest.approx(0.0051)
 
 
+def test_nothing_is_said_of_missed_gates_if_all_are_met(run, thresholds, tmp_path):
+    runs = [run("fam.nominal", alignment="a.yaml"), run("fam.tilted", alignment="b.yaml", moved=0.8)]
+    index = tmp_path / "results/fam/index.html"
+    write_family(runs, index, thresholds)
+    assert "1 of 1" in index.read_text()
+    assert 'id="missed"' not in index.read_text()
+
+
 def test_a_run_that_has_not_ended_leaves_no_page(run, thresholds, tmp_path):
     runs = [run("fam.nominal", alignment="a.yaml"), run("fam.tilted", alignment="b.yaml")]
     (runs[1] / "validation.json").unlink()

@@ -49,6 +49,16 @@ def test_the_side_view_has_all_planes_and_passive_material(axes, geometry):
     assert planes == [geometry.magnet.z_in, geometry.magnet.z_out]
     ends = [(line.get_xdata()[1], line.get_ydata()[1]) for line in side.lines[-2:]]
     assert [y / x for x, y in ends] == pytest.approx([0.25, -0.25])
+    # The detector fills the view.
+    low, high = side.get_ylim()
+    assert 2600.0 < high < 4000.0 < -2 * low < 12_000.0
+
+
+def test_sensors_of_the_velo_are_drawn_at_their_modules(axes, geometry):
+    for lines, module in zip(axes[0].collections[:52], geometry.velo.modules, strict=True):
+        for (z0, y0), (z1, y1) in lines.get_segments():
+            assert [z0, z1] == pytest.approx([module[0]] * 2, abs=10.0)
+            assert 10.0 < y1 - y0 < 100.0
 
 
 def test_the_material_is_that_of_lines_from_the_origin(axes, geometry):

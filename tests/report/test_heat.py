@@ -1,5 +1,8 @@
 """Fields of a map can be read, and the further from zero a number is the more its field stands out."""
 
+import re
+from itertools import pairwise
+
 import pytest
 
 from parkf.report.heat import PALETTE, PALETTE_IN_THE_DARK, HeatMap, Spot, shade
@@ -44,3 +47,23 @@ def test_a_drawn_map_has_the_number_of_each_cell_and_marks_what_is_sure():
     # The bar has all shades of both signs, and the mark at its left end.
     assert drawn.bar.count('class="cell') == 13
     assert "−0.4 %" in drawn.bar
+
+
+def test_names_of_columns_and_rows_have_room():
+    """Columns are as wide as their names; rows follow each other evenly, beside their fields."""
+    rows = {f"row {n}": [Spot(f"{n}.5", 0.1), Spot("2", 0.2)] for n in range(4)}
+    drawn = HeatMap("η", [("5 GeV", "a long name"), ("5 GeV", "another one")], rows, "bias", [(0.0, "0 %")])
+    first, second = (
+        float(re.search(rf'x="([\d.]+)"[^>]*>{name}<', drawn.svg)[1])
+        for name in ("a long name", "another one")
+    )
+    assert second - first > 6.0 * len("another one")
+    picture = drawn.picture("name", "title", "see")
+    heights, fields = (
+        [float(re.search(rf'y="([\d.]+)">{text.format(n)}<', picture.body)[1]) for n in range(4)]
+        for text in ("row {}", "{}.5")
+    )
+    assert fields == pytest.approx(heights, abs=3)
+    steps = [below - above for above, below in pairwise(heights)]
+    assert steps == pytest.approx([steps[0]] * 3)
+    assert steps[0] >= 12

@@ -93,6 +93,32 @@ def test_a_rule_stands_below_what_it_waits_for():
     assert ["<report>", "1", "assemble late simulate"] in [*csv.reader(io.StringIO(picture.csv))]
 
 
+def test_a_line_goes_from_rule_to_rule_beside_the_boxes_between():
+    """Three rules lead to the last one by one way, and two by the other, whose line passes a row."""
+    needs = {"x": [], "y": ["x"], "z": ["y"], "p": [], "q": ["p"], "last": ["z", "q"]}
+    picture = draw_rules({name: {"jobs": 1, "needs": of} for name, of in needs.items()})
+    found = re.findall(r'<text class="mid" x="([\d.]+)" y="([\d.]+)">([^<]*)', picture.body)
+    place = {text: (float(x), float(y)) for x, y, text in found}
+    lines = []
+    for path in re.findall(r'class="wire" d="([^"]+)"', picture.body):
+        numbers = [float(number) for number in re.findall(r"[\d.]+", path)]
+        points = [numbers[:2], *(numbers[i : i + 2] for i in range(6, len(numbers), 6))]
+        ends = [
+            next(name for name, (x, y) in place.items() if abs(x - a) < 0.2 and abs(y - b) < 40)
+            for a, b in (points[0], points[-1])
+        ]
+        lines.append((*ends, len(points) - 2))
+        for x, y in points[1:-1]:
+            assert all(abs(x - a) > 20 for a, b in place.values() if abs(y - b) < 20)
+    assert sorted(lines) == [
+        ("p", "q", 0),
+        ("q", "last", 1),
+        ("x", "y", 0),
+        ("y", "z", 0),
+        ("z", "last", 0),
+    ]
+
+
 def test_rules_of_a_run_are_written_without_those_of_others(tmp_path):
     class Job:
         def __init__(self, name):

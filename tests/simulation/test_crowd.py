@@ -114,6 +114,42 @@ def test_close_hits_merge_and_distant_ones_do_not(geometry):
     assert np.allclose(large, geometry.scifi.hit_errors[crowd.LARGE_CLUSTER])
 
 
+def test_pixels_merge_that_are_close_in_both_directions(geometry):
+    apart = np.array([0.3, 0.6]) * crowd.VELO.merged
+    hits = {
+        "event": np.zeros(2, np.int32),
+        "plane": np.full(2, VELO_PLANES.start, np.int16),
+        "particle": np.array([1, 2], np.int32),
+        **dict.fromkeys(("z", "dxdy", "dzdy"), np.zeros(2)),
+        "sigma": np.full(2, 0.0125),
+    }
+    merged = merge(
+        hits | {"x": 5.0 + np.array([0.0, apart[0]]), "y": np.array([3.0, 3.0 + apart[1]])}, geometry
+    )
+    np.testing.assert_allclose(merged["x"], 5.0 + apart[0] / 2)
+    np.testing.assert_allclose(merged["y"], 3.0 + apart[1] / 2)
+
+
+def test_stubs_point_back_to_the_beam(geometry):
+    """From layer to layer their distance from the beam grows as z does, on the other side of it."""
+    count, middle = 20_000, SCIFI_PLANES[5]
+    found = crowd.strangers(
+        np.full(count, middle),
+        np.full(count, 900.0),
+        np.full(count, 700.0),
+        geometry,
+        np.random.default_rng(3),
+    )
+    plane, x, y = (np.concatenate([one[name] for one in found]) for name in ("plane", "x", "y"))
+    assert (x < 0).mean() > 0.999
+    assert (y < 0).mean() > 0.999
+    z = geometry.planes()[:, 0]
+    here, behind = (plane == middle), (plane == middle + 1)
+    for values in (x, y):
+        grown = np.median(values[behind]) / np.median(values[here])
+        assert grown == pytest.approx(z[middle + 1] / z[middle], abs=0.02)
+
+
 def test_a_stranger_is_seen_in_a_layer_and_not_in_its_hole_or_beside_it(geometry):
     ut, scifi = UT_PLANES[1], SCIFI_PLANES[3]
     hole = geometry.scifi.hole
@@ -185,3 +221,19 @@ def test_secondaries_come_at_their_rate_from_where_they_should():
     assert (
         np.sign(found["pdg_id"]) == np.where(np.abs(found["pdg_id"]) == 11, -1, 1) * found["charge"]
     ).all()
+
+
+def test_secondary_hadrons_are_pions_and_some_protons():
+    """Three in ten hadrons are protons, which are positive. Momenta are some GeV, lower further behind."""
+    found = secondaries(_particles(400), np.random.Generator(np.random.Philox(3)))
+    hadron = np.abs(found["pdg_id"]) != 11
+    assert set(np.abs(found["pdg_id"][hadron])) == {211, 2212}
+    proton = np.abs(found["pdg_id"]) == 2212
+    assert (found["charge"][proton] == 1).all()
+    share = proton.sum() / hadron.sum()
+    assert share == pytest.approx(0.3, abs=4 * np.sqrt(0.21 / hadron.sum()))
+    p = np.sqrt(found["px"] ** 2 + found["py"] ** 2 + found["pz"] ** 2)
+    for low, high in ((2700, 3200), (3200, 4200), (4200, 6600), (6600, 7700), (7700, 8100)):
+        here = (found["z"] > low) & (found["z"] < high)
+        assert 250 < np.median(p[here & ~hadron]) < 8000
+        assert 700 < np.median(p[here & hadron]) < 5000

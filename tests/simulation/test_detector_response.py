@@ -60,6 +60,15 @@ def test_errors_are_those_of_the_geometry(matched, geometry):
         assert abs(np.isclose(scifi, error).mean() - share) < 4 * np.sqrt(share / len(scifi))
 
 
+def test_strips_are_as_wide_below_the_beam_as_above(matched, geometry):
+    hits = matched[1][matched[1].plane.isin(UT_PLANES)]
+    inner = geometry.ut.zones[0]
+    beside = (hits.xt.abs() < 0.9 * inner.half_width) & (hits.yt.abs() > 1.1 * inner.half_height)
+    for side in (hits.yt > 0, hits.yt < 0):
+        assert (beside & side).sum() > 50
+        assert hits.sigma[beside & side].min() > inner.sigma
+
+
 def test_efficiency(states, matched, geometry):
     for planes, efficiency in (
         (range(UT_PLANES.start), geometry.velo.efficiency),

@@ -12,6 +12,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.proof.validation.core import fit_core
 from parkf.simulation.pattern import find_candidates
+from parkf.simulation.plausible import check_hits
 
 # m/cτ in MeV/mm, and the fraction of decays to μν and ππ⁰ (PDG).
 LIVES = {211: (139.57 / 7804.5, 1.0), 321: (493.68 / 3711.0, 0.843)}
@@ -246,3 +247,13 @@ def test_the_embedded_field_gives_lhcbs_momenta(lhcb):
     assert core.width < 0.01
     # The seed's own bias, from energy loss, is -0.4% in the embedded simulation.
     assert abs(core.mean) < 0.006
+
+
+@pytest.mark.parametrize("unit", [0.1, 10.0])
+def test_hits_in_another_unit_than_the_planes_are_refused(geometry, unit):
+    plane = np.arange(len(geometry.planes()))
+    hits = {"plane": plane, "z": geometry.planes()[:, 0], "sigma": np.full(len(plane), 0.1)}
+    hits |= dict.fromkeys(("x", "y", "dxdy", "dzdy"), np.zeros(len(plane)))
+    check_hits(hits, Path("hits.parquet"), geometry)
+    with pytest.raises(ParkfError, match=f"column 'z' is {unit:g} times the z of the planes"):
+        check_hits(hits | {"z": unit * hits["z"]}, Path("hits.parquet"), geometry)

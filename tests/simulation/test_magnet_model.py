@@ -1,8 +1,12 @@
 import numpy as np
 import pytest
 
+from parkf.detector.description import Description
+from parkf.detector.geometry import UT_PLANES, geometry_of
 from parkf.detector.transport import propagate
-from parkf.simulation.pattern.magnet import fit_magnet_model
+from parkf.io.kinds import KINDS
+from parkf.simulation.pattern.magnet import _carry_rays, fit_magnet_model
+from parkf.simulation.pattern.seed import first_h
 from parkf.simulation.pattern.velo import Z_REFERENCE
 
 N = 4000
@@ -60,3 +64,39 @@ def test_shift_at_the_ut(model, rays, field, geometry):
     difference = end.states[:, 0] - straight - model.x_shift_at_ut(lines, h)[:, 3]
     # Scattering: 8 mm times GeV over p.
     assert np.quantile(np.abs(difference / h), 0.95) < 4e3
+
+
+def test_segments_bend_and_point_back_as_the_model_says(model, rays):
+    """Where lines behind the magnet cross z = 0, in x for each h, and how fast their slope still changes."""
+    _, states, tx_end, h = rays
+    chord = states[:, 0] - states[:, 2] * model.z_scifi
+    assert (chord * h).sum() / (h**2).sum() == pytest.approx(model.chord_per_h, rel=0.06)
+    assert np.quantile(np.abs(chord / h), 0.99) == pytest.approx(model.chord, rel=0.1)
+    # x = … + c·dz² + c·ratio·dz³ behind the middle.
+    dz = model.z_end - model.z_scifi
+    turned = tx_end - states[:, 2]
+    expected = model.curvature * chord * (2 * dz + 3 * model.cubic_ratio * dz**2)
+    assert (turned * expected).sum() / (expected**2).sum() == pytest.approx(1, abs=0.25)
+
+
+def test_the_first_momentum_of_an_upstream_track_is_that_of_its_bend_before_the_ut(model, rays, geometry):
+    """Hits without errors: on the line in the VELO, and beside it in the UT's strips."""
+    lines, _, _, h = (values[:50] for values in rays)
+    z = np.concatenate([np.arange(100.0, 700.0, 100.0), geometry.planes()[UT_PLANES, 0]])
+    x, y = (lines[:, [i]] + lines[:, [i + 2]] * (z - Z_REFERENCE) for i in (0, 1))
+    dxdy = np.array([0.0] * 6 + [geometry.strip_slope(plane) for plane in UT_PLANES])
+    x[:, 6:] += model.x_shift_at_ut(lines, h)
+    columns = {"x": x - dxdy * y, "y": y, "z": z + 0 * x, "dxdy": dxdy + 0 * x}
+    row = np.arange(x.size).reshape(x.shape)
+    hits = {name: values.ravel() for name, values in columns.items()}
+    found = first_h(KINDS["upstream"], hits, {"velo": row[:, :6], "ut": row[:, 6:]}, model)
+    np.testing.assert_allclose(found, h, rtol=1e-5)
+
+
+def test_rays_stay_in_the_scifi(field, geometry):
+    content = geometry.description.model_dump(mode="json", exclude_unset=True)
+    content["scifi"]["layers"][-1] |= {"half_width": 2000.0, "half_height": 1500.0}
+    _, _, x, y = _carry_rays(field, geometry_of(Description.model_validate(content)))
+    assert len(x) > 1000
+    assert 1800 < np.abs(x[:, -1]).max() < 2000
+    assert 1400 < np.abs(y[:, -1]).max() < 1500

@@ -28,6 +28,11 @@ def test_the_file_in_the_package_is_what_this_pythia_calculates(calculated):
     np.testing.assert_allclose(_numbers(kept), _numbers(calculated), rtol=2e-4, atol=1e-4)
 
 
+def test_looking_for_the_file_says_nothing(capfd):
+    pythia.cross_sections(pythia.SOFT_COLLISIONS)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_collisions_with_cross_sections_from_the_file_are_those_calculated():
     """The same seed gives the same particles; the file's six digits change their energies by 1e-5."""
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parkf.training.slices import axis, scatterers, train_slices
+from parkf.training.slices import _tracks, axis, scatterers, train_slices
 from parkf.training.slices_accuracy import measure_slices
 
 TRACKS = 8000
@@ -72,3 +72,15 @@ def test_splines_reproduce_parabolas():
     near = control[first[:, None] + np.arange(3)]
     np.testing.assert_allclose((weights * near).sum(axis=1), places**2, atol=1e-9)
     np.testing.assert_allclose((slopes * near).sum(axis=1), 2 * places, atol=1e-9)
+
+
+def test_tracks_of_both_charges_are_there_behind_their_births(field):
+    """Half are born uniformly in z up to 2.5 m, and half up to 7 m."""
+    planes = np.array([500.0, 2000.0, 4000.0])
+    states = _tracks(field, planes, seed=1, count=4000, threads=2)
+    there = np.isfinite(states[..., 0])
+    for at, share in zip(
+        there[:2], (0.5 * (500 / 2500 + 500 / 7000), 0.5 * (2000 / 2500 + 2000 / 7000)), strict=True
+    ):
+        assert at.mean() == pytest.approx(share, abs=0.04)
+    assert (states[2, there[2], 4] > 0).mean() == pytest.approx(0.5, abs=0.04)

@@ -1,16 +1,19 @@
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parkf.params.parameter_set import load
 from parkf.simulation.generate.collisions import EVENTS_PER_CHUNK as GENERATOR
 from parkf.simulation.generate.signal import COLLISIONS_PER_CHUNK as SIGNAL
 from parkf.simulation.pattern.candidates import EVENTS_PER_CHUNK as PATTERN
 from parkf.simulation.response.simulate import EVENTS_PER_PIECE as TRANSPORT
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_files, chunk_names, chunk_ranges
 from parkf.workflow.config_files import laid, read_layers
-from parkf.workflow.run import Run
+from parkf.workflow.run import ROWS_A_CROSSING, Run
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,3 +58,48 @@ def test_a_sample_in_one_chunk_is_one_file():
     ]
     # By number, not by name: 10 is behind 9.
     assert chunk_files([up], 11, "/V.parquet")[9] == up / "10-of-11/V.parquet"
+
+
+def smoke(**changed):
+    """A small run, with some sections replaced in part."""
+    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
+    for name, value in changed.items():
+        config[name] = config[name] | value if isinstance(value, dict) else value
+    return Run(config)
+
+
+def test_seeds_of_samples_are_those_of_published_sets_and_do_not_overlap():
+    kept = load(ROOT / "params/2026-run3-like-2-r011").manifest.seeds
+    assert kept["closure_down"] == smoke(seed=kept["run"]).seed("closure_down")
+    groups = (
+        ("training_up", "validation_down"),
+        ("jpsi_up", "d0_down"),
+        ("ks_up", "lambda_down"),
+        ("closure_up",),
+    )
+    first, later = smoke(seed=0), smoke(seed=10**9)
+    for before, after in pairwise(groups):
+        assert max(map(later.seed, before)) < min(map(first.seed, after))
+    names = [name for group in groups for name in group]
+    assert len({run.seed(name) for run in (first, later, smoke(seed=1)) for name in names}) == 3 * len(names)
+
+
+def test_a_dataset_has_rows_of_all_crossings_up_to_the_most():
+    events, samples = {"training": 300}, len(smoke().samples("training"))
+    expected = samples * 300 * ROWS_A_CROSSING["VUT"]
+    assert smoke(events=events, training={"max_rows": 10**9}).rows("VUT") == expected
+    assert smoke(events=events, training={"max_rows": 1000}).rows("VUT") == 1000
+
+
+def test_other_keys_of_the_fits_stay():
+    run = smoke(fits={"of": ["parkf", "trigger"], "precision": "float64"}, forms="improved")
+    assert run["fits"]["of"] == ["parkf"]
+    assert run["fits"]["precision"] == "float64"
+
+
+def test_samples_in_several_chunks_are_those_of_the_rules_that_join_them():
+    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
+    config["events"] |= {"training": 5000, "validation": 40}
+    run = Run(config, {"training": 3})
+    assert run.split_samples("training").split("|") == run.samples("training")
+    assert not re.fullmatch(run.split_samples("validation"), run.samples("validation")[0])

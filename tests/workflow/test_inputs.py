@@ -1,12 +1,16 @@
 """Files of other runs that a run reads are read before it begins; the mistakes of all are named."""
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from parkf.detector.field import FieldMap
+from parkf.io.errors import ParkfError
 from parkf.model.steps import FORMS
 from parkf.params.configuration import start_file
-from parkf.workflow.inputs import product_problems
+from parkf.workflow.inputs import _require_cover, product_problems
 
 STEPS = list(FORMS["improved"].steps)
 
@@ -63,3 +67,18 @@ def test_all_kinds_of_files_are_tried(tmp_path):
         "first",
         "second",
     ]
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "covers"),
+    [(-500, 9500, True), (0, 9500, False), (-500, 9000, False), (500, 9500, False)],
+)
+def test_a_map_covers_the_planes_of_the_detector(geometry, begin, end, covers):
+    """They are from -0.29 m to 9.4 m."""
+    spacing = np.array([4000.0, 4000.0, (end - begin) / 20])
+    field = FieldMap(np.array([-4000.0, -4000.0, begin]), spacing, np.zeros((3, 3, 21, 3), np.float32))
+    if covers:
+        _require_cover(Path("map.npz"), field, geometry)
+    else:
+        with pytest.raises(ParkfError, match=f"map\\.npz: the map reaches from z = {begin} to {end} mm"):
+            _require_cover(Path("map.npz"), field, geometry)

@@ -60,6 +60,20 @@ def test_the_variables_are_those_of_a_known_line():
     assert of["eta"] == pytest.approx([-np.log(np.tan(0.5 * np.arctan(0.4)))])
 
 
+def test_the_variables_are_the_same_after_a_turn_about_the_beam_line():
+    angle = np.linspace(0, 2 * np.pi, 8)
+    cos, sin = np.cos(angle), np.sin(angle)
+    turned = SimpleNamespace(
+        x=0.3 + 3 * cos - 2 * sin,
+        y=-0.2 + 3 * sin + 2 * cos,
+        tx=0.1 * cos - 0.2 * sin,
+        ty=0.1 * sin + 0.2 * cos,
+        qop=np.full(8, 1e-4),
+    )
+    for values in variables(turned, CONSTANTS).values():
+        np.testing.assert_allclose(values, values[0])
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_state_that_is_no_number_has_no_flat_score(cut):
     """Along the beam line, η is infinite and the distance 0/0; nothing warns, and no cut keeps the track."""

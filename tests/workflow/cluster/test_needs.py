@@ -5,7 +5,9 @@ import pytest
 
 from parkf.io.errors import ParkfError
 from parkf.workflow.cluster import COSTS_FILE, load_costs, needs
+from parkf.workflow.cluster.costs import Cost
 from parkf.workflow.cluster.executors import htcondor_names
+from parkf.workflow.cluster.schedule import seconds_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -63,3 +65,16 @@ def test_a_margin_below_one_is_none(costs, tmp_path, margin, least):
 
 def test_the_projects_own_costs_load():
     assert {"generate", "candidates", "table", "train"} <= load_costs(ROOT / COSTS_FILE).stages.keys()
+
+
+def test_what_one_core_does_alone_is_not_divided():
+    """Of 100 s, 20 s are done by one core alone; four cores do the rest at 85 % of their speed."""
+    cost = Cost(unit="track", job_s=0.0, unit_ms=100.0, alone_ms=20.0, job_mb=1.0)
+    assert cost.alone_s(1000) == pytest.approx(20)
+    assert cost.wall_s(1000, 1) == pytest.approx(100)
+    assert cost.wall_s(1000, 4) == pytest.approx(20 + 80 / (0.85 * 4))
+
+
+def test_a_rule_without_a_cost_takes_the_start_of_a_command(costs):
+    job = SimpleNamespace(rule=SimpleNamespace(name="links"), resources={}, threads=1)
+    assert 0.2 < seconds_of(costs, job) < 5

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from parkf.workflow.cluster.schedule import Job
+from parkf.workflow.running import progress
 from parkf.workflow.running.progress import MOST_WARNINGS, Forecast, Teller, duration, show
 
 PARKF = Path(sys.executable).with_name("parkf")
@@ -44,6 +45,22 @@ def test_the_rest_takes_what_its_jobs_cost_at_the_pace_of_those_before():
     for number in (7, 8, 7, 99):
         forecast.ends(number)
     assert (forecast.state().done, forecast.state().left_s, forecast.state().share) == (3, 0, 1)
+
+
+def test_a_long_run_is_predicted_about_a_hundred_times(monkeypatch):
+    """A prediction goes through all jobs; one after each job would take long."""
+    count = [0]
+
+    def predict(*_):
+        count[0] += 1
+        return 1.0
+
+    monkeypatch.setattr(progress, "replay", predict)
+    forecast = Forecast(jobs(dict.fromkeys(range(2000), 1.0)), {n: [] for n in range(2000)}, 1, lambda: 0.0)
+    for number in range(2000):
+        forecast.ends(number)
+        forecast.state()
+    assert 50 < count[0] < 200
 
 
 def told(records):

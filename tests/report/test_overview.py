@@ -1,0 +1,43 @@
+"""The first screen of a report has each gate once, and the tracks that its resolution was measured on."""
+
+from types import SimpleNamespace
+
+from parkf.params.manifest import Gate
+from parkf.proof.publishing import Decision
+from parkf.report.overview import verdict_part
+
+
+def test_the_first_screen_has_each_gate_once_the_nearest_ones_first():
+    gates = [
+        Gate(what=f"gate {i}", measured="x", bar="y", met=i < 15, value=1.0 + 0.01 * i, at_most=1.15)
+        for i in range(17)
+    ]
+    bins = [
+        {
+            "p_min": low,
+            "p_max": high,
+            "n": n,
+            "core": 0.004,
+            "core_error": 1e-4,
+            "bias": 0.0,
+            "bias_error": 0.0,
+        }
+        for low, high, n in ((2, 5, 1000), (5, 20, 200), (20, 50, 30), (50, 100, 4000))
+    ]
+    pulls = {name: {"width": 1.0, "width_error": 0.1} for name in ("x", "y", "tx", "ty", "qop")}
+    fit = {"momentum": bins, "pulls": pulls, "roc": [{"genuine": 0.9, "ghost": 0.3}]}
+    own = SimpleNamespace(
+        name="run",
+        run=None,
+        validation={"fits": {"parkf": fit}},
+        beside=None,
+        identity=None,
+        manifest=SimpleNamespace(configuration=None),
+    )
+    shown = verdict_part(own, None, {}, Decision(gates, {}, (), False))
+    ((name, _, tracks),) = shown["core"]
+    assert (name, tracks) == ("this set", 230)
+    names = {part: [row[0] for row in cells.rows] for part, cells in shown["gate_tables"].items()}
+    assert names["missed"] == ["gate 16", "gate 15"]
+    assert names["close"] == [f"gate {i}" for i in range(14, 4, -1)]
+    assert sorted(names["rest"]) == [f"gate {i}" for i in range(5)]
