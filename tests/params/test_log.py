@@ -173,8 +173,10 @@ def test_a_copy_makes_an_unsigned_registry_useless(sets, copy):
             read()
 
 
-def test_a_copy_concerns_published_sets_alone(copy, made):
-    assert load(made(3)).manifest.version is None
+def test_a_copy_concerns_folders_with_sets_alone(copy, tmp_path):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new/README.md").write_text("Sets will be here.")
+    assert Publisher(tmp_path / "new").log() is None
 
 
 def test_a_copy_without_keys_is_named(sets, copy):

@@ -1,12 +1,14 @@
 """The covariance over several steps is the spread of tracks that scatter in each of them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from toy_steps import COMPONENTS, STEPS, draw, no_field, result_of, truth, write
 
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
-from parkf.training.chain import measure_chain
+from parkf.training.chain import _ut_layers, measure_chain
 from parkf.training.magnet_hop import Trained
 
 UT_LAYERS = (2327.5, 2372.5, 2597.5, 2642.5)
@@ -78,3 +80,14 @@ def test_widths_over_all_steps(datasets, stretch):
     for component in COMPONENTS:
         widths = [f.truth_width for f in figures if f.component == component]
         assert np.mean(widths) == pytest.approx(1 / stretch, rel=0.02)
+
+
+def test_layers_are_where_the_first_hop_of_each_gap_begins_and_ends(monkeypatch):
+    """Hops 3 to 5 go backwards, and later hops begin elsewhere, because layers lean."""
+    parts = (
+        {"set": [1, 4, 0, 0], "z0": [2372.5, 2597.5, 2327.5, 2328.0], "z1": [2597.5, 2372.5, 2372.5, 2373.0]},
+        {"set": [0, 2, 1], "z0": [2329.0, 2597.5, 2374.0], "z1": [2374.0, 2642.5, 2599.0]},
+    )
+    rows = [{name: np.array(values) for name, values in part.items()} for part in parts]
+    monkeypatch.setattr("parkf.training.chain.read_batches", lambda path: iter(rows))
+    assert _ut_layers(Path("UT.parquet")) == list(UT_LAYERS)

@@ -43,6 +43,15 @@ def test_figures(rows):
             assert got.truth_width == pytest.approx(1.1, rel=8 / np.sqrt(mask.sum()))
 
 
+def test_bins_of_few_rows_have_no_figures():
+    """Nineteen rows at 4 GeV are too few, twenty at 15 GeV are enough."""
+    qop = np.array([1 / 4000] * 19 + [-1 / 15_000] * 20)
+    ones = dict.fromkeys(COMPONENTS, np.ones(len(qop)))
+    spreads = Spreads()
+    spreads.add(qop, ones, ones, ones)
+    assert {one.n for one in spreads.figures()} == {20}
+
+
 def test_blocks_do_not_matter(rows):
     one, many = (_spreads(rows, pieces).figures() for pieces in (1, 50))
     for a, b in zip(one, many, strict=True):

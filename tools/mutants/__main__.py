@@ -1,6 +1,6 @@
 """Deliberate mistakes in the code, and whether a test notices.
 
-Run: python -m tools.mutants --json FILE [--count 12] [--rooms fit kernel …] [--again [FILE …]] [--slow]
+Run: python -m tools.mutants --json FILE [--count 44] [--rooms fit kernel …] [--again [FILE …]] [--slow]
 
 Each mutant is one mistake. An operator or a number is changed, a sign is turned, a factor or a unit is wrong,
 neighbours are exchanged, a bound is moved, or a selection is dropped. Mutants are drawn at random, the same
@@ -168,7 +168,7 @@ def in_session(work: Callable[[], None]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, required=True, help="takes the outcome; what is in it is kept")
-    parser.add_argument("--count", type=int, default=12, help="mutants in each room")
+    parser.add_argument("--count", type=int, default=44, help="mutants in each room")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS))
     parser.add_argument(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from parkf.training.closure.bias import Widths, bias_cells
+from parkf.training.closure.targets import EDGES
 
 SEED = 9
 
@@ -36,3 +37,10 @@ def test_cells_have_their_bias():
         assert abs(cell["bias"] - expected) < 5 * cell["bias_error"]
     pulls = [(c["bias"] - (2e-3 if c["phi_min"] >= -1e-9 else -1e-3)) / c["bias_error"] for c in cells]
     assert np.std(pulls) == pytest.approx(1, abs=0.15)
+
+
+def test_a_response_is_measured_in_narrow_bins_of_all_momenta():
+    """Tracks have 1.5 to 100 GeV. Within a factor of one and a half a response hardly changes."""
+    assert EDGES[0] <= 1500.0
+    assert 100e3 <= EDGES[-1] <= 200e3
+    assert (np.diff(np.log(EDGES)) < np.log(1.5)).all()

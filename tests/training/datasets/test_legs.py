@@ -6,7 +6,7 @@ import pytest
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Z_IN, Z_OUT
 from parkf.io.tables import PARTICLES, STATES
-from parkf.training.datasets.legs import BEAM_LINE_SET, read_pieces
+from parkf.training.datasets.legs import BEAM_LINE_SET, _pairs, read_pieces
 
 PLANES = (*range(30, 36), *UT_PLANES, Z_IN, Z_OUT, *SCIFI_PLANES)
 Z = np.array([*range(300, 420, 20), 2327, 2372, 2597, 2642, 2665, 7826])
@@ -99,3 +99,14 @@ def test_hops_in_front_of_the_scifi_join_neighbouring_planes(piece):
     assert pairs["TFT"] == {(Z_OUT, SCIFI_PLANES[0])}
     origin, target, sets = piece.legs["V"]
     np.testing.assert_array_equal(plane[target] - plane[origin], np.where(sets == 0, 1, -1))
+
+
+def test_states_that_are_left_out_belong_to_no_hop(piece):
+    """Those of the last track are there twice, and the second time they are of no track."""
+    count = len(PLANES)
+    again = {name: np.concatenate([values, values[-count:]]) for name, values in piece.states.items()}
+    track, from_beam = np.repeat(np.arange(len(TRACKS)), count), np.ones(len(TRACKS), bool)
+    left_out = np.concatenate([track, np.full(count, -1)])
+    found, expected = _pairs(again, left_out, from_beam), _pairs(piece.states, track, from_beam)
+    for step, legs in expected.items():
+        np.testing.assert_array_equal(found[step], legs, err_msg=step)

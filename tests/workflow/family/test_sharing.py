@@ -81,11 +81,13 @@ def test_what_a_difference_tells_apart(difference, expected):
 
 def test_the_order_of_keys_tells_nothing_apart():
     """Files of configurations may have the keys of a section in any order."""
-    one, other = (
-        shared_products(merged(BASE, {"training": {"noise_scale": scale}}), ROOT)
-        for scale in ({"T": 1.0, "V": 2.0}, {"V": 2.0, "T": 1.0})
-    )
-    assert one == other
+
+    def turned(value):
+        if not isinstance(value, dict):
+            return value
+        return {key: turned(one) for key, one in reversed(value.items())}
+
+    assert shared_products(turned(BASE), ROOT) == shared_products(BASE, ROOT)
 
 
 def test_a_geometry_with_the_same_beam_and_magnet_shares_collisions_and_table(other):

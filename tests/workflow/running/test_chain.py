@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from base64 import urlsafe_b64encode
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -294,6 +295,20 @@ def test_a_file_in_place_of_a_link_is_foreign(family):
     (said,) = repair(family).named
     what = "no job of this run has made it: no run here has made this file"
     assert said == f"{link}: {what}; moved to results/all.b/{ASIDE}/field.npz"
+
+
+def test_a_copy_in_place_of_a_link_is_as_good(family):
+    """A rule without a command of parkf makes it, and Snakemake has a record of that."""
+    link = Path("results/all.b/field.npz")
+    link.unlink()
+    shutil.copyfile("results/all.a/field.npz", link)
+    record = Path(".snakemake/metadata", urlsafe_b64encode(str(link).encode()).decode())
+    record.parent.mkdir(parents=True)
+    record.write_text("{}")
+    assert check_runs(Path("results")) == []
+    np.savez(link, value=np.arange(3))
+    (said,) = {": ".join(line.split(": ")[:2]) for line in check_runs(Path("results"))}
+    assert said == f"{link}: not what this run has read"
 
 
 def test_the_reasons_of_a_run_have_what_is_broken():

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -11,6 +12,7 @@ from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.workflow.running.jobs import COPIES, Job
+from parkf.workflow.running.rules import CODE, planned
 
 PARKF = typer.main.get_command(app)
 RUN = "results/x"
@@ -106,3 +108,37 @@ def test_jobs_with_copies_of_their_files_find_them(tmp_path, monkeypatch):
         }
     ]
     assert json.loads(file.read_text())["inputs"] == inputs
+
+
+def test_words_that_are_too_long_for_names_are_no_files(tmp_path, monkeypatch):
+    """A word that names a file which is no input would be read without being told."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.txt").write_text("")
+    made = ["results/x/f.parquet"]
+    assert job("fit", [{"candidates": 3000 * "long"}], (), made).decided_by([])["command"] == "fit"
+    with pytest.raises(ParkfError, match=r"reads other\.txt, which is no input of the rule"):
+        job("fit", [{"candidates": "other.txt"}], (), made).decided_by([])
+
+
+class Files(dict):
+    """Files of one of Snakemake's jobs, which have names."""
+
+    def __iter__(self):
+        return iter(self.values())
+
+    def _allitems(self):
+        return self.items()
+
+
+def test_files_that_are_removed_after_their_use_are_told():
+    one = SimpleNamespace(
+        rule=SimpleNamespace(name="fit", shellcmd="parkf fit --job {log}.json 2> {log}"),
+        params={CODE: "ab" * 8, "robust": True},
+        input=Files(candidates="results/x/c.parquet"),
+        output=Files(output="results/x/f.parquet"),
+        log=["results/x/logs/fit.log"],
+        temp_output={"results/x/f.parquet"},
+    )
+    found = planned(one)
+    assert (found.command, found.run) == ("fit", "results/x")
+    assert found.passing == found.outputs == ["results/x/f.parquet"]

@@ -5,10 +5,13 @@ import json
 import logging
 import os
 import pty
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -16,6 +19,7 @@ from rich.console import Console
 from parkf.workflow.cluster.schedule import Job
 from parkf.workflow.running import progress
 from parkf.workflow.running.progress import MOST_WARNINGS, Forecast, Teller, duration, show
+from parkf.workflow.running.supervise import supervise
 
 PARKF = Path(sys.executable).with_name("parkf")
 
@@ -47,6 +51,13 @@ def test_the_rest_takes_what_its_jobs_cost_at_the_pace_of_those_before():
     assert (forecast.state().done, forecast.state().left_s, forecast.state().share) == (3, 0, 1)
 
 
+@pytest.mark.parametrize(("elapsed_s", "rate"), [(0.5, ""), (6.0, ", 30 a minute")])
+def test_the_rate_of_jobs_is_told_after_a_second(elapsed_s, rate):
+    state = progress.State(done=3, total=9, share=0.3, elapsed_s=elapsed_s, left_s=42.0, running={})
+    task = SimpleNamespace(fields={"state": state, "told": time.monotonic()})
+    assert str(progress._Left().render(task)) == f"3 of 9 jobs{rate}, about 42 s left"
+
+
 def test_a_long_run_is_predicted_about_a_hundred_times(monkeypatch):
     """A prediction goes through all jobs; one after each job would take long."""
     count = [0]
@@ -56,8 +67,8 @@ def test_a_long_run_is_predicted_about_a_hundred_times(monkeypatch):
         return 1.0
 
     monkeypatch.setattr(progress, "replay", predict)
-    forecast = Forecast(jobs(dict.fromkeys(range(2000), 1.0)), {n: [] for n in range(2000)}, 1, lambda: 0.0)
-    for number in range(2000):
+    forecast = Forecast(jobs(dict.fromkeys(range(500), 1.0)), {n: [] for n in range(500)}, 1, lambda: 0.0)
+    for number in range(500):
         forecast.ends(number)
         forecast.state()
     assert 50 < count[0] < 200
@@ -184,6 +195,23 @@ def test_a_quiet_run_says_what_went_wrong_alone(tmp_path):
     assert done.stdout == ""
     assert "Error in rule a" in done.stderr
     assert "Building DAG" not in done.stderr
+
+
+@pytest.fixture
+def signals():
+    """Set the handlers of this process again, which a supervised run sets for itself."""
+    before = {sign: signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for sign, handler in before.items():
+        signal.signal(sign, handler)
+
+
+@pytest.mark.usefixtures("signals")
+def test_off_a_terminal_the_end_of_the_output_tells_what_went_wrong(tmp_path, capsys):
+    assert supervise(tmp_path / "run", ["sh", "-c", "echo no such rule; exit 3"]) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert "no such rule" in said
+    assert said[-1] == f"the whole output is in {tmp_path / 'run/logs/snakemake.txt'}"
 
 
 @pytest.mark.parametrize("quiet", [False, True])

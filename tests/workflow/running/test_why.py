@@ -3,7 +3,9 @@
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
-from parkf.workflow.running.why import Why, _causes, in_words
+from parkf.io.project import PROJECT
+from parkf.params.parameter_set import load
+from parkf.workflow.running.why import Why, _causes, _changed_keys, in_words
 
 
 def found(**fields):
@@ -51,7 +53,7 @@ def test_of_many_files_the_number_of_others_is_told():
 
 
 def test_lines_of_jobs_are_at_most_a_hundred_characters_long():
-    again = {f"{'x' * (n % 7)}y": 1 for n in range(200)}
+    again = {f"{'x' * (n % 7)}{n}": 1 for n in range(200)}
     for width in range(20):
         text = in_words(found(again={"z" * (width + 1): 1, **again}))
         assert max(map(len, text.splitlines())) <= 100
@@ -67,3 +69,12 @@ def test_a_job_that_waits_for_others_has_no_cause_of_its_own():
     assert _causes(None, reason(missing_output=True), ()) == ["is not there"]
     after = reason(missing_output=True, updated_input={"a"}, updated_input_run={"a"})
     assert _causes(None, after, ()) == []
+
+
+def test_keys_that_differ_from_those_of_the_runs_set_are_named(tmp_path):
+    source = PROJECT / "params/2026-run3-like-2-r011"
+    before = load(source).manifest.configuration
+    assert _changed_keys(tmp_path, before) == {}
+    (tmp_path / "set").symlink_to(source)
+    assert _changed_keys(tmp_path, before) == {}
+    assert _changed_keys(tmp_path, before | {"seed": "7"}) == {"seed": "seed: 2026 → 7"}
