@@ -18,7 +18,7 @@ from parkf.io.arrow import numbers, table
 from parkf.io.events import Columns, particle_key, select
 from parkf.io.tables import CLOSURE_TRACKS
 from parkf.io.terminal import progress_bar
-from parkf.simulation.particles import without_kinks
+from parkf.simulation.particles import KAON, MASSES, PION, PROTON, without_kinks
 from parkf.simulation.pattern.candidates import Search
 from parkf.simulation.pattern.magnet import fit_magnet_model
 from parkf.simulation.random_numbers import Stream, keyed_generator
@@ -30,8 +30,8 @@ MOMENTA = (1400.0, 120e3)  # MeV; log p is uniform between them
 # For FLAT_SHARE of the tracks the slopes are uniform to a little past the grid's edges, since soft tracks
 # bend before they reach it; for the rest the pseudorapidity is uniform, as in collisions.
 SLOPES, FLAT_SHARE, ETA = (0.48, 0.37), 0.7, (1.9, 5.1)
-# Fraction, PDG id and mass in MeV of the charged particles of pp collisions that live long enough.
-SPECIES = ((0.80, 211, 139.57039), (0.13, 321, 493.677), (0.07, 2212, 938.27209))
+# Fractions of the charged particles of pp collisions that live long enough.
+SPECIES = {PION: 0.80, KAON: 0.13, PROTON: 0.07}
 # Number of rows of a sample that are in memory at a time.
 ROWS = 1 << 14
 
@@ -108,7 +108,7 @@ def _shoot(events: range, seed: int, beam: Beam) -> Columns:
     flat = place[:, 5] < FLAT_SHARE
     tx = np.where(flat, (2 * place[:, 1] - 1) * SLOPES[0], polar * np.cos(azimuth))
     ty = np.where(flat, (2 * place[:, 2] - 1) * SLOPES[1], polar * np.sin(azimuth))
-    kind = np.searchsorted(np.cumsum([fraction for fraction, _, _ in SPECIES]), place[:, 3], "right")
+    kind = np.searchsorted(np.cumsum(list(SPECIES.values())), place[:, 3], "right")
     kind = np.minimum(kind, len(SPECIES) - 1)
     charge = np.where(place[:, 4] < 0.5, 1, -1)
     pz = p / np.sqrt(1 + tx**2 + ty**2)
@@ -116,7 +116,7 @@ def _shoot(events: range, seed: int, beam: Beam) -> Columns:
         "event": np.repeat(np.arange(events.start, events.stop, dtype=np.int32), PER_EVENT),
         "particle": np.tile(np.arange(PER_EVENT, dtype=np.int32), len(events)),
         "charge": charge,
-        "mass": np.array([mass for _, _, mass in SPECIES])[kind],
+        "mass": np.array([MASSES[one] for one in SPECIES])[kind],
         "x": beam.x + beam.sigma_x * vertex[:, 0],
         "y": beam.y + beam.sigma_y * vertex[:, 1],
         "z": beam.sigma_z * vertex[:, 2],
