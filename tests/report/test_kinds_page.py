@@ -10,7 +10,13 @@ def figures(**numbers):
 
 def test_a_kind_has_its_figures_and_the_decays_that_were_measured():
     widths = {name: figures(width=1.0 + 0.1 * i) for i, name in enumerate(COMPONENTS)}
-    one = {"p_min": 5.0, "p_max": 10.0, "n": 321, "pulls": widths, **figures(core=0.007, bias=-0.003, qop_bias=-0.0002)}
+    one = {
+        "p_min": 5.0,
+        "p_max": 10.0,
+        "n": 321,
+        "pulls": widths,
+        **figures(core=0.007, bias=-0.003, qop_bias=-0.0002),
+    }
     mass = {"n": 45, "vertex": figures(width=12.3, pull_width=1.02)}
     mass |= figures(mean=0.11, width=3.21, width_over_full=1.01, seed_over_width=2.5)
     content = {"momentum": [one], "directions": [], "decays": {"ks": mass, "lambda": None}}
