@@ -107,6 +107,12 @@ def test_publish_list_export_import_diff(run, params, tmp_path, toy):
     assert (before.status == 0).mean() > 0.95
 
 
+def test_a_misspelt_registry_is_not_an_empty_one(tmp_path):
+    done = CliRunner().invoke(app, ["params", "list", "--registry", str(tmp_path / "parms")])
+    assert done.exit_code == 1
+    assert "parms: no such folder; expected a registry of sets" in " ".join(done.output.split())
+
+
 def test_diff_says_what_changed_and_what_it_means(run, params, tmp_path):
     other = load(run / "set")
     blocks = {b.name: other.block(b.name).copy() for b in other.layout.blocks}
@@ -296,7 +302,7 @@ def test_figures_of_another_set_are_no_reason_to_publish(run, params, tmp_path):
     assert code == 1
     assert "validation.json: set.constant: got 000000000000…, expected" in text
     assert "the figures are those of another" in text
-    assert params("list") == (0, f"{tmp_path / 'params'}: no published sets\n")
+    assert not (tmp_path / "params").exists()
 
 
 def test_export_parquet(run, params, tmp_path):

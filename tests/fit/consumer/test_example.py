@@ -108,7 +108,7 @@ def test_the_example_says_what_is_wrong(tmp_path, built_example, toy_set):
         ((), 2, "usage"),
         (("nowhere", "tracks.bin", "out"), 1, "nowhere/manifest.json: no such file"),
         (("set", "tracks.bin", "out"), 1, "1073741824 tracks are not in this file"),
-        (("set", "none.bin", "out", "1", "downstrem"), 1, "kind 'downstrem': expected long, upstream,"),
+        (("set", "none.bin", "out", "1", "downstrem"), 1, "kind 'downstrem': expected one of long,"),
         (("set", "none.bin", "out", "1", "scifi"), 1, "it has no steps inside the magnet"),
     ):
         done = subprocess.run(

@@ -46,6 +46,8 @@ def list_(registry: RegistryFolder = None, as_json: Json = False) -> None:
 
     sets = registry_in(registry)
     with exit_on_error(NO):
+        if not sets.folder.is_dir():
+            raise ParkfError(f"{sets.folder}: no such folder; expected a registry of sets: correct the name")
         sets.log()
     rows = []
     for version in sets.versions():

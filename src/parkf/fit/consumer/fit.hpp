@@ -170,11 +170,13 @@ Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, Scheme scheme =
   return results;
 }
 
-/// Fit tracks of a kind by its name: long, upstream, downstream or scifi. Hits of detectors that the kind does not have
-/// are not used. The set must have steps inside the magnet, but for long tracks.
+/// Fit tracks of a kind by its name (kalman::kinds). Hits of detectors that the kind does not have are not used. The set
+/// must have steps inside the magnet, but for long tracks.
 template <class S>
 Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, const std::string& kind, int threads = 1) {
+  std::string known;
   for (const kalman::Kind& one : kalman::kinds) {
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
     if (kind != one.name) continue;
     if (&one == kalman::kinds) return fit(set, tracks, Scheme::smoother, threads);
     tracks.check();
@@ -190,7 +192,7 @@ Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, const std::stri
                  static_cast<S>(one.ut ? set.slices.loss_before_ut : set.slices.loss_before_scifi)});
     return results;
   }
-  throw Error("kind '" + kind + "': expected long, upstream, downstream or scifi");
+  throw Error("kind '" + kind + "': expected one of " + known);
 }
 
 }  // namespace parkf

@@ -49,6 +49,12 @@ def pull_figures(rows: Rows, component: str, prefix: str = "") -> dict[str, floa
     return {**core.width_as(f"{prefix}width"), **core.mean_as(f"{prefix}mean"), **spread(values, prefix)}
 
 
+def share(name: str, kept: npt.NDArray[np.bool_]) -> dict[str, float]:
+    """Return the fraction of entries (n,) that are kept, and its binomial error: one entry's, or more."""
+    mean, count = (float(kept.mean()), len(kept)) if len(kept) else (0.0, 1)
+    return {name: mean, f"{name}_error": float(np.sqrt(max(mean * (1 - mean), 1 / count) / count))}
+
+
 def core_ratio(rows: Rows, others: Rows) -> tuple[float, float]:
     """Return the ratio of two fits' cores of δp/p, and its standard error.
 

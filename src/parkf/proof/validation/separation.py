@@ -16,7 +16,7 @@ from parkf.fit.sample import DETECTORS, GHOST_PURITY, Sample, chi2_per_ndof
 from parkf.io.track_columns import Rows
 from parkf.params.flat_cut import NAME
 from parkf.params.ghost_score import NAMES
-from parkf.proof.validation.figures import ENOUGH, WORKING_POINT, binned
+from parkf.proof.validation.figures import ENOUGH, WORKING_POINT, binned, share
 
 F64 = npt.NDArray[np.float64]
 
@@ -79,19 +79,14 @@ def measure_cut(genuine: F64, ghosts: F64, rows: Rows) -> dict[str, Any]:
     cut = float(np.quantile(genuine, 1 - WORKING_POINT, method="lower"))
     kept = genuine >= cut
 
-    def efficiency(name: str, kept: npt.NDArray[np.bool_]) -> dict[str, float]:
-        mean = float(kept.mean())
-        error = float(np.sqrt(max(mean * (1 - mean), 1 / len(kept)) / len(kept)))
-        return {name: mean, f"{name}_error": error}
-
     slices = {
         name: [
-            {"low": low, "high": high, "n": int(here.sum()), **efficiency("genuine", kept[here])}
+            {"low": low, "high": high, "n": int(here.sum()), **share("genuine", kept[here])}
             for low, high, here in binned(values, SLICES[name], ENOUGH)
         ]
         for name, values in _sliced(rows).items()
     }
-    point = {"genuine": float(kept.mean()), "cut": cut, **efficiency("ghost", ghosts >= cut)}
+    point = {"genuine": float(kept.mean()), "cut": cut, **share("ghost", ghosts >= cut)}
     return {"working_point": point, "efficiency": slices}
 
 
