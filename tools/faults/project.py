@@ -58,7 +58,7 @@ def configuration() -> dict[str, object]:
     config["misalignment"] = {"scifi_module": 0.1, "scifi_mat": 0.05}
     config["signals"] = {"collisions": 12000}
     config["field"]["spacing"] = 200
-    config["training"] |= {"rays": 10000, "closure": {"tracks": 5000, "rays": 10000, "passes": 1}}
+    config["training"] |= {"rays": 10000, "closure": {"tracks": 8000, "rays": 10000, "passes": 1}}
     config["fits"]["of"] = ["parkf", "parkf_robust", "velo_only", "full"]
     return config
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from parkf.io.errors import ParkfError
 from parkf.training.rows import F64
 
 # Edges of p, MeV.
@@ -17,6 +18,8 @@ ETA = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 PHI_CELLS = 16
 MOMENTA = (1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 FEWEST_OF_CELL = 20
+# Fewest tracks of a bin of momentum: fewer do not determine a centre.
+FEWEST_OF_BIN = 100
 # Error of the mean of a normal distribution if it is truncated at two widths, over the error if it is not.
 _LESS_KNOWN = 1.164
 
@@ -34,10 +37,18 @@ class Widths:
         np.add.at(self._counts, (bins, cell), 1)
 
     def core(self, p: F64) -> tuple[F64, F64]:
-        """Mean of the core and half width of the central 68 % (n,) at momenta (n,) in MeV."""
+        """Mean of the core and half width of the central 68 % (n,) at momenta (n,) in MeV.
+
+        Raise ParkfError if no bin of momentum has enough values.
+        """
         middles = np.log(EDGES[1:] * EDGES[:-1]) / 2
-        # Fewer values in a bin do not determine a centre.
-        counts = self._counts[enough := self._counts.sum(axis=1) >= 100]
+        enough = (in_bins := self._counts.sum(axis=1)) >= FEWEST_OF_BIN
+        counts = self._counts[enough]
+        if not enough.any():
+            raise ParkfError(
+                f"closure: {in_bins.sum():.0f} fitted tracks, at most {in_bins.max():.0f} in a bin "
+                f"of momentum, expected {FEWEST_OF_BIN} in one bin; raise training.closure.tracks"
+            )
         low, centre, high = (_quantile(counts, q) for q in (0.1587, 0.5, 0.8413))
         width = np.maximum((high - low) / 2, REACH / CELLS)
         values = (2 * (np.arange(CELLS) + 0.5) / CELLS - 1) * REACH
