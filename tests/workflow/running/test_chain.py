@@ -111,12 +111,14 @@ def test_an_earlier_product_is_named(here):
     before = (here / UP).read_bytes()
     made("one", "up", ["results/one/field.npz"], [UP], "anew")
     # The report was made from the earlier file.
-    stale = f"results/one/report/figures and 1 more: made from another results/one/{UP}"
-    assert check_runs(here) == [stale]
-    assert repair(here).left == [f"{stale}; made again"]
+    stale = [
+        f"results/one/report/{name}: made from another results/one/{UP}" for name in ("figures", "index.html")
+    ]
+    assert check_runs(here) == stale
+    assert repair(here).left == [f"{line}; made again" for line in stale]
     (here / UP).write_bytes(before)
     said = f"results/one/{UP}: not what this run has made: it is an earlier results/one/{UP}"
-    assert check_runs(here) == [said, stale]
+    assert check_runs(here) == [said, *stale]
     # What the report was made from does not matter to the file itself.
     assert repair(here).named == [f"{said}; removed"]
 
@@ -191,6 +193,16 @@ def test_a_file_too_many_is_named(here):
     ]
     # No job reads it, so that a run leaves it.
     assert repair(here).options == []
+
+
+def test_each_file_without_a_record_is_named(here):
+    """Files without records hide from each other what they are: each could be of another run."""
+    for name in ("up", "down"):
+        record_of(here / f"logs/{name}.log.json").unlink()
+    record_of(here / "logs/report.log.json").unlink()
+    unknown = "no record of this run says what it was made of"
+    files = (DOWN, UP, "report/figures", "report/index.html")
+    assert check_runs(here) == [f"results/one/{name}: {unknown}" for name in files]
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -29,6 +29,8 @@ _MADE = (".parquet", ".npz", ".json", ".f32")
 _NO_PRODUCTS = (ASIDE, "logs", GRAPH_FILE)
 # Problems that leave a run's own files right.
 _NO_FAULT = ("changed", "unrecorded")
+FEW = 10
+"""Largest number of files that lack the same and are still named one by one."""
 _UNRECORDED = "no record of this run says what it was made of"
 
 
@@ -254,22 +256,24 @@ def require_chained(run: Path) -> list[str]:
     with chdir(here.parents[1]):
         chain = Chain(RESULTS / here.name)
         problems = chain.problems([str(chain.run / name) for name in PROOF])
-    if wrong := lines(one for one in problems if one.kind not in _NO_FAULT):
-        remedy = f"{run}: `parkf run {here.name}` makes these files again"
-        raise ParkfError("\n".join([*wrong, remedy]))
-    return lines(problems)
+    said = lines(problems)
+    if any(one.kind not in _NO_FAULT for one in problems):
+        raise ParkfError("\n".join([*said, f"{run}: `parkf run {here.name}` makes these files again"]))
+    return said
 
 
 def lines(problems: Iterable[Problem]) -> list[str]:
-    """Return a message for each problem; many files that lack the same have one message."""
-    groups: dict[tuple[str, str], list[Problem]] = {}
+    """Return a message for each problem; more than :data:`FEW` files that lack the same have one message."""
+    groups: dict[str, list[Problem]] = {}
     for one in problems:
-        alone = str(one.path) if one.kind in ("foreign", "missing") else ""
-        groups.setdefault((one.what, alone), []).append(one)
-    return [
-        f"{found[0].path}{f' and {len(found) - 1} more' if found[1:] else ''}: {what}"
-        for (what, _), found in groups.items()
-    ]
+        groups.setdefault(one.what, []).append(one)
+    messages = []
+    for what, found in groups.items():
+        if len(found) > FEW and found[0].kind not in ("foreign", "missing"):
+            messages.append(f"{found[0].path} and {len(found) - 1} more: {what}")
+        else:
+            messages += map(str, found)
+    return messages
 
 
 def run_of(path: Path) -> Path | None:
