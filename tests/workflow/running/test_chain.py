@@ -205,6 +205,22 @@ def test_each_file_without_a_record_is_named(here):
     assert check_runs(here) == [f"results/one/{name}: {unknown}" for name in files]
 
 
+def test_what_a_foreign_job_has_read_is_named_without_a_record(here):
+    """The job's file and record are of the other run, and say nothing of the hits that this run needs."""
+    hits = "hits/up.parquet"
+    for name, value in (("one", 1), ("two", 2)):
+        made(name, "hits", ["geometry.yaml"], [hits], value)
+        made(name, "up", [f"results/{name}/{hits}"], [UP], value)
+        made(name, "report", [f"results/{name}/{UP}"], ["report/index.html"], value)
+    job = here / "logs/up.log.json"
+    for path in (job, record_of(job), here / UP, here / hits):
+        put(Path("results/two", path.relative_to(here)), path)
+    record_of(here / "logs/hits.log.json").unlink()
+    unknown = f"results/one/{hits}: no record of this run says what it was made of"
+    assert unknown in check_runs(here)
+    assert f"{unknown}; made again" in repair(here).left
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_run_of_another_name_has_no_records(here, whole):
     """A copied folder, or one of a version without records, is made again."""

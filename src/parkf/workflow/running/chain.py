@@ -144,6 +144,10 @@ class Chain:
         return Problem(path, f"{what}: {text}", "foreign", is_known=bool(names or damage))
 
     def _needed(self, ends: Iterable[str]) -> set[str]:
+        """Find what the ends depend on.
+
+        That is every product if a needed one is of an unknown job, because nobody knows what that job has read.
+        """
         needed: set[str] = set()
         waiting = [end for end in ends if end in self._links]
         while waiting:
@@ -152,6 +156,8 @@ class Chain:
                 needed.add(path)
                 if (link := self._links.get(path)) is not None:
                     waiting += [*link.job.inputs, *link.job.outputs]
+                elif run_of(Path(path)) is not None:
+                    waiting += self._links
         return needed
 
     def _of_outputs(self, link: Link) -> Iterator[Problem]:
