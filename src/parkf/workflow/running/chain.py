@@ -146,7 +146,7 @@ class Chain:
     def _needed(self, ends: Iterable[str]) -> set[str]:
         """Find what the ends depend on.
 
-        That is every product if a needed one is of an unknown job, because nobody knows what that job has read.
+        That is every product if a needed one is of an unknown job: nobody knows what that job has read.
         """
         needed: set[str] = set()
         waiting = [end for end in ends if end in self._links]
