@@ -20,7 +20,7 @@ from parkf.fit.gpu import OPTIONS
 from parkf.fit.source import flattened
 from parkf.model.steps import FORMS
 
-FILES = ("fit/fit.cu", "fit/robust.cu")
+FILES = ("fit/fit.cu", "fit/robust.cu", "fit/kind.cu")
 TYPES = {"float32": "float", "float64": "double"}
 # Of a multiprocessor: 32-bit registers, given to warps in units of 256; blocks; shared memory in bytes, of
 # which each block has 1 kB more than it asks for, in units of 128.

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.gpu_build import compiled, source_of, version, warps
+from benchmarks.gpu_build import FILES, compiled, source_of, version, warps
 from kalman_toy import generate
+from uniform_field import uniform
 
 from parkf.fit import fit
 from parkf.fit.gpu import OPTIONS
 from parkf.fit.source import flattened
+from parkf.io.kinds import KINDS, LONG
 from parkf.model.steps import FORMS
 
 RESULT = Path(__file__).parents[2] / "benchmarks/results/gpu_build.json"
@@ -62,7 +64,7 @@ def nvrtc():
 
 @pytest.mark.skipif(nvrtc() is None, reason="the NVRTC library is not installed")
 @both_forms
-@pytest.mark.parametrize("file", ["fit/fit.cu", "fit/robust.cu"])
+@pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("real", ["float", "double"])
 def test_the_run_time_compiler_takes_it(real, file, forms):
     """CuPy's compiler has no standard headers, so the source must not use any."""
@@ -82,36 +84,59 @@ def test_the_run_time_compiler_takes_it(real, file, forms):
 
 @nvcc
 @both_forms
-def test_nvcc_compiles_the_robust_fit(forms):
-    assert compiled(forms, "fit/robust.cu", "float32", "sm_80")
+@pytest.mark.parametrize("file", FILES[1:])
+def test_nvcc_compiles_the_other_fits(file, forms):
+    assert compiled(forms, file, "float32", "sm_80")
 
 
-@pytest.mark.gpu
-@both_forms
-@pytest.mark.parametrize("scheme", ["smoother", "trigger", "robust"])
-def test_gpu_and_cpu_agree(scheme, forms):
+@pytest.fixture
+def with_gpu():
+    """Skip the test without a GPU."""
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     try:
         cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
         pytest.skip(f"no GPU: {error}")
+
+
+def both(toy, precision, **options):
+    """Fit on the processor and on the GPU."""
+    tracks = toy.candidates(precision)
+    return [
+        fit(toy.parameters, tracks, precision=precision, backend=where, **options) for where in ("cpu", "gpu")
+    ]
+
+
+TOLERANCES = {"float32": 0.02, "float64": 1e-8}  # of the states, in their errors
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("with_gpu")
+@both_forms
+@pytest.mark.parametrize("scheme", ["smoother", "trigger", "robust"])
+def test_gpu_and_cpu_agree(scheme, forms):
     if (scheme, forms) == ("trigger", "improved"):
         pytest.skip("the trigger has production's forms")
     toy = generate(3000, 8000.0, seed=3, forms=forms)
-    for precision, tolerance in (("float32", 0.02), ("float64", 1e-8)):
-        tracks = toy.candidates(precision)
-        a, b = (
-            fit(
-                toy.parameters,
-                tracks,
-                scheme="smoother" if scheme == "robust" else scheme,
-                precision=precision,
-                backend=where,
-                robust=scheme == "robust",
-            )
-            for where in ("cpu", "gpu")
-        )
+    options = {"robust": True} if scheme == "robust" else {"scheme": scheme}
+    for precision, tolerance in TOLERANCES.items():
+        a, b = both(toy, precision, **options)
         for name in ("x", "y", "tx", "ty", "qop"):
             pull = (getattr(a, name) - getattr(b, name)) / np.sqrt(getattr(a, name * 2))
             assert np.abs(pull).max() < tolerance
         np.testing.assert_array_equal(a.status, b.status)
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("with_gpu")
+@both_forms
+@pytest.mark.parametrize("kind", [name for name in KINDS if name != LONG.name])
+def test_gpu_and_cpu_agree_on_kinds(kind, forms):
+    toy = generate(3000, 8000.0, seed=3, forms=forms)
+    toy.parameters.slices = uniform(0.1)
+    for precision, tolerance in TOLERANCES.items():
+        a, b = both(toy, precision, kind=kind)
+        for name in ("x", "y", "tx", "ty", "qop"):
+            pull = (getattr(a, name) - getattr(b, name)) / np.sqrt(getattr(a, name * 2))
+            assert np.nanmax(np.abs(pull)) < tolerance
+        assert np.mean(a.status == b.status) > 0.999

@@ -1,44 +1,16 @@
 """How the GPU's back end transfers tracks; NumPy replaces CuPy, the processor's kernel replaces the GPU's."""
 
 import dataclasses
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from gpu_host import CUPY, OnDevice, on_device
 from kalman_toy import generate
 
 from parkf.fit import cpu, gpu
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import INTEGERS, NUMBERS
-
-
-class Stream(nullcontext):
-    """A stream whose work is done at once."""
-
-
-class OnDevice(np.ndarray):
-    """An array that NumPy must not use without an explicit transfer."""
-
-    def get(self, stream):
-        assert isinstance(stream, Stream)
-        return np.asarray(self)
-
-    @property
-    def data(self):
-        return SimpleNamespace(ptr=self.ctypes.data)
-
-    def copy(self):
-        """Copy to memory aligned like the device's."""
-        room = np.empty(self.nbytes + 16, dtype=np.uint8)
-        begin = -room.ctypes.data % 16
-        new = room[begin : begin + self.nbytes].view(self.dtype).reshape(self.shape).view(OnDevice)
-        new[...] = self
-        return new
-
-
-def on_device(array):
-    return array if isinstance(array, OnDevice) else np.array(array).view(OnDevice).copy()
 
 
 @pytest.fixture
@@ -65,14 +37,7 @@ def launches(toy, monkeypatch):
         numbers[:] = [getattr(fitted, name) for name in NUMBERS]
         integers[:] = [getattr(fitted, name) for name in INTEGERS]
 
-    cupy = SimpleNamespace(
-        ndarray=OnDevice,
-        asarray=on_device,
-        ascontiguousarray=lambda a: a if a.flags.c_contiguous else on_device(np.array(a)),
-        empty=lambda shape, dtype: on_device(np.empty(shape, dtype)),
-        cuda=SimpleNamespace(Stream=Stream, Device=lambda: SimpleNamespace(id=0)),
-    )
-    monkeypatch.setattr(gpu, "_cupy", lambda: cupy)
+    monkeypatch.setattr(gpu, "_cupy", lambda: CUPY)
     monkeypatch.setattr(gpu, "_module", lambda *_: SimpleNamespace(get_function=lambda _: run))
     monkeypatch.setattr(gpu, "PART", 128)
     return sizes

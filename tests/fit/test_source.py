@@ -6,7 +6,7 @@ from parkf.fit.source import KERNEL_FOLDER, flattened
 from parkf.model.steps import FORMS
 
 
-@pytest.mark.parametrize("file", ["fit/fit.cu", "fit/robust.cu"])
+@pytest.mark.parametrize("file", ["fit/fit.cu", "fit/robust.cu", "fit/kind.cu"])
 @pytest.mark.parametrize("forms", FORMS)
 def test_the_flattened_source_stands_alone(forms, file):
     text = flattened(forms, file)

@@ -15,7 +15,10 @@ namespace parkf::kalman::PARKF_FORMS {
 struct StartWidths {
   double x, y, tx, ty;
 };
-constexpr StartWidths unknown{300.0, 1500.0, 0.5, 0.1}, nearly_known{3.0, 50.0, 0.02, 0.03};
+/// Those of a round. They are a function because code for GPUs has no references to constants.
+KERNEL_FUNCTION constexpr StartWidths start_widths(int round) {
+  return round == 0 ? StartWidths{300.0, 1500.0, 0.5, 0.1} : StartWidths{3.0, 50.0, 0.02, 0.03};
+}
 
 /// Width of q/p where no pattern recognition knows it, 1/MeV: no track has less than 500 MeV.
 constexpr double unknown_qop = 2e-3;
@@ -108,7 +111,7 @@ KERNEL_FUNCTION void begin_behind_velo(const Candidates<Scalar<T>>& tracks, long
   const T k = load<T>(tracks.qop + i), tx = first.x / first.z_hit;
   State<T> s{tx * z, zero, tx, zero, k};
   for (int round = 0; round < 2; ++round) {
-    begin_at(s, z, round == 0 ? unknown : nearly_known, round == 0, fit, memory);
+    begin_at(s, z, start_widths(round), round == 0, fit, memory);
     if constexpr (ut) {
       forward_ut<true>(tracks, i, detector.constant, pol, fit, memory);
     } else {

@@ -1,21 +1,14 @@
-// The fit on a GPU, with one track in each thread. It is compiled at run time as one flattened source. PARKF_REAL is
-// defined, and PARKF_THREADS as the number of threads of a block.
+// The fit on a GPU, with one track in each thread. It is compiled at run time as one flattened source.
 
 #include "fit/magnet_block.hpp"
 #include "fit/shared_tile.hpp"
 #include "fit/smoother.hpp"
 #include "fit/trigger.hpp"
-
-using Real = PARKF_REAL;
-using Rows = parkf::kalman::CandidateRows<Real>;
-
-namespace forms = parkf::kalman::PARKF_FORMS;
-
-__constant__ Real parkf_constant[forms::layout::count];
+#include "fit/gpu_arguments.hpp"
 
 template <bool Smoother>
-__device__ __forceinline__ void fit_track(const Rows& rows, const float* table, Real velo_variance, Real beam_x,
-                                          Real beam_y, Real velo_loss, Real foil, Real* numbers, int* integers) {
+__device__ __forceinline__ void fit_track(const Rows& rows, const parkf::kalman::Detector<Real>& detector,
+                                          Real* numbers, int* integers) {
   constexpr int threads = PARKF_THREADS;
   using Tile = parkf::kalman::SharedTile<Real, threads>;
   using Coefficients = forms::BlockCoefficients<Real, threads>;
@@ -36,7 +29,6 @@ __device__ __forceinline__ void fit_track(const Rows& rows, const float* table, 
   // Threads without a track fit the last one again: the block reads the magnet's table together.
   const int i = thread < tracks ? thread : tracks - 1;
   const parkf::kalman::Candidates<Real> candidates = tile.candidates(rows, begin);
-  const parkf::kalman::Detector<Real> detector{parkf_constant, table, velo_variance, beam_x, beam_y, velo_loss, foil};
   forms::MagnetCoefficients<Real, Coefficients> m;
   m.c = {shared, orders, thread};
   parkf::kalman::Fitted<Real> track;
@@ -46,23 +38,11 @@ __device__ __forceinline__ void fit_track(const Rows& rows, const float* table, 
   if (thread < tracks) parkf::kalman::store(track, rows.count, begin + i, numbers, integers);
 }
 
-// Rows of hits start at multiples of 16 bytes, as does the table.
-#define PARKF_ARGUMENTS                                                                                             \
-  long count, const Real *polarity, const Real *qop, const int *velo_n, const Real *velo_x, const Real *velo_y,     \
-      const Real *velo_z, const Real *ut_x, const Real *ut_z, const Real *ut_dxdy, const Real *ut_sigma,            \
-      const Real *scifi_x, const Real *scifi_z, const Real *scifi_dxdy, const Real *scifi_sigma, const float *table, \
-      Real velo_variance, Real beam_x, Real beam_y, Real velo_loss, Real foil, Real *numbers, int *integers
-
-#define PARKF_ROWS                                                                       \
-  Rows {                                                                                 \
-    count, polarity, qop, velo_n, {velo_x, velo_y, velo_z}, {ut_x, ut_z, ut_dxdy, ut_sigma}, \
-        {scifi_x, scifi_z, scifi_dxdy, scifi_sigma}                                      \
-  }
-
-extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_smoother(PARKF_ARGUMENTS) {
-  fit_track<true>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, velo_loss, foil, numbers, integers);
+extern "C" __global__ void __launch_bounds__(PARKF_THREADS)
+    fit_smoother(PARKF_CANDIDATES, PARKF_DETECTOR_AND_RESULTS) {
+  fit_track<true>(PARKF_ROWS, PARKF_DETECTOR, numbers, integers);
 }
 
-extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_trigger(PARKF_ARGUMENTS) {
-  fit_track<false>(PARKF_ROWS, table, velo_variance, beam_x, beam_y, velo_loss, foil, numbers, integers);
+extern "C" __global__ void __launch_bounds__(PARKF_THREADS) fit_trigger(PARKF_CANDIDATES, PARKF_DETECTOR_AND_RESULTS) {
+  fit_track<false>(PARKF_ROWS, PARKF_DETECTOR, numbers, integers);
 }

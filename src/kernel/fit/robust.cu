@@ -1,16 +1,11 @@
 // What the robust fit does after the plain fit on a GPU, with one track in each thread, and only for tracks that may be
-// treated. It is compiled at run time as one flattened source with PARKF_REAL defined.
+// treated. It is compiled at run time as one flattened source.
 //
 // The record of a track lies in its thread's own memory, and its hits are read in place, because one track in four
 // comes here, from anywhere in the batch.
 
 #include "fit/robust_track.hpp"
-
-using Real = PARKF_REAL;
-
-namespace forms = parkf::kalman::PARKF_FORMS;
-
-__constant__ Real parkf_constant[forms::layout::count];
+#include "fit/gpu_arguments.hpp"
 
 /// Read a fitted track from (quantity, track) arrays. Later rows have the results of the robust fit.
 __device__ __forceinline__ parkf::kalman::Fitted<Real> read_fitted(long count, long i, const Real* numbers,
@@ -25,7 +20,7 @@ __device__ __forceinline__ parkf::kalman::Fitted<Real> read_fitted(long count, l
 
 /// Keep the χ² and ndof of the plain fit, and mark the tracks that may be treated.
 extern "C" __global__ void choose_robust(long count, Real* numbers, int* integers, bool* chosen) {
-  const long i = static_cast<long>(blockIdx.x) * PARKF_THREADS + static_cast<long>(threadIdx.x);
+  const long i = thread_number();
   if (i >= count) return;
   const parkf::kalman::Fitted<Real> track = read_fitted(count, i, numbers, integers);
   Real* before = numbers + parkf::kalman::fitted_numbers * count + i;
@@ -42,23 +37,14 @@ extern "C" __global__ void choose_robust(long count, Real* numbers, int* integer
 
 /// Fit the tracks with the numbers `which`. Hits are rows of slots, as for the plain fit.
 extern "C" __global__ void __launch_bounds__(PARKF_THREADS)
-    fit_robust(long chosen, const long* which, long count, const Real* polarity, const Real* qop, const int* velo_n,
-               const Real* velo_x, const Real* velo_y, const Real* velo_z, const Real* ut_x, const Real* ut_z,
-               const Real* ut_dxdy, const Real* ut_sigma, const Real* scifi_x, const Real* scifi_z,
-               const Real* scifi_dxdy, const Real* scifi_sigma, const float* table, Real velo_variance, Real beam_x,
-               Real beam_y, Real velo_loss, Real foil, Real* numbers, int* integers) {
+    fit_robust(long chosen, const long* which, PARKF_CANDIDATES, PARKF_DETECTOR_AND_RESULTS) {
   using namespace parkf::kalman;
-  const long at = static_cast<long>(blockIdx.x) * PARKF_THREADS + static_cast<long>(threadIdx.x);
+  const long at = thread_number();
   if (at >= chosen) return;
-  const long i = which[at], v = i * velo_slots, u = i * ut_layers, s = i * scifi_layers;
-  // One track's rows are arrays of (slot, track) with one track.
-  const Candidates<Real> candidates{1,           polarity + i, qop + i,       velo_n + i,   velo_x + v,
-                                    velo_y + v,  velo_z + v,   ut_x + u,      ut_z + u,     ut_dxdy + u,
-                                    ut_sigma + u, scifi_x + s, scifi_z + s,   scifi_dxdy + s, scifi_sigma + s};
-  const Detector<Real> detector{parkf_constant, table, velo_variance, beam_x, beam_y, velo_loss, foil};
+  const long i = which[at];
   Fitted<Real> track = read_fitted(count, i, numbers, integers);
   int done, slot;
-  forms::fit_robust(candidates, 0, detector, track, done, slot);
+  forms::fit_robust(PARKF_ROWS.one(i), 0, PARKF_DETECTOR, track, done, slot);
   store(track, count, i, numbers, integers);
   int* more = integers + (fitted_integers + 1) * count + i;
   more[0] = done;

@@ -45,6 +45,13 @@ struct CandidateRows {
   const S* velo[3];   // x, y, z: (track, velo_slots)
   const S* ut[4];     // x, z, dxdy, sigma: (track, ut_layers)
   const S* scifi[4];  // (track, scifi_layers)
+
+  /// Track i alone, whose rows are arrays of (slot, track) with one track.
+  KERNEL_FUNCTION Candidates<S> one(long i) const {
+    const long v = i * velo_slots, u = i * ut_layers, s = i * scifi_layers;
+    return {1,         polarity + i, qop + i,   velo_n + i,   velo[0] + v,  velo[1] + v,  velo[2] + v, ut[0] + u,
+            ut[1] + u, ut[2] + u,    ut[3] + u, scifi[0] + s, scifi[1] + s, scifi[2] + s, scifi[3] + s};
+  }
 };
 
 /// Data that all tracks use.

@@ -64,12 +64,18 @@ def fit_kind(
     """Fit tracks of a kind other than long ones, as described at :func:`parkf.fit.fit`."""
     slices = parameters.slices
     assert slices is not None
-    loss = slices.described.loss_before_ut if kind.ut else slices.described.loss_before_scifi
     given: dict[str, Any] = dict(
         zip(("numbers", "place", "centre", "scatterers"), slices.for_kernel, strict=True)
     )
     numbers, integers = _in_pieces(
-        _fitter.fit_kind, parameters, tracks, threads, build, kind=kind.name, loss=loss, **given
+        _fitter.fit_kind,
+        parameters,
+        tracks,
+        threads,
+        build,
+        kind=kind.name,
+        loss=slices.loss_before(ut=kind.ut),
+        **given,
     )
     return Fitted.from_kernel(numbers, integers, behind_velo=not kind.velo)
 

@@ -104,9 +104,9 @@ def fit(
     born behind this material have not crossed it; the `origin` ``first-hit`` leaves it out.
 
     All candidates are of one `kind` (:data:`parkf.io.kinds.KINDS`), and hits of other detectors are not used.
-    Other kinds than long tracks are fitted by the smoother on processor cores, with a set that has steps
-    inside the magnet. Without VELO hits, the state is at the first layer of the UT or of the SciFi, with q/p
-    there and its whole covariance.
+    Other kinds than long tracks are fitted by the smoother, with a set that has steps inside the magnet.
+    Without VELO hits, the state is at the first layer of the UT or of the SciFi, with q/p there and its whole
+    covariance.
     """
     _check(
         parameters,
@@ -121,7 +121,10 @@ def fit(
     )
     tracks = as_candidates(candidates, precision)
     if kind != LONG.name:
-        fitted = cpu.fit_kind(parameters, tracks, KINDS[kind], threads=threads)
+        if backend == "gpu":
+            fitted = gpu.fit_kind(parameters, tracks, KINDS[kind])
+        else:
+            fitted = cpu.fit_kind(parameters, tracks, KINDS[kind], threads=threads)
         return fitted.flagged(tracks.nulls, "null_number")
     if scheme == "velo_only":
         # Imported here only, because the import builds symbolic formulas, which other schemes do not need.
@@ -162,10 +165,10 @@ def _check(
 ) -> None:
     """Raise a ParkfError if the options of :func:`fit` are wrong or do not go with the set."""
     if kind_named(kind) is not LONG:
-        if scheme != "smoother" or robust or score or origin != "vertex" or backend == "gpu":
+        if scheme != "smoother" or robust or score or origin != "vertex":
             raise ParkfError(
-                f"kind '{kind}': it is fitted by the plain smoother on processor cores; leave out scheme,"
-                " robust, score, origin and backend"
+                f"kind '{kind}': it is fitted by the plain smoother; leave out scheme, robust, score and"
+                " origin"
             )
         if parameters.slices is None:
             raise ParkfError(

@@ -4,6 +4,7 @@ The results of GPU and processor agree to rounding, but not byte for byte.
 """
 
 from collections import deque
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import cycle
 from typing import Any
@@ -16,7 +17,9 @@ from parkf.fit.cpu import foil
 from parkf.fit.fitted import INTEGERS, INTEGERS_BEFORE, NUMBERS, NUMBERS_BEFORE, Fitted
 from parkf.fit.source import flattened, kernel_of
 from parkf.io.errors import ParkfError
+from parkf.io.kinds import Kind
 from parkf.io.option_types import Backend, BackendChoice, Origin
+from parkf.io.tables import BEHIND_VELO
 from parkf.params.parameter_set import ParameterSet
 
 # A block is one warp. Its threads wait for each other, and small blocks leave the least shared memory unused.
@@ -44,10 +47,21 @@ def fit(
     are copied to the GPU in parts, by two streams in turn, and the results are copied back in the same way. A
     ParkfError is raised without CuPy or a GPU.
     """
-    cupy = _cupy()
-    kernel = Kernel(cupy, parameters, tracks.qop.dtype, smoother=smoother, robust=robust, origin=origin)
+    kernel = LongKernel(parameters, tracks.qop.dtype, smoother=smoother, robust=robust, origin=origin)
+    return Fitted.from_kernel(*_fit_in_parts(kernel, tracks))
+
+
+def fit_kind(parameters: ParameterSet, tracks: Candidates, kind: Kind) -> Fitted:
+    """Fit tracks of a kind other than long ones on the current GPU; arrays are treated as by :func:`fit`."""
+    kernel = KindKernel(parameters, tracks.qop.dtype, kind)
+    return Fitted.from_kernel(*_fit_in_parts(kernel, tracks), behind_velo=not kind.velo)
+
+
+def _fit_in_parts(kernel: "_Kernel", tracks: Candidates) -> Sequence[Any]:
+    """Return numbers and integers, (rows, n) each, where the arrays of the candidates are."""
+    cupy = kernel.cupy
     if isinstance(tracks.qop, cupy.ndarray):
-        return Fitted.from_kernel(*kernel(tracks))
+        return kernel(tracks)
     numbers, integers = (
         np.empty((rows, tracks.count), dtype=kind)
         for rows, kind in zip(kernel.rows, (tracks.qop.dtype, np.int32), strict=True)
@@ -68,7 +82,7 @@ def fit(
             under_way.append((rows, stream, kernel(tracks.rows(rows))))
     while under_way:
         fetch()
-    return Fitted.from_kernel(numbers, integers)
+    return numbers, integers
 
 
 def choose_backend(choice: BackendChoice) -> tuple[Backend, str]:
@@ -89,12 +103,54 @@ def device() -> str:
     return runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
 
 
-class Kernel:
-    """The compiled kernel with the data that all tracks share, on the current GPU."""
+class _Kernel:
+    """A compiled file of the kernel with the data that all tracks share, on the current GPU."""
+
+    rows: tuple[int, int]  # of the results: numbers and integers
+
+    def __init__(
+        self, parameters: ParameterSet, real: np.dtype, file: str, *, origin: Origin = "vertex"
+    ) -> None:
+        self.cupy = _cupy()
+        constants = parameters.manifest.constants
+        self._blob, self._forms = parameters.constant.tobytes(), kernel_of(parameters.manifest)
+        self._real = real.type
+        self._module = self._compiled(file)
+        self._table = self.cupy.asarray(parameters.table)
+        place = constants.beam_x, constants.beam_y
+        shared = constants.velo_sigma**2, *place, constants.velo_loss, foil(origin)
+        self._shared = [self._real(number) for number in shared]
+
+    def __call__(self, tracks: Candidates) -> list[Any]:
+        """Start a fit in the current stream; return numbers and integers, (rows, n) each, on the GPU."""
+        count = tracks.count
+        results = [
+            self.cupy.empty((rows, count), dtype=kind)
+            for rows, kind in zip(self.rows, (self._real, np.int32), strict=True)
+        ]
+        hits = (*tracks.velo, *tracks.ut, *tracks.scifi)
+        arrays = [self._readable(a) for a in (tracks.polarity, tracks.qop, tracks.velo_n, *hits)]
+        if count:
+            self._start(count, results, (np.int64(count), *arrays, self._table, *self._shared, *results))
+        return results
+
+    def _start(self, count: int, results: Sequence[Any], arguments: tuple[Any, ...]) -> None:
+        raise NotImplementedError
+
+    def _compiled(self, file: str) -> Any:
+        return _module(self._blob, self._forms, np.dtype(self._real).name, self.cupy.cuda.Device().id, file)
+
+    def _readable(self, array: Any) -> Any:
+        """Make an array contiguous and aligned to 16 bytes, as the kernel reads several numbers at a time."""
+        there = self.cupy.ascontiguousarray(self.cupy.asarray(array))
+        return there if there.data.ptr % 16 == 0 else there.copy()
+
+
+class LongKernel(_Kernel):
+    """The fits of long tracks."""
 
     def __init__(
         self,
-        cupy: Any,
         parameters: ParameterSet,
         real: np.dtype,
         *,
@@ -102,58 +158,60 @@ class Kernel:
         robust: bool = False,
         origin: Origin = "vertex",
     ) -> None:
-        constants, name = parameters.manifest.constants, real.name
-        blob, forms = parameters.constant.tobytes(), kernel_of(parameters.manifest)
-        device = cupy.cuda.Device().id
-        module = _module(blob, forms, name, device)
-        # The second fits of single tracks are in a separate module, so that the plain fit does not have to
-        # wait until this module is compiled.
-        again = _module(blob, forms, name, device, "fit/robust.cu") if robust else None
-        self._again = again and [again.get_function(f) for f in ("choose_robust", "fit_robust")]
-        self.rows = len(NUMBERS), len(INTEGERS)
-        if robust:
-            self.rows = len(NUMBERS + NUMBERS_BEFORE), len(INTEGERS + INTEGERS_BEFORE)
-        self.function = module.get_function("fit_smoother" if smoother else "fit_trigger")
+        super().__init__(parameters, real, "fit/fit.cu", origin=origin)
+        self.function = self._module.get_function("fit_smoother" if smoother else "fit_trigger")
         # Prefer shared memory over cache: hits and coefficients lie in shared memory, and all other data is
         # read only once.
         self.function.preferred_shared_memory_carveout = 100
-        self._cupy, self._real = cupy, real.type
-        self._table = cupy.asarray(parameters.table)
-        place = constants.beam_x, constants.beam_y
-        shared = constants.velo_sigma**2, *place, constants.velo_loss, foil(origin)
-        self._shared = [self._real(number) for number in shared]
+        self.rows, self._again = (len(NUMBERS), len(INTEGERS)), None
+        if robust:
+            # The second fits of single tracks are in a separate module, so that the plain fit does not have
+            # to wait until this module is compiled.
+            again = self._compiled("fit/robust.cu")
+            self.rows = len(NUMBERS + NUMBERS_BEFORE), len(INTEGERS + INTEGERS_BEFORE)
+            self._again = again.get_function("choose_robust"), again.get_function("fit_robust")
 
-    def __call__(self, tracks: Candidates) -> list[Any]:
-        """Start a fit in the current stream; return numbers and integers, (rows, n) each, on the GPU."""
-        cupy, count = self._cupy, tracks.count
-        results = [
-            cupy.empty((rows, count), dtype=kind)
-            for rows, kind in zip(self.rows, (self._real, np.int32), strict=True)
-        ]
-        hits = (*tracks.velo, *tracks.ut, *tracks.scifi)
-        arrays = [self._readable(a) for a in (tracks.polarity, tracks.qop, tracks.velo_n, *hits)]
-        if count:
-            blocks = -(-count // THREADS_PER_BLOCK)
-            arguments = (np.int64(count), *arrays, self._table, *self._shared, *results)
-            self.function((blocks,), (THREADS_PER_BLOCK,), arguments)
-            if self._again:
-                choose, fit_again = self._again
-                chosen = cupy.empty(count, dtype=np.bool_)
-                choose((blocks,), (THREADS_PER_BLOCK,), (np.int64(count), *results, chosen))
-                which = cupy.flatnonzero(chosen)
-                if len(which):
-                    few = -(-len(which) // THREADS_PER_BLOCK)
-                    fit_again((few,), (THREADS_PER_BLOCK,), (np.int64(len(which)), which, *arguments))
-        return results
+    def _start(self, count: int, results: Sequence[Any], arguments: tuple[Any, ...]) -> None:
+        self.function(_blocks(count), (THREADS_PER_BLOCK,), arguments)
+        if self._again:
+            choose, fit_again = self._again
+            chosen = self.cupy.empty(count, dtype=np.bool_)
+            choose(_blocks(count), (THREADS_PER_BLOCK,), (np.int64(count), *results, chosen))
+            which = self.cupy.flatnonzero(chosen)
+            if len(which):
+                few = _blocks(len(which))
+                fit_again(few, (THREADS_PER_BLOCK,), (np.int64(len(which)), which, *arguments))
 
-    def _readable(self, array: Any) -> Any:
-        """Make an array contiguous and aligned to 16 bytes, as the kernel reads several numbers at a time."""
-        there = self._cupy.ascontiguousarray(self._cupy.asarray(array))
-        return there if there.data.ptr % 16 == 0 else there.copy()
+
+class KindKernel(_Kernel):
+    """The fit of a kind besides long tracks, with a set that has steps inside the magnet."""
+
+    def __init__(self, parameters: ParameterSet, real: np.dtype, kind: Kind) -> None:
+        super().__init__(parameters, real, "fit/kind.cu")
+        self.function = self._module.get_function("fit_kind")
+        self.rows = len(NUMBERS) + (0 if kind.velo else len(BEHIND_VELO)), len(INTEGERS)
+        slices = parameters.slices
+        assert slices is not None
+        numbers, place, centre, scatterers = slices.for_kernel
+        self._slices = [self.cupy.asarray(one) for one in (numbers, centre, scatterers)]
+        there, centre_there, scatterers_there = self._slices
+        self._of_kind = (
+            *map(np.bool_, (kind.velo, kind.ut, kind.scifi)),
+            self._real(slices.loss_before(ut=kind.ut)),
+            *(there, np.int32(len(centre)), *map(np.float64, place), centre_there),
+            *(np.int32(len(scatterers)), scatterers_there),
+        )
+
+    def _start(self, count: int, results: Sequence[Any], arguments: tuple[Any, ...]) -> None:
+        self.function(_blocks(count), (THREADS_PER_BLOCK,), (*self._of_kind, *arguments))
+
+
+def _blocks(count: int) -> tuple[int]:
+    return (-(-count // THREADS_PER_BLOCK),)
 
 
 @lru_cache(maxsize=8)
-def _module(blob: bytes, forms: str, precision: str, device: int, file: str = "fit/fit.cu") -> Any:
+def _module(blob: bytes, forms: str, precision: str, device: int, file: str) -> Any:
     """Compile a module for each constant blob, because constant memory belongs to the module."""
     cupy = _cupy()
     real = {"float32": "float", "float64": "double"}[precision]

@@ -66,6 +66,10 @@ class MagnetSlices:
         )
         return cls(rows, described)
 
+    def loss_before(self, *, ut: bool) -> float:
+        """Median loss of momentum, MeV, before the first layer of the UT, or else of the SciFi."""
+        return self.described.loss_before_ut if ut else self.described.loss_before_scifi
+
     @property
     def for_kernel(self) -> tuple[F32, list[float], F64, F64]:
         """Numbers, place, centre and scatterers, as functions of the kernel take them."""
