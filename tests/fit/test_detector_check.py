@@ -80,6 +80,14 @@ def test_mistakes_are_refused_with_their_size(example, tmp_path, mistake, messag
     assert [path.name for path in tmp_path.iterdir()] == ["candidates.parquet"]
 
 
+def test_ut_errors_that_no_strip_has_are_named(example, tmp_path):
+    notes = fit_of(changed(example, MISTAKES["UT errors pitch/12 in place of pitch/√12"]), tmp_path).notes
+    assert any(
+        re.match(r"doubtful: UT hits: a median error of 0\.00\d+ mm, expected", note) for note in notes
+    )
+    assert not any("a median error" in note for note in fit_of(example, tmp_path).notes)
+
+
 def test_momenta_in_another_unit_are_refused_before_any_fit(example, tmp_path):
     with pytest.raises(ParkfError, match=r"column 'qop' has the median .*, expected 1/MeV"):
         fit_of(changed(example, MISTAKES["q/p in 1/GeV"]), tmp_path)

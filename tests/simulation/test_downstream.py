@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from parkf.detector.transport import track_through
-from parkf.io.errors import ParkfError
 from parkf.io.kinds import KINDS
-from parkf.simulation.pattern import find_candidates
 from parkf.simulation.pattern.candidates import Search, share_of
 from parkf.simulation.pattern.magnet import fit_magnet_model
 from parkf.simulation.pattern.velo import Z_REFERENCE
@@ -114,15 +112,3 @@ def test_the_share_of_a_particle_counts_hits_that_it_made_with_others():
     number = np.array([0, 0, 1, 2, 3])  # particles 1 and 2 made the first hit together
     hits = np.array([[0, 2, 3, -1], [3, 4, -1, -1]])
     assert share_of(np.array([2, 3]), made_by, hits, number).tolist() == [2 / 3, 1 / 2]
-
-
-def test_upstream_tracks_are_not_searched_for(tmp_path, field, geometry):
-    with pytest.raises(ParkfError, match="kind 'upstream': these tracks are not searched for; say --matched"):
-        find_candidates(
-            tmp_path / "hits.parquet",
-            tmp_path / "candidates.parquet",
-            geometry=geometry,
-            field=field,
-            polarity=1,
-            kind=KINDS["upstream"],
-        )

@@ -32,6 +32,9 @@ _NEAR = 2.0  # mm
 # Errors of a median χ² beyond its bounds, which are far from all samples. For a hint, it may lie within them.
 _CERTAIN, _HINTED = 3.0, -1.0
 _ERRORS = (0.6, 1.5)  # of the median SciFi error over the set's smallest and largest
+# Median error of UT hits, mm: LHCb's strips are 0.094 or 0.19 mm wide. χ² hardly shows errors that are too
+# small, because the scattering in front of a layer and between layers is larger.
+_UT_ERRORS = (0.012, 0.12)
 _FAR = 3.0  # χ² that is wrong, over the bound of a doubtful one
 _INPUT = ("few_velo_hits", "wrong_sigma", "wrong_plane", "velo_unsorted", "velo_count", "wrong_qop")
 
@@ -96,6 +99,10 @@ def _errors(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
     if not low <= sigma <= high:
         what = f"SciFi hits: a median error of {sigma:.3g} mm, expected {low:.2g} to {high:.2g} mm of the set"
         yield Mismatch("wrong" if not 0.1 * low <= sigma <= 10 * high else "doubtful", what)
+    sigma, (low, high) = float(medians(tracks.ut[3].reshape(-1, 1))[0]), _UT_ERRORS
+    if sigma < low or sigma > high:
+        what = f"UT hits: a median error of {sigma:.2g} mm, expected {low:g} to {high:g} mm of its strips"
+        yield Mismatch("doubtful", what)
 
 
 def _momenta(tracks: Candidates) -> Iterator[Mismatch]:

@@ -67,7 +67,7 @@ def measure_kind(
     tracks without VELO hits is the particle's true state in their first layer. `decays` are samples of
     :data:`parkf.simulation.generate.decays.DECAYS` by name; for tracks without VELO hits, ``decays`` has
     their figures (:func:`parkf.proof.validation.late_decays.measure_late_decay`), null for too few pairs.
-    For these kinds, ``search`` has the figures of the candidates that a search finds in the same hits.
+    ``search`` has the figures of the candidates that a search finds in the same hits.
     """
     detector: Any = {"geometry": geometry, "field": field, "threads": threads}
     folder = scratch_folder()
@@ -82,14 +82,12 @@ def measure_kind(
     samples = [as_believed(sample) for sample in samples]
     ours, full = both(samples)
     figures = compared(ours, full)
-    slices = load(parameters).slices
-    if kind.velo or slices is None:
-        return figures
     found = [partial(_candidates, kind, sample, matched=False, **detector) for sample in samples]
     by_set = partial(fit_file, parameters, kind=kind.name, threads=threads)
     (searched,) = _fitted(found, [by_set], field)
     figures["search"] = measure_search(searched, ours, [1000 * edge for edge in MOMENTUM_EDGES])
-    if decays:
+    slices = load(parameters).slices
+    if decays and not kind.velo and slices is not None:
         # Most runs have no decays, and Pandas and SciPy take half a second.
         from parkf.proof.validation.late_decays import measure_late_decay
 

@@ -9,10 +9,10 @@ import numpy as np
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.io.arrow import table
-from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, read_by_event, select
 from parkf.io.kinds import LONG, Kind
 from parkf.io.option_types import Segments
+from parkf.io.planes import SCIFI_LAYERS
 from parkf.io.tables import CANDIDATES, HITS, VELO_SLOTS
 from parkf.io.terminal import progress_bar
 from parkf.io.workers import parallel_map
@@ -23,8 +23,9 @@ from parkf.simulation.pattern.matching import match_segments
 from parkf.simulation.pattern.own_hits import find_own_hits
 from parkf.simulation.pattern.scifi import find_scifi_segments, search_scifi
 from parkf.simulation.pattern.seed import first_h
+from parkf.simulation.pattern.segments import DetectorSegments
 from parkf.simulation.pattern.strips import Strips
-from parkf.simulation.pattern.ut import find_ut_hits
+from parkf.simulation.pattern.ut import find_ut_hits, find_ut_hits_of_any_momentum
 from parkf.simulation.pattern.velo import find_velo_segments, search_velo
 from parkf.simulation.plausible import check_hits
 
@@ -49,14 +50,12 @@ def find_candidates(
     Hits are a table `parkf.io.tables.HITS`, sorted by event. Candidates are a table `CANDIDATES`, sorted by
     event and candidate. With `segments` "found", segments are searched for in the hits alone. With "truth",
     the search for a segment begins with the hits that belong to one particle by truth. Candidates with hits
-    of several particles are kept. Kinds without VELO hits are searched for in what long tracks leave over.
+    of several particles are kept. Other kinds than long tracks are searched for in what these leave over.
     With `matched` there is no search: a candidate has the hits that one
     particle of a `kind` left behind, by truth. The polarity is +1 for MagUp, -1 for MagDown. Geometry and
     field are those that the pattern recognition assumes; `made_with` is metadata for the table. Hits that
     cannot be read raise a ParkfError.
     """
-    if kind.velo and kind is not LONG and not matched:
-        raise ParkfError(f"kind '{kind.name}': these tracks are not searched for; say --matched")
     search = Search(geometry, fit_magnet_model(field, geometry), polarity)
 
     def chunk(hits: Columns) -> Columns:
@@ -105,13 +104,19 @@ class Search:
             return self._columns(hits, velo.event[i], number, own, h, kind)
         # Without UT hits, a pair may well be segments of two particles.
         sure = (ut >= 0).any(axis=1)
-        left = scifi.without(j[sure])
-        ut = find_ut_hits_behind(Strips(distinct, geometry, taken=ut[sure]), left, magnet)
+        strips = Strips(distinct, geometry, taken=ut[sure])
+        left: DetectorSegments
+        if kind.velo:
+            left = alone = velo.without(i[sure])
+            ut = find_ut_hits_of_any_momentum(strips, alone.event, alone.lines, magnet)
+        else:
+            left = behind = scifi.without(j[sure])
+            ut = find_ut_hits_behind(strips, behind, magnet)
         wanted = (ut >= 0).any(axis=1) == kind.ut
         own = {
-            "velo": np.full((wanted.sum(), VELO_SLOTS), -1),
+            "velo": left.hits[wanted] if kind.velo else np.full((wanted.sum(), VELO_SLOTS), -1),
             "ut": rows_or_none(rows, ut[wanted]),
-            "scifi": left.hits[wanted],
+            "scifi": left.hits[wanted] if kind.scifi else np.full((wanted.sum(), SCIFI_LAYERS), -1),
         }
         return self._columns(hits, left.event[wanted], number, own, first_h(kind, hits, own, magnet), kind)
 
@@ -132,11 +137,11 @@ class Search:
 
         `event` (n,) ascends. `number` (m,) is the number of the hit that each row of `hits` belongs to, from
         :func:`distinct_hits`. `taken` has rows (n, slots) of `hits` by detector, -1 for an empty slot. `h` is
-        polarity · q/p in 1/MeV. Behind the VELO, the purity is that of the detector where it is smallest: the
-        UT has so few hits that all of them may be wrong among those of a SciFi segment.
+        polarity · q/p in 1/MeV. Except for long tracks, the purity is that of the detector where it is
+        smallest: the UT has so few hits that all of them may be wrong among those of another segment.
         """
         particle, purity = majority(hits["particle"], np.concatenate(list(taken.values()), axis=1), number)
-        if not kind.velo:
+        if kind is not LONG:
             seen = (rows for rows in taken.values() if (rows >= 0).any())
             shares = [share_of(particle, hits["particle"], rows, number) for rows in seen]
             purity = np.minimum.reduce([purity, *shares])
