@@ -311,7 +311,9 @@ def test_export_parquet(run, params, tmp_path):
     with NUMBERS.open(tmp_path / "set.parquet") as file:
         rows = file.read().to_pandas()
     loaded = load(run / "set")
-    values = np.concatenate([loaded.constant, loaded.table.ravel()])
+    inside = rows[rows.block == "SLICES"]
+    assert len(inside) == (0 if loaded.slices is None else loaded.slices.maps.size)
+    values = np.concatenate([loaded.constant, loaded.table.ravel(), inside["value"]])
     np.testing.assert_array_equal(rows["value"], values)
     kick = rows[(rows.block == "VUT") & (rows["index"] == 5)].iloc[0]
     assert (kick["name"], kick.unit, kick.scale, kick.parity) == ("p5", "MeV", 10.0, -1)

@@ -5,8 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from parkf.model.steps import slices as formulas
 from parkf.params.comparison import compare
 from parkf.params.manifest import Constants
+from parkf.params.parameter_set import with_blobs
+from parkf.params.slices import MagnetSlices
 
 
 def with_numbers(parameters, block, changes):
@@ -74,3 +77,22 @@ def test_tables_and_constants(parameters):
     assert by_beam.table == np.count_nonzero(parameters.table - parameters.table)
     assert not by_table.identical
     assert not by_beam.identical
+
+
+def test_sets_that_differ_inside_the_magnet_alone(parameters):
+    """Fits of long tracks have the same results, fits of other kinds do not."""
+
+    def having(slices):
+        return with_blobs(parameters.manifest, parameters.constant, parameters.table, slices=slices)
+
+    numbers = np.zeros((formulas.SLICES, len(formulas.MAPS), *formulas.NODES))
+    centre = np.zeros(formulas.SLICES)
+    one = MagnetSlices.of(numbers, centre, (), (14.0, 20.0))
+    numbers[3, 2, 1, 0] = 0.5
+    other = MagnetSlices.of(numbers, centre, (), (14.0, 20.0))
+    found = compare(having(one), having(other))
+    assert (found.others, found.slices_largest, found.table) == (["slices"], 0.5, 0)
+    assert not found.identical
+    lost = compare(having(one), having(None))
+    assert (lost.others, lost.slices_largest, lost.identical) == (["slices"], None, False)
+    assert compare(having(one), having(one)).identical

@@ -33,12 +33,17 @@ class Comparison:
     table: int  # how many coefficients of the magnet table differ
     table_largest: float  # largest absolute difference of a coefficient
     constants: dict[str, tuple[float, float]]  # resolution and beam line, where they differ
+    # Steps inside the magnet: the largest absolute difference of a map, MeV/mm; None if they do not differ,
+    # or do so in more than their numbers.
+    slices_largest: float | None
+    others: list[str]  # further parts that differ: slices, ghost_score
 
     @property
     def identical(self) -> bool:
         """Whether fits with both sets have the same results."""
         same_formulas = self.forms[0] == self.forms[1] and not self.other_formulas
-        return same_formulas and not self.differences and self.table == 0 and not self.constants
+        same_numbers = not self.differences and self.table == 0 and not self.constants
+        return same_formulas and same_numbers and not self.others
 
 
 def changed(first: Mapping[str, object], second: Mapping[str, object]) -> list[str]:
@@ -69,7 +74,20 @@ def compare(first: ParameterSet, second: ParameterSet) -> Comparison:
         table=int(np.count_nonzero(change)),
         table_largest=float(np.abs(change).max()),
         constants={name: (constants[0][name], constants[1][name]) for name in changed(*constants)},
+        slices_largest=_slices_apart(first, second),
+        others=[
+            name
+            for name in ("slices", "ghost_score")
+            if getattr(first.manifest, name) != getattr(second.manifest, name)
+        ],
     )
+
+
+def _slices_apart(first: ParameterSet, second: ParameterSet) -> float | None:
+    one, two = first.slices, second.slices
+    if one is None or two is None or one.maps.shape != two.maps.shape or np.array_equal(one.maps, two.maps):
+        return None
+    return float(np.abs(two.maps.astype(np.float64) - one.maps).max())
 
 
 def _numbers(parameters: ParameterSet, without: list[str]) -> dict[tuple[str, str, int], NumberDescription]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.model.layout import BINS, Block, Layout, Piece
-from parkf.params.manifest import BlockDescription, NumberDescription, SetDescription
+from parkf.params.manifest import BlockDescription, NumberDescription, SetDescription, Slices
 
 # Errors by block, set and index.
 Errors = Mapping[tuple[str, int, int], float | None]
@@ -98,3 +98,15 @@ def table_numbers(pieces: Sequence[Piece]) -> Iterator[Number]:
         for j in range(BINS[1]):
             for index, coefficient in enumerate(coefficients):
                 yield Number("UTT", f"bin {i},{j}", index, *coefficient)
+
+
+def slice_numbers(slices: Slices) -> Iterator[Number]:
+    """Yield the numbers of the steps inside the magnet in their order: by slice, node in x, node in y."""
+    length = (slices.z_last - slices.z_first) / len(slices.centre)
+    for k in range(len(slices.centre)):
+        z = slices.z_first + (k + 0.5) * length
+        for i in range(slices.nodes_x):
+            for j in range(slices.nodes_y):
+                for index, name in enumerate(slices.maps):
+                    text = f"map {name} of the slice about z = {z:g} mm"
+                    yield Number("SLICES", f"slice {k}, node {i},{j}", index, name, "MeV/mm", text)

@@ -66,6 +66,11 @@ class MagnetSlices:
         )
         return cls(rows, described)
 
+    @property
+    def maps(self) -> F32:
+        """The numbers of the maps, (slices, nodes in x, nodes in y, maps)."""
+        return self.numbers[..., : len(self.described.maps)]
+
     def loss_before(self, *, ut: bool) -> float:
         """Median loss of momentum, MeV, before the first layer of the UT, or else of the SciFi."""
         return self.described.loss_before_ut if ut else self.described.loss_before_scifi

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from parkf.params.description import constant_numbers, table_numbers
+from parkf.params.description import constant_numbers, slice_numbers, table_numbers
 from parkf.params.parameter_set import load
 
 # Columns of a row. The error is None for numbers that no fit determined: numbers of the geometry, and fixed
@@ -13,11 +13,13 @@ COLUMNS = ("block", "set", "index", "name", "value", "unit", "error", "text")
 Explained = tuple[str, str, int, str, float, str, float | None, str]
 
 
-def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) -> Iterator[Explained]:
+def explain(
+    parameters: Path, *, fits: Path | None = None, table: bool = False, slices: bool = False
+) -> Iterator[Explained]:
     """Yield a row of :data:`COLUMNS` for each number of the set in a folder, in their order.
 
     Errors are those of the fits in folder `fits`; with `table`, the 240,000 numbers of the magnet table are
-    included.
+    included, with `slices` those of the steps inside the magnet, if the set has them.
     """
     loaded = load(parameters)
     errors = {}
@@ -36,4 +38,7 @@ def explain(parameters: Path, *, fits: Path | None = None, table: bool = False) 
                 yield block.name, one.label, index, number.name, number.value, unit, number.error, number.text
     if table:
         for n, value in zip(table_numbers(loaded.layout.pieces), loaded.table.ravel(), strict=True):
+            yield n.block, n.set, n.index, n.name, float(value), n.unit, None, n.text
+    if slices and loaded.slices:
+        for n, value in zip(slice_numbers(loaded.slices.described), loaded.slices.maps.ravel(), strict=True):
             yield n.block, n.set, n.index, n.name, float(value), n.unit, None, n.text

@@ -249,6 +249,7 @@ def _difference(found: "Comparison", effect: "list[Change]", shift: Any, most: i
         "predicted states: RMS of the change in units of the scattering, of the component that changes most",
         _effect_table(effect),
         f"{found.table} coefficients of the magnet table differ, by {found.table_largest:g} at most",
+        *_others(found),
         "x behind the magnet, largest change in mm at 5 GeV, by x/x_max (right) and y/y_max (down) at z_in",
     ]
     coarse = abs(shift).reshape(10, 6, 10, 5).max(axis=(1, 3))
@@ -256,6 +257,12 @@ def _difference(found: "Comparison", effect: "list[Change]", shift: Any, most: i
     cells = zip(places, coarse.T, strict=True)
     parts.append(aligned(["", *places], [[y, *(f"{cell:.3g}" for cell in row)] for y, row in cells]))
     return "\n\n".join(parts)
+
+
+def _others(found: "Comparison") -> list[str]:
+    by = "" if found.slices_largest is None else f", by {found.slices_largest:g} MeV/mm at most"
+    words = {"slices": f"the steps inside the magnet differ{by}", "ghost_score": "the ghost scores differ"}
+    return [words[name] for name in found.others]
 
 
 def _effect_table(effect: "list[Change]") -> str:

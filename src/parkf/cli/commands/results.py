@@ -202,13 +202,16 @@ def explain(
     parameters: Annotated[Path, Argument(help="Folder of a parameter set.")],
     fits: Annotated[Path | None, Option(help="Folder of the fits, for the errors.")] = None,
     table: Annotated[bool, Option("--table", help="Also print the magnet's 240,000 numbers.")] = False,
+    slices: Annotated[
+        bool, Option("--slices", help="Also print the numbers of the steps inside the magnet.")
+    ] = False,
 ) -> None:
     """Print every number of a set: block, set, index, name, value, unit, error."""
     from parkf.training.explanation import COLUMNS
     from parkf.training.explanation import explain as rows
 
     say("\t".join(COLUMNS))
-    for row in rows(parameters, fits=fits, table=table):
+    for row in rows(parameters, fits=fits, table=table, slices=slices):
         cells = ("" if cell is None else f"{cell:.9g}" if isinstance(cell, float) else cell for cell in row)
         say("\t".join(map(str, cells)))
 

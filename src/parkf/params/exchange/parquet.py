@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from parkf.io.tables import Table
-from parkf.params.description import table_numbers
+from parkf.params.description import slice_numbers, table_numbers
 from parkf.params.parameter_set import ParameterSet
 
 NUMBERS = Table(
@@ -13,13 +13,13 @@ NUMBERS = Table(
     1,
     (
         ("block", np.dtype(np.str_)),
-        ("set", np.dtype(np.str_)),  # for the magnet table, its bin
+        ("set", np.dtype(np.str_)),  # for the magnet table, its bin; for slices, slice and node
         ("index", np.dtype(np.int32)),  # within the set
         ("name", np.dtype(np.str_)),
         ("unit", np.dtype(np.str_)),  # of value times scale
         ("scale", np.dtype(np.float64)),
         ("value", np.dtype(np.float32)),  # the blob's number
-        ("error", np.dtype(np.float64)),  # null where no fit determined it, and for the magnet table
+        ("error", np.dtype(np.float64)),  # null where no fit determined it, for the magnet table and slices
         ("parity", np.dtype(np.int8)),  # its sign under h → −h
     ),
 )
@@ -42,8 +42,14 @@ def export_parquet(parameters: ParameterSet, path: Path) -> None:
     coefficients = [
         (n.block, n.set, n.index, n.name, n.unit, 1.0, None, parity[n.index]) for n in table_numbers(pieces)
     ]
-    values = np.concatenate([parameters.constant, parameters.table.ravel()])
-    block, label, index, name, unit, scale, error, sign = zip(*constants, *coefficients, strict=True)
+    # Each map multiplies h once.
+    inside = [
+        (n.block, n.set, n.index, n.name, n.unit, 1.0, None, -1)
+        for n in (slice_numbers(parameters.slices.described) if parameters.slices else ())
+    ]
+    maps = [parameters.slices.maps.ravel()] if parameters.slices else []
+    values = np.concatenate([parameters.constant, parameters.table.ravel(), *maps])
+    block, label, index, name, unit, scale, error, sign = zip(*constants, *coefficients, *inside, strict=True)
     columns = (block, label, index, name, unit, scale, values, error, sign)
     made_with = {f"parkf.set.{name}": sha256 for name, sha256 in manifest.blobs.fingerprints().items()}
     with NUMBERS.writer(path, {"parkf.version": manifest.version or "", **made_with}) as writer:
