@@ -1,4 +1,4 @@
-"""The pages in docs/ and the READMEs name only arguments that the commands accept."""
+"""The pages in docs/ and the READMEs name only arguments that the commands accept, and are short."""
 
 import importlib.util
 import json
@@ -9,6 +9,7 @@ import sys
 import tomllib
 
 import pytest
+from tools.site import MOST_IN_PERFORMANCE, MOST_WORDS, lengths
 from typer.main import get_command
 
 from parkf.cli.main import app
@@ -73,6 +74,12 @@ def test_python_in_pages_compiles():
         for block in blocks(page):
             if block.is_program:
                 compile(block.text, str(page), "exec")
+
+
+def test_pages_are_short():
+    counted = lengths()
+    assert counted["explanation/performance.md"] <= MOST_IN_PERFORMANCE
+    assert {name: count for name, count in counted.items() if count > MOST_WORDS} == {}
 
 
 def test_the_repository_is_as_scientific_python_asks():

@@ -1,4 +1,4 @@
-"""The site of `make docs`, opened as files: links, search and lengths of pages."""
+"""The site of `make docs`, opened as files: links and search."""
 
 import shutil
 
@@ -54,9 +54,3 @@ def test_a_reader_chooses_among_versions_without_a_server(site, tmp_path):
         chooser.select_option("0.9.0")
         tab.wait_for_url("**/0.9.0/how-to/run.html")
         browser.close()
-
-
-def test_pages_are_short():
-    counted = tool.lengths()
-    assert counted["explanation/performance.md"] <= tool.MOST_IN_PERFORMANCE
-    assert {name: count for name, count in counted.items() if count > tool.MOST_WORDS} == {}
