@@ -16,20 +16,27 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with whole runs, the longest tests, so that the last tests to begin are short.
+    """Order files so that no process of the tests waits for another, and the last files are short.
 
-    A machine has one Slurm, so that files of tests with it wait for each other. The one with most tests
-    begins early, and the others come last.
+    The longest file makes the finished run, which other files wait for, and repeats it. Meanwhile files run
+    that do not need it, those that compile first. A machine has one Slurm: of the files with it, the one with
+    most tests begins at once, and the others when it has ended.
     """
     on_slurm = Counter(item.path for item in items if item.get_closest_marker("slurm"))
-    early = [path for path, _ in on_slurm.most_common(1)]
+    finished = {item.path for item in items if "finished" in getattr(item, "fixturenames", ())}
+    first = [ROOT / "tests/runs/test_reproduce.py", *(path for path, _ in on_slurm.most_common(1))]
 
-    def turn(item: pytest.Item) -> int:
-        if item.path in on_slurm and item.path not in early:
-            return 2
-        return 0 if ROOT / "tests/runs" in item.path.parents else 1
+    def turn(path: Path) -> int:
+        if path in first:
+            return 0
+        if ROOT / "tests/fit" in path.parents:
+            return 1
+        return 3 if path in on_slurm else 2 if path in finished else 4
 
-    items.sort(key=turn)
+    # Of the other files, the long ones are those of the workflow, and come last in the alphabet.
+    paths = sorted({item.path for item in items}, reverse=True)
+    place = {path: place for place, path in enumerate(sorted(paths, key=turn))}
+    items.sort(key=lambda item: place[item.path])
 
 
 @pytest.fixture
