@@ -54,7 +54,7 @@ def align(
                 use = good(fitted)
                 equations.add(tracks, fitted, residuals, use)
                 if records is not None:
-                    records.write(tracks, fitted, residuals, use)
+                    records.write(parameters, tracks, fitted, residuals, use)
                 if rows_to is not None:
                     event = numbers(rows.column("event"))
                     candidate = numbers(rows.column("candidate"))
