@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from kalman_toy import generate
 
+import parkf.fit.alignment.moving as moving_module
 import parkf.proof.monitoring.reference as reference_module
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.description import Description
@@ -103,6 +104,17 @@ def test_hits_move_with_their_elements(description):
     np.testing.assert_allclose(again.scifi[0], tracks.scifi[0], atol=2e-3)
     np.testing.assert_allclose(again.velo[1], tracks.velo[1], atol=1e-4)
     np.testing.assert_allclose(again.ut[3], 2 * tracks.ut[3], rtol=1e-6)
+
+
+def test_hits_move_in_pieces(description, monkeypatch):
+    tracks = toys(1, 50)[1]
+    moving = Moving(geometry_of(description), geometry_of(description).align(alignment_of(3)))
+    whole = moving(tracks)
+    monkeypatch.setattr(moving_module, "_AT_A_TIME", 64)
+    for name in ("velo", "ut", "scifi"):
+        for one, other in zip(getattr(whole, name), getattr(moving(tracks), name), strict=True):
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(moving(tracks).qop, tracks.qop)
 
 
 def replace_rotation(displacement):

@@ -15,7 +15,7 @@ from parkf.params.manifest import Blob, Blobs
 from parkf.proof.monitoring.changes import changed, with_hits
 from parkf.proof.monitoring.histograms import Histograms
 from parkf.proof.monitoring.quantities import STRIP_LAYERS, measure, names, usable
-from parkf.proof.monitoring.reference import load_reference, make_reference
+from parkf.proof.monitoring.reference import Moments, load_reference, make_reference
 from parkf.proof.monitoring.sequential import Detector
 from parkf.proof.monitoring.verdict import judge, scale_of
 
@@ -207,3 +207,15 @@ def test_the_scale_of_momenta_is_that_of_the_peak():
     assert found["scale"] == pytest.approx(-6 / 3080)
     assert found["error"] == pytest.approx(0.5 / 3080)
     assert scale_of(peaks, {}) == {}
+
+
+def test_moments_of_pieces_are_those_of_the_whole():
+    """Also where a mean is a million times the spread."""
+    values = np.random.default_rng(1).normal([0.0, 1e6, -5.0], 1.0, (500, 3))
+    values[:, 2] += values[:, 0]
+    moments = Moments()
+    for piece in np.split(values, [0, 1, 60, 480]):
+        moments.add(piece)
+    assert moments.count == 500
+    np.testing.assert_allclose(moments.mean, values.mean(axis=0), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(moments.covariance, np.cov(values.T), rtol=1e-9, atol=1e-9)

@@ -86,10 +86,10 @@ class Sample:
         """Return the sample with its first candidates; all if it has no more."""
         return self if self.tracks.count <= count else replace(self, tracks=self.tracks.rows(slice(0, count)))
 
-    def moved(self, moving: Moving) -> "Sample":
-        """Return the sample with all hits moved."""
+    def moved_pairs(self, moving: Moving) -> "Sample":
+        """Return the sample with the hits of its pairs moved; those of its candidates are, piece by piece."""
         pairs = {decay: (events, moving(tracks)) for decay, (events, tracks) in self.pairs.items()}
-        return Sample(moving(self.tracks), pairs)
+        return replace(self, pairs=pairs)
 
 
 @dataclass(frozen=True)
@@ -138,13 +138,13 @@ def calibrate(
     own = _momenta(parameters, reference) if reference.pairs else None
     elements, freedoms = Elements.of(state.geometry), list(survey)
     of_reference = equations_of(parameters, reference.tracks, state.geometry, freedoms)
-    alignment, solution, here = _aligned(
+    alignment, solution, moving = _aligned(
         parameters, data, state, of_reference, own, placed=placed, survey=survey, tag=tag
     )
-    momenta = None if own is None else _difference(_momenta(parameters, here), own)
+    momenta = None if own is None else _difference(_momenta(parameters, data.moved_pairs(moving)), own)
     strength = None if momenta is None else strength_of(*momenta)
     made = make_reference(parameters, reference.tracks, kinds=KINDS)
-    changes, sizes, covariance = measure_factors(parameters, here.tracks, made)
+    changes, sizes, covariance = measure_factors(parameters, data.tracks, moving, made)
     after = _improved(state, alignment, strength, dict(zip(changes, sizes, strict=True)))
     first, last, now = (
         _places(one, elements, freedoms).ravel() for one in (placed, state.alignment, alignment)
@@ -178,8 +178,8 @@ def _aligned(
     placed: Alignment,
     survey: Mapping[str, float],
     tag: str,
-) -> tuple[Alignment, Solution, Sample]:
-    """Align by passes; return the alignment, the solution of the last pass, and the data as it shows them.
+) -> tuple[Alignment, Solution, Moving]:
+    """Align by passes; return the alignment, the solution of the last pass, and what moves the data's hits.
 
     `own` are the numbers of the reference's masses, or None without decays.
     """
@@ -188,10 +188,11 @@ def _aligned(
         # Large displacements are found with some of the tracks. Until then, tracks of decays do not meet.
         whole = number >= _ROUGH
         geometry = replace(state, alignment=alignment).geometry
-        here = (data if whole else data.first(_FIRST)).moved(Moving(before, geometry, state.strip_errors))
-        equations = equations_of(parameters, here.tracks, geometry, freedoms).beside(of_reference)
+        moving = Moving(before, geometry, state.strip_errors)
+        tracks = (data if whole else data.first(_FIRST)).tracks
+        equations = equations_of(parameters, tracks, geometry, freedoms, moving).beside(of_reference)
         if whole and own is not None:
-            value, covariance = _difference(_momenta(parameters, here), own)
+            value, covariance = _difference(_momenta(parameters, data.moved_pairs(moving)), own)
             equations.measure_bend(1e-6 * float(value[3]), 1e-6 * float(np.sqrt(covariance[3, 3])))
         solution = equations.solve(
             survey=survey,
@@ -203,7 +204,7 @@ def _aligned(
         if whole and np.abs(solution.value / solution.error).max() < _SMALL:
             break
     geometry = replace(state, alignment=alignment).geometry
-    return alignment, solution, data.moved(Moving(before, geometry, state.strip_errors))
+    return alignment, solution, Moving(before, geometry, state.strip_errors)
 
 
 def _errors(covariance: Floats) -> dict[str, Floats]:

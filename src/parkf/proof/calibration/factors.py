@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from parkf.fit.alignment.moving import Moving
 from parkf.fit.candidates import Candidates
 from parkf.params.parameter_set import ParameterSet
 from parkf.proof.monitoring.changes import Change
@@ -20,15 +21,16 @@ def is_one(change: Change) -> bool:
 
 
 def measure_factors(
-    parameters: ParameterSet, tracks: Candidates, reference: Reference
+    parameters: ParameterSet, tracks: Candidates, moving: Moving, reference: Reference
 ) -> tuple[list[Change], Floats, Floats]:
     """Fit all factors together; return the changes (c), their sizes, factors minus one, and covariance.
 
-    The hits of `tracks` have to be aligned. The reference has the responses to the changes of :data:`KINDS`.
+    `moving` aligns the hits of `tracks`. The reference has the responses to the changes of :data:`KINDS`.
     """
     count, total = 0, np.zeros(len(reference.mean))
     for begin in range(0, tracks.count, _AT_A_TIME):
-        values, _ = measure(parameters, tracks.rows(slice(begin, begin + _AT_A_TIME)), reference.stations)
+        some = moving(tracks.rows(slice(begin, begin + _AT_A_TIME)))
+        values, _ = measure(parameters, some, reference.stations)
         count, total = count + len(values), total + values.sum(axis=0)
     numbers = [n for n, change in enumerate(reference.changes) if is_one(change)]
     whiten = whitener(reference.covariance * (1 / count + 1 / reference.count))

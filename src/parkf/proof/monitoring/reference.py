@@ -71,6 +71,34 @@ class Reference:
         write_sealed(path, content)
 
 
+class Moments:
+    """Mean and covariance of quantities that come in pieces, whose numbers are not kept.
+
+    Each piece is compared with its own mean, so that the squares of means are not subtracted.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean, self._spread = np.zeros(0), np.zeros((0, 0))
+
+    def add(self, values: Floats) -> None:
+        """Add the quantities of some candidates, (m, k)."""
+        if not len(values):
+            return
+        if not self.count:
+            self.mean, self._spread = np.zeros(values.shape[1]), np.zeros((values.shape[1],) * 2)
+        mean, total = values.mean(axis=0), self.count + len(values)
+        own, apart = values - mean, mean - self.mean
+        self._spread += own.T @ own + np.outer(apart, apart) * (self.count * len(values) / total)
+        self.mean = self.mean + apart * (len(values) / total)
+        self.count = total
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of the quantities of one candidate, (k, k), as that of :func:`numpy.cov`."""
+        return self._spread / (self.count - 1)
+
+
 def load_reference(path: Path, blobs: Blobs) -> Reference:
     """Read ``monitor.json``; a ParkfError reports another format, or another set than `blobs`."""
     content: Any = read_json(path)
@@ -110,19 +138,21 @@ def make_reference(
     """
     stations = Stations.of(tracks)
     histograms = Histograms.empty(stations)
-    values = histograms.filled(parameters, tracks, stations)
-    if len(values) < FEWEST:
+    moments = Moments()
+    for values in histograms.filling(parameters, tracks, stations):
+        moments.add(values)
+    if moments.count < FEWEST:
         raise ParkfError(
-            f"reference: {len(values)} candidates with a good fit, expected at least {FEWEST}; give more"
+            f"reference: {moments.count} candidates with a good fit, expected at least {FEWEST}; give more"
         )
     changes = [one for one in all_changes(stations) if one.kind in kinds]
     response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), stations, changes, seed)
     return Reference(
         names=names(stations),
         stations=stations,
-        count=len(values),
-        mean=values.mean(axis=0),
-        covariance=np.cov(values.T),
+        count=moments.count,
+        mean=moments.mean,
+        covariance=moments.covariance,
         changes=changes,
         response=response,
         curvature=curvature,
