@@ -31,7 +31,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.planes import UT_LAYERS
 from parkf.params.parameter_set import ParameterSet
 from parkf.proof.calibration.description import measuring_worse, scattering_more
-from parkf.proof.calibration.factors import KINDS, measure_factors
+from parkf.proof.calibration.factors import KINDS, LIMIT, measure_factors
 from parkf.proof.calibration.momenta import NAMES, SLOPE, combined, measure_momenta, strength_of
 from parkf.proof.calibration.weak import weak_modes
 from parkf.proof.monitoring.changes import Change
@@ -143,7 +143,7 @@ def calibrate(
     )
     momenta = None if own is None else _difference(_momenta(parameters, data.moved_pairs(moving)), own)
     strength = None if momenta is None else strength_of(*momenta)
-    made = make_reference(parameters, reference.tracks, kinds=KINDS)
+    made = make_reference(parameters, reference.tracks, kinds=KINDS, limit=LIMIT)
     changes, sizes, covariance = measure_factors(parameters, data.tracks, moving, made)
     after = _improved(state, alignment, strength, dict(zip(changes, sizes, strict=True)))
     first, last, now = (

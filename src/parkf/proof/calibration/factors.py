@@ -1,4 +1,8 @@
-"""Factors on hit errors by layer and on scattering by region, from the monitor's quantities."""
+"""Factors on hit errors by layer and on scattering by region, from the monitor's quantities.
+
+Quantities have a limit here, so that they are those of the cores. Without it, some hard scatterings decide:
+where all scattering is larger by 10 %, they are taken for hit errors of the layers next to the material.
+"""
 
 import numpy as np
 
@@ -12,6 +16,8 @@ from parkf.proof.monitoring.verdict import fit_sizes, whitener
 
 KINDS = ("error", "noise")
 """Kinds of changes whose sizes are factors."""
+LIMIT = 2.0
+"""Standard deviations up to which a pull, or a step's scattering, counts."""
 _AT_A_TIME = 1 << 13
 
 
@@ -30,7 +36,7 @@ def measure_factors(
     count, total = 0, np.zeros(len(reference.mean))
     for begin in range(0, tracks.count, _AT_A_TIME):
         some = moving(tracks.rows(slice(begin, begin + _AT_A_TIME)))
-        values, _ = measure(parameters, some, reference.stations)
+        values, _ = measure(parameters, some, reference.stations, reference.limit)
         count, total = count + len(values), total + values.sum(axis=0)
     numbers = [n for n, change in enumerate(reference.changes) if is_one(change)]
     whiten = whitener(reference.covariance * (1 / count + 1 / reference.count))

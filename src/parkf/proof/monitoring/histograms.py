@@ -55,13 +55,15 @@ class Histograms:
         """Add candidates; return the quantities of the usable ones, (m, k)."""
         return np.concatenate(list(self.filling(parameters, tracks, stations)))
 
-    def filling(self, parameters: ParameterSet, tracks: Candidates, stations: Stations) -> Iterator[Floats]:
+    def filling(
+        self, parameters: ParameterSet, tracks: Candidates, stations: Stations, limit: float | None = None
+    ) -> Iterator[Floats]:
         """Add candidates, some thousand at a time; yield the quantities of the usable ones, (m, k)."""
         for begin in range(0, tracks.count, _AT_A_TIME):
             some = tracks.rows(slice(begin, begin + _AT_A_TIME))
             fitted, residuals = fit_residuals(parameters, some)
             self._add(some, fitted, residuals, stations)
-            yield quantities(some, fitted, residuals, stations)
+            yield quantities(some, fitted, residuals, stations, limit)
 
     def _add(self, tracks: Candidates, fitted: Fitted, residuals: Residuals, stations: Stations) -> None:
         use = usable(fitted)

@@ -47,6 +47,7 @@ class Reference:
     histograms: Histograms
     blobs: Mapping[str, str]  # SHA-256 of the set's files
     pairs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # peaks, by decay
+    limit: float | None = None  # of the quantities; a file has those without a limit
 
     def expected(self, number: int, size: float) -> Floats:
         """Return the change of the means by one change of this size, (k,)."""
@@ -109,17 +110,18 @@ def load_reference(path: Path, blobs: Blobs) -> Reference:
         raise ParkfError(
             f"{path}: is of another parameter set than the one beside it; make the reference again"
         )
-    array = {name: np.array(content[name]) for name in ("covariance", "response", "curvature")}
     return Reference(
         names=content["names"],
         stations=Stations(np.array(content["stations"])),
         count=content["count"],
         mean=np.array(content["mean"][0]),
+        covariance=np.array(content["covariance"]),
         changes=[Change(**one) for one in content["changes"]],
+        response=np.array(content["response"]),
+        curvature=np.array(content["curvature"]),
         histograms=Histograms.of_json(content["histograms"]),
         blobs=content["blobs"],
         pairs=content["pairs"],
-        **array,
     )
 
 
@@ -130,23 +132,26 @@ def make_reference(
     seed: int = 0,
     pairs: Mapping[str, Mapping[str, float]] | None = None,
     kinds: Container[str] = (*AXES, "error", "noise"),
+    limit: float | None = None,
 ) -> Reference:
     """Measure a sample, which the set is right for, and the response of its quantities to changes of `kinds`.
 
+    `limit` is that of :func:`parkf.proof.monitoring.quantities.quantities`.
     The responses are those of the first 10,000 candidates. Fewer than 2,000 usable candidates raise a
     ParkfError.
     """
     stations = Stations.of(tracks)
     histograms = Histograms.empty(stations)
     moments = Moments()
-    for values in histograms.filling(parameters, tracks, stations):
+    for values in histograms.filling(parameters, tracks, stations, limit):
         moments.add(values)
     if moments.count < FEWEST:
         raise ParkfError(
             f"reference: {moments.count} candidates with a good fit, expected at least {FEWEST}; give more"
         )
     changes = [one for one in all_changes(stations) if one.kind in kinds]
-    response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), stations, changes, seed)
+    first = tracks.rows(slice(0, _RESPONSE))
+    response, curvature = responses(parameters, first, stations, changes, seed, limit)
     return Reference(
         names=names(stations),
         stations=stations,
@@ -159,11 +164,17 @@ def make_reference(
         histograms=histograms,
         blobs=parameters.manifest.blobs.fingerprints(),
         pairs=pairs or {},
+        limit=limit,
     )
 
 
 def responses(
-    parameters: ParameterSet, tracks: Candidates, stations: Stations, changes: Sequence[Change], seed: int
+    parameters: ParameterSet,
+    tracks: Candidates,
+    stations: Stations,
+    changes: Sequence[Change],
+    seed: int,
+    limit: float | None = None,
 ) -> tuple[Floats, Floats]:
     """Return the first and half of the second derivative of the means for each change, (c, k) each.
 
@@ -172,7 +183,7 @@ def responses(
     modules = stations.number(np.nan_to_num(tracks.velo[2], nan=-np.inf))
 
     def summed(some: Candidates) -> tuple[int, Floats]:
-        values = measure(parameters, some, stations)[0]
+        values = measure(parameters, some, stations, limit)[0]
         return len(values), values.sum(axis=0)
 
     count, total = summed(tracks)
