@@ -140,6 +140,8 @@ def make_reference(
     The responses are those of the first 10,000 candidates. Fewer than 2,000 usable candidates raise a
     ParkfError.
     """
+    if tracks.count < FEWEST:
+        raise ParkfError(f"reference: {tracks.count} candidates, expected at least {FEWEST}; give more")
     stations = Stations.of(tracks)
     histograms = Histograms.empty(stations)
     moments = Moments()
