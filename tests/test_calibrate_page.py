@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks.calibrate import sentence, table
+from benchmarks.calibrate import in_place_sentence, in_place_table, sentence, table
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,3 +38,9 @@ def test_changes_become_smaller_and_the_page_says_how_the_loop_went(found):
     assert last["field"] < 1
     assert all(last[kind] < 0.5 * first[kind] for kind in first)
     assert sentence(found) in (ROOT / "docs/how-to/calibrate.md").read_text()
+
+
+def test_factors_in_place_are_those_of_the_file(found):
+    page = (ROOT / "docs/how-to/calibrate.md").read_text()
+    assert in_place_table(found["in_place"]) in page
+    assert in_place_sentence(found["in_place"]) in " ".join(page.split())

@@ -259,6 +259,10 @@ class ReferenceFit:
         off = np.einsum("nij,nj->ni", f, self.joint.state[:, :5] - start)
         self.joint.carry(function(start) + off, f, q)
 
+    def _between(self, name, row, carry, state, **planes):
+        """Jacobian of a step between planes: by finite differences, without small elements."""
+        return np.where(self.kept, jacobian(carry, state), np.eye(5))
+
     def _step(self, name, row, z1, noise=True):
         """Go one step, to fixed z."""
         state = self.at_reference()
@@ -269,7 +273,7 @@ class ReferenceFit:
         def carry(s):
             return self.model.predict(name, row, s, self.pol, self.z, z1)
 
-        self._carry(carry, np.where(self.kept, jacobian(carry, state), np.eye(5)), q)
+        self._carry(carry, self._between(name, row, carry, state, z0=self.z, z1=z1), q)
         self.z = np.broadcast_to(z1, self.n).astype(float)
 
     def _velo_hit(self, slot):
@@ -371,7 +375,10 @@ class ReferenceFit:
             q = 0.0
             if layer:
                 q = self.model.noise_matrix(name, row, state, self.pol, *places(state))
-            self._carry(carry, np.where(self.kept, jacobian(carry, state), np.eye(5)), q)
+            planes = {"plane1": plane, "lean1": lean[layer], "z0": self.model.z_out}
+            if layer:
+                planes |= {"plane0": before, "lean0": lean[layer - 1]}
+            self._carry(carry, self._between(name, row, carry, state, **planes), q)
             self.residuals["scifi"] += [self.joint.measure(x, rows(self.n, 1, -dxdy, 0, 0, 0), variance)]
             before = plane
         self.qop, self.qopqop = self.joint.state[:, 4].copy(), self.joint.c[:, 4, 4].copy()

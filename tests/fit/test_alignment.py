@@ -10,7 +10,7 @@ from kalman_toy import generate
 from parkf.detector.alignment import Alignment, Displacement, Motion
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
 from parkf.fit.alignment.align import align
-from parkf.fit.alignment.derivatives import FREEDOMS, Elements, by_field, derivatives, element_of
+from parkf.fit.alignment.derivatives import FREEDOMS, Elements, derivatives, element_of
 from parkf.fit.alignment.millepede import FIELD_LABEL, Mille, label, read_mille
 from parkf.fit.alignment.solve import Equations
 from parkf.fit.residuals import COORDINATES, SLOT_OF, fit_residuals
@@ -82,50 +82,6 @@ def test_derivatives_are_those_of_finite_displacements(geometry):
     assert checked > 5000
 
 
-def test_the_derivative_by_the_field_is_that_of_q_over_p():
-    """V⁻¹·∂h/∂k is the decrease of w for a larger q/p: by fits whose q/p is held elsewhere by the seed."""
-    toy = generate(50, 9000.0, seed=2)
-    fitted, residuals = fit_residuals(toy.parameters, toy.candidates("float64"), covariances=True)
-    scale = by_field(fitted, residuals)
-    # Without the freedom of q/p, Σ w·∂r/∂scale = 0 at the best q/p apart from the seed's pull.
-    np.testing.assert_allclose(scale, -fitted.qop * residuals.by_k, rtol=1e-12)
-    weights = residuals.weights()
-    # In W, where q/p is free, only the seed's weight is left: W·∂r/∂k = by_k·σ²/σ²(seed).
-    for i in range(5):
-        there = np.flatnonzero(residuals.has[:, i])
-        precision = residuals.precision()[i][np.ix_(there, there)]
-        design = np.linalg.lstsq(precision, residuals.by_k[there, i], rcond=1e-12)[0]
-        left = weights[i][np.ix_(there, there)] @ design
-        seed = residuals.qop_variance[i] / (0.3 * toy.arrays["qop"][i]) ** 2
-        np.testing.assert_allclose(
-            left, residuals.by_k[there, i] * seed, rtol=1e-3, atol=1e-3 * np.abs(left).max()
-        )
-
-
-@pytest.mark.parametrize("forms", ["production", "improved"])
-def test_a_stronger_field_is_a_larger_q_over_p(forms):
-    """Finite difference by fits in a field stronger by 1e-4: polarities of 1 ± 1e-4 scale it in all formulas.
-
-    Terms with q/p alone, as of the energy loss, do not scale with the field, so that this holds to a percent.
-    """
-    toy = generate(200, 9000.0, seed=2, forms=forms)
-    tracks, eps = toy.candidates("float64"), 1e-4
-    fitted, residuals = fit_residuals(toy.parameters, tracks, covariances=True)
-    up, down = (
-        fit_residuals(
-            toy.parameters, dataclasses.replace(tracks, polarity=tracks.polarity * (1 + way * eps))
-        )[0]
-        for way in (1, -1)
-    )
-    seen = (up.qop - down.qop) / (2 * eps)
-    # The fit's answer to Δ(V⁻¹r) is σ²·∂r/∂k·Δ(V⁻¹r); the seed of q/p, with 30 %, does not know the field.
-    expected = -fitted.qop * (1 - fitted.qopqop / (0.3 * tracks.qop) ** 2)
-    off = np.abs(seen / expected - 1)
-    assert np.median(off) < 0.01
-    assert np.quantile(off, 0.95) < 0.03
-    np.testing.assert_allclose(by_field(fitted, residuals), -fitted.qop * residuals.by_k, rtol=1e-12)
-
-
 def test_elements_of_hits(geometry):
     """VELO hits belong to the module of their z, strips to their layers."""
     toy = generate(60, 9000.0, seed=2)
@@ -148,7 +104,7 @@ def equations_of(toys, elements, freedoms, mille=None):
         use = (fitted.status == 0) & (fitted.chi2 < 3 * fitted.ndof)
         equations.add(tracks, fitted, residuals, use)
         if mille is not None:
-            mille.write(tracks, fitted, residuals, use)
+            mille.write(toy.parameters, tracks, fitted, residuals, use)
     return equations
 
 

@@ -2,14 +2,19 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import load_geometry
 from parkf.fit import fit_file_full
+from parkf.fit.alignment.align import align
 from parkf.fit.sample import load_sample
 from parkf.fit.truth import Files
 from parkf.imports.hits.take import take_tables
+from parkf.io.errors import ParkfError
+from parkf.params.parameter_set import load
+from parkf.proof.monitoring.monitor import reference_of
 from parkf.proof.validation.measure import measure
 from parkf.simulation.pattern import find_candidates
 
@@ -17,14 +22,24 @@ ROOT = Path(__file__).parents[2]
 LHCB = ROOT / "../shared/data/lhcb_fullsim"
 
 
-@pytest.mark.skipif(not LHCB.is_dir(), reason=f"LHCb's full simulation is not at {LHCB}")
-def test_momenta_of_lhcbs_simulation_come_out_right(tmp_path):
-    names = ("hits", "particles", "candidates", "fitted")
-    hits, particles, candidates, fitted = (tmp_path / f"{name}.parquet" for name in names)
+pytestmark = pytest.mark.skipif(not LHCB.is_dir(), reason=f"LHCb's full simulation is not at {LHCB}")
+
+
+@pytest.fixture(scope="module")
+def lhcb(tmp_path_factory):
+    """Geometry and field, and the files of particles and of their candidates."""
+    folder = tmp_path_factory.mktemp("lhcb")
+    hits, particles, candidates = (folder / f"{name}.parquet" for name in ("hits", "particles", "candidates"))
     geometry = load_geometry(ROOT / "data/geometry/run3_fullsim.yaml")
     field = evaluate_on_grid(DipoleSources.load(ROOT / "data/field/dipole.json"))
     take_tables(LHCB / "hits.parquet", LHCB / "tracks.parquet", hits_to=hits, particles_to=particles)
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=2, matched=True)
+    return geometry, field, particles, candidates
+
+
+def test_momenta_of_lhcbs_simulation_come_out_right(lhcb, tmp_path):
+    geometry, field, particles, candidates = lhcb
+    fitted = tmp_path / "fitted.parquet"
     fit_file_full(candidates, fitted, geometry=geometry, field=field, threads=2)
     figures = measure(load_sample([Files([particles], [candidates], [fitted])]))
     # Of 612 tracks with enough hits of their own, one belongs to a kaon that decays in the SciFi.
@@ -37,3 +52,21 @@ def test_momenta_of_lhcbs_simulation_come_out_right(tmp_path):
     assert 0.8 < figures["chi2"]["all"]["median"] < 1.3
     # The UT's χ² tests whether particles scatter between VELO and UT where the geometry has material.
     assert 0.8 < figures["chi2"]["ut"]["median"] < 1.15
+
+
+def test_lhcbs_tracks_move_nothing_and_are_too_few_for_a_monitor(lhcb):
+    """The page says so, with these figures, of a published set."""
+    geometry, _, _, candidates = lhcb
+    parameters = load(ROOT / "params/2026-run3-like-2-r012")
+    solution = align(parameters, [candidates], geometry, freedoms=["x"], survey={"x": 0.1})
+    pull = np.abs(solution.value / solution.error)[:, 0]
+    layers, errors = np.abs(solution.value[52:, 0]), solution.error[52:, 0]
+    text = (
+        f"{solution.tracks} tracks move nothing: with `--survey x=0.1`, none of the {len(pull)} shifts is"
+        f" beyond {pull.max():.1f} errors. Layers of UT and SciFi are found within {layers.max():.3f} mm,"
+        f" with errors of {errors.min():.2f} to {errors.max():.2f} mm."
+    )
+    page = " ".join((ROOT / "docs/how-to/monitor.md").read_text().split())
+    assert text in page
+    with pytest.raises(ParkfError, match="candidates, expected at least 2000"):
+        reference_of(ROOT / "params/2026-run3-like-2-r012", parameters, [candidates])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from kalman_toy import generate
 
+import parkf.fit.alignment.moving as moving_module
 import parkf.proof.monitoring.reference as reference_module
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.description import Description
@@ -103,6 +104,17 @@ def test_hits_move_with_their_elements(description):
     np.testing.assert_allclose(again.scifi[0], tracks.scifi[0], atol=2e-3)
     np.testing.assert_allclose(again.velo[1], tracks.velo[1], atol=1e-4)
     np.testing.assert_allclose(again.ut[3], 2 * tracks.ut[3], rtol=1e-6)
+
+
+def test_hits_move_in_pieces(description, monkeypatch):
+    tracks = toys(1, 50)[1]
+    moving = Moving(geometry_of(description), geometry_of(description).align(alignment_of(3)))
+    whole = moving(tracks)
+    monkeypatch.setattr(moving_module, "_AT_A_TIME", 64)
+    for name in ("velo", "ut", "scifi"):
+        for one, other in zip(getattr(whole, name), getattr(moving(tracks), name), strict=True):
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(moving(tracks).qop, tracks.qop)
 
 
 def replace_rotation(displacement):
@@ -242,16 +254,25 @@ def test_shifts_are_found_within_their_errors(calibrated):
 def test_larger_errors_of_ut_hits_are_found(calibrated):
     _, after, found = calibrated
     factors = found["factors"]
-    ut = [i for i, name in enumerate(factors["names"]) if name.startswith("hit errors of UT")]
-    error, correlation = np.array(factors["error"])[ut], np.array(factors["correlation"])[np.ix_(ut, ut)]
-    weight = np.linalg.inv(correlation * np.outer(error, error))
-    mean = (weight @ np.array(factors["change"])[ut]).sum() / weight.sum()
-    assert abs(mean - (UT_ERRORS - 1)) < 3.5 / np.sqrt(weight.sum())
-    assert mean > 3 / np.sqrt(weight.sum())
-    others = [i for i in range(len(factors["names"])) if i not in ut]
-    assert np.abs(np.array(factors["change"])[others] / np.array(factors["error"])[others]).max() < 4.5
-    assert after.strip_errors[:4].mean() > 1.05
+    change, error = (dict(zip(factors["names"], factors[key], strict=True)) for key in ("change", "error"))
+    ut = "hit errors of the UT"
+    assert abs(change[ut] - (UT_ERRORS - 1)) < 3.5 * error[ut]
+    assert change[ut] > 3 * error[ut]
+    assert max(abs(change[name] / error[name]) for name in change if name != ut) < 4.5
+    assert {name for name in change if "errors" in name} == {
+        ut,
+        "hit errors of SciFi",
+        "hit errors of the VELO",
+    }
+    np.testing.assert_allclose(
+        after.strip_errors, np.repeat([1 + change[ut], after.strip_errors[4]], [4, 12])
+    )
     assert after.description.ut.zones[0].pitch > 0.0935
+    # Those of the layers are beside them.
+    layers = [name for name in found["layers"]["names"] if "UT layer" in name]
+    assert len(layers) == 4
+    size = np.array(found["layers"]["change"])[[found["layers"]["names"].index(name) for name in layers]]
+    assert abs(size.mean() - change[ut]) < 2 * error[ut]
 
 
 def test_weak_modes_are_named_with_the_sample_that_tells_them(calibrated):

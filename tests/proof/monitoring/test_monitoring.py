@@ -14,8 +14,8 @@ from parkf.io.tables import VELO_SLOTS
 from parkf.params.manifest import Blob, Blobs
 from parkf.proof.monitoring.changes import changed, with_hits
 from parkf.proof.monitoring.histograms import Histograms
-from parkf.proof.monitoring.quantities import STRIP_LAYERS, measure, names, usable
-from parkf.proof.monitoring.reference import load_reference, make_reference
+from parkf.proof.monitoring.quantities import STRIP_LAYERS, Stations, core_level, measure, names, usable
+from parkf.proof.monitoring.reference import Moments, load_reference, make_reference
 from parkf.proof.monitoring.sequential import Detector
 from parkf.proof.monitoring.verdict import judge, scale_of
 
@@ -207,3 +207,39 @@ def test_the_scale_of_momenta_is_that_of_the_peak():
     assert found["scale"] == pytest.approx(-6 / 3080)
     assert found["error"] == pytest.approx(0.5 / 3080)
     assert scale_of(peaks, {}) == {}
+
+
+def test_moments_of_pieces_are_those_of_the_whole():
+    """Also where a mean is a million times the spread."""
+    values = np.random.default_rng(1).normal([0.0, 1e6, -5.0], 1.0, (500, 3))
+    values[:, 2] += values[:, 0]
+    moments = Moments()
+    for piece in np.split(values, [0, 1, 60, 480]):
+        moments.add(piece)
+    assert moments.count == 500
+    np.testing.assert_allclose(moments.mean, values.mean(axis=0), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(moments.covariance, np.cov(values.T), rtol=1e-9, atol=1e-9)
+
+
+def test_limited_quantities_vanish_and_bound_what_one_hit_does(data):
+    """Those of hit errors and noise: 0 on average where errors are Gaussian, whatever a single hit does."""
+    parameters, tracks = data
+    stations = Stations.of(tracks)
+    widths = [n for n, name in enumerate(names(stations)) if name.startswith(("error", "noise"))]
+    values, fitted = measure(parameters, tracks, stations, 2.0)
+    own = values[:, widths]
+    pull = own.mean(axis=0) / own.std(axis=0) * np.sqrt(len(own))
+    # In the SciFi, scattering shows in one plane more than in the other: its level is 4 % off.
+    assert np.abs(pull[:-1]).max() < 4.5
+    assert np.abs(own.mean(axis=0)).max() < 0.08
+    x = tracks.scifi[0].copy()
+    number = int(np.flatnonzero(usable(fitted) & np.isfinite(x[:, 5]))[0])
+    x[number, 5] += 0.6
+    there = replace(tracks, scifi=(x, *tracks.scifi[1:]))
+    after, fitted = measure(parameters, there, stations, 2.0)
+    plain = measure(parameters, there, stations)[0]
+    assert usable(fitted)[number]
+    place = int(usable(fitted)[:number].sum()), names(stations).index("error of SciFi layer 5")
+    assert plain[place] > 3
+    assert after[place] < 3.2
+    assert core_level(2.0) == pytest.approx(0.92054, abs=1e-5)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from parkf.detector.geometry import Geometry
 from parkf.fit.alignment.derivatives import FREEDOMS, Elements, derivatives
 from parkf.fit.alignment.millepede import Mille
+from parkf.fit.alignment.moving import Moving
 from parkf.fit.alignment.solve import Equations, Solution
 from parkf.fit.candidates import Candidates, check_rows, from_arrow
 from parkf.fit.fitted import Fitted, is_good
@@ -54,7 +55,7 @@ def align(
                 use = good(fitted)
                 equations.add(tracks, fitted, residuals, use)
                 if records is not None:
-                    records.write(tracks, fitted, residuals, use)
+                    records.write(parameters, tracks, fitted, residuals, use)
                 if rows_to is not None:
                     event = numbers(rows.column("event"))
                     candidate = numbers(rows.column("candidate"))
@@ -74,12 +75,20 @@ def good(fitted: Fitted) -> NDArray[np.bool_]:
 
 
 def equations_of(
-    parameters: ParameterSet, tracks: Candidates, geometry: Geometry, freedoms: Sequence[str]
+    parameters: ParameterSet,
+    tracks: Candidates,
+    geometry: Geometry,
+    freedoms: Sequence[str],
+    moving: Moving | None = None,
 ) -> Equations:
-    """Sum the normal equations of candidates in memory, whose hits are where `geometry` has them."""
+    """Sum the normal equations of candidates in memory, whose hits are where `geometry` has them.
+
+    With `moving`, this is where it moves them to.
+    """
     equations = Equations(Elements.of(geometry), freedoms)
     for begin in range(0, tracks.count, _AT_A_TIME):
-        some = tracks.rows(slice(begin, begin + _AT_A_TIME)).in_precision("float64")
+        some = tracks.rows(slice(begin, begin + _AT_A_TIME))
+        some = (some if moving is None else moving(some)).in_precision("float64")
         fitted, residuals = fit_residuals(parameters, some, covariances=True)
         equations.add(some, fitted, residuals, good(fitted))
     return equations

@@ -2,9 +2,10 @@
 
 Millepede takes measurements with independent errors. The residuals of a fit with scattering are correlated;
 with V⁻¹ = LLᵀ for the coordinates behind the two hits that the fit starts from, the numbers L⁻¹w are
-independent and have the error 1. Their derivatives are L⁻¹V⁻¹A for displacements, and L⁻¹V⁻¹∂r/∂(q/p) for
-the only local parameter, q/p in units of its error. The pattern recognition's q/p is one more measurement.
-Normal equations of these records are exactly those of the fit, AᵀWA.
+independent and have the error 1. Their derivatives are L⁻¹V⁻¹A for displacements, and L⁻¹V⁻¹∂h/∂(q/p) of the
+predictions h for the only local parameter, q/p in units of its error. The pattern recognition's q/p is one
+more measurement. Normal equations of these records are exactly those of the fit, AᵀWA. All derivatives have
+Millepede's sign: a value is their sum, times what the parameters really are minus what was assumed.
 
 A record is an int32, twice the number of words, then the words as float32, then their labels as int32. Each
 measurement has its value (label 0), local derivatives with their numbers, its error (label 0), and global
@@ -22,10 +23,10 @@ from numpy.typing import NDArray
 from parkf.fit.alignment.derivatives import FREEDOMS, Elements, by_field, derivatives
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
-from parkf.fit.residuals import Residuals
+from parkf.fit.residuals import START, Residuals
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing
-from parkf.io.tables import VELO_SLOTS
+from parkf.params.parameter_set import ParameterSet
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +34,6 @@ FIELD_LABEL = 1_000_000
 """Label of the scale of the field."""
 SEED_WIDTH = 0.3
 """Relative error of the pattern recognition's q/p in the fit."""
-_START = (0, 1, VELO_SLOTS, VELO_SLOTS + 1)  # coordinates of the two hits of the start
 
 
 def label(element: int, freedom: str) -> int:
@@ -58,19 +58,27 @@ class Mille:
         self._file.close()
         self._replacing.__exit__(kind, error, trace)
 
-    def write(self, tracks: Candidates, fitted: Fitted, residuals: Residuals, use: NDArray[np.bool_]) -> int:
+    def write(
+        self,
+        parameters: ParameterSet,
+        tracks: Candidates,
+        fitted: Fitted,
+        residuals: Residuals,
+        use: NDArray[np.bool_],
+    ) -> int:
         """Write a record of each candidate of `use` (n,), with covariances; return their number."""
         element, slopes = derivatives(tracks, fitted, residuals, self._elements)
-        precision, field = residuals.precision(), by_field(fitted, residuals)
+        precision, field = residuals.precision(), by_field(parameters, tracks, fitted, residuals)
         for number in np.flatnonzero(use):
             there = np.flatnonzero(residuals.has[:, number])
-            behind = ~np.isin(there, _START)
+            behind = ~np.isin(there, START)
             own = precision[number][np.ix_(there, there)]
             lower = np.linalg.cholesky(own[np.ix_(behind, behind)])
             error = float(np.sqrt(residuals.qop_variance[number]))
-            w, by_k, by_scale = (a[there, number] for a in (residuals.w, residuals.by_k, field))
-            columns = np.column_stack([w, by_k * error, by_scale, own * 1.0])[behind]
-            value, local, of_field, whitened = np.split(np.linalg.solve(lower, columns), [1, 2, 3], axis=1)
+            w, by_k = (a[there, number] for a in (residuals.w, residuals.by_k))
+            columns = np.column_stack([w, by_k * error, own])[behind]
+            value, local, whitened = np.split(np.linalg.solve(lower, columns), [1, 2], axis=1)
+            of_field = whitened @ field[there, number]
             labels = 1 + len(FREEDOMS) * element[there, number][:, None] + np.arange(len(FREEDOMS))
             glob = whitened[:, :, None] * slopes[there, :, number]
             self._record(

@@ -14,6 +14,8 @@ from parkf.io.tables import CANDIDATES, MEASURED
 
 Floats = NDArray[np.float64]
 
+_AT_A_TIME = 1 << 14  # candidates whose matrices are in memory: 40 MB
+
 
 class Moving:
     """Moves hits from where one geometry has their elements to where another one has them.
@@ -36,23 +38,34 @@ class Moving:
         self._errors = np.ones(len(self._lean)) if errors is None else errors
 
     def __call__(self, tracks: Candidates) -> Candidates:
-        """Move the hits of candidates; what they lack stays NaN."""
-        velo = np.stack(tracks.velo, axis=-1).astype(np.float64)
+        """Move the hits of candidates, some thousand at a time; what they lack stays NaN."""
+        kind = tracks.qop.dtype
+        moved = replace(
+            tracks,
+            velo=tuple(np.empty(one.shape, kind) for one in tracks.velo),
+            ut=tuple(np.empty(one.shape, kind) for one in tracks.ut),
+            scifi=tuple(np.empty(one.shape, kind) for one in tracks.scifi),
+        )
+        for begin in range(0, tracks.count, _AT_A_TIME):
+            rows = slice(begin, begin + _AT_A_TIME)
+            some = tracks.rows(rows)
+            ut = len(some.ut[0].T)
+            for into, of in (
+                (moved.velo, self._pixels(some.velo)),
+                (moved.ut, self._strips(some.ut, slice(0, ut))),
+                (moved.scifi, self._strips(some.scifi, slice(ut, ut + len(some.scifi[0].T)))),
+            ):
+                for all_rows, own in zip(into, of, strict=True):
+                    all_rows[rows] = own
+        return moved
+
+    def _pixels(self, hits: tuple[NDArray[np.floating], ...]) -> tuple[Floats, ...]:
+        velo = np.stack(hits, axis=-1).astype(np.float64)
         of = self._elements.module(np.nan_to_num(velo[..., 2]))
         velo = np.einsum("nsij,nsj->nsi", self._rotation[of], velo) + self._offset[of]
-        ut, scifi = len(tracks.ut[0].T), len(tracks.scifi[0].T)
-        kind = tracks.qop.dtype
-        return replace(
-            tracks,
-            velo=tuple(np.ascontiguousarray(velo[..., i], kind) for i in range(3)),
-            ut=self._strips(tracks.ut, slice(0, ut)),
-            scifi=self._strips(tracks.scifi, slice(ut, ut + scifi)),
-        )
+        return velo[..., 0], velo[..., 1], velo[..., 2]
 
-    def _strips(
-        self, hits: tuple[NDArray[np.floating], ...], layers: slice
-    ) -> tuple[NDArray[np.floating], ...]:
-        kind = hits[0].dtype
+    def _strips(self, hits: tuple[NDArray[np.floating], ...], layers: slice) -> tuple[Floats, ...]:
         x, z, dxdy, sigma = (one.astype(np.float64) for one in hits)
         rotation, offset = (a[len(VELO_PLANES) :][layers] for a in (self._rotation, self._offset))
         by_x, by_y = self._lean[layers].T
@@ -62,8 +75,7 @@ class Moving:
         along = np.einsum("lij,nlj->nli", rotation, along)
         along /= along[..., 1:2]
         point -= along * point[..., 1:2]
-        moved = (point[..., 0], point[..., 2], along[..., 0], sigma * self._errors[layers])
-        return tuple(np.ascontiguousarray(one, kind) for one in moved)
+        return point[..., 0], point[..., 2], along[..., 0], sigma * self._errors[layers]
 
 
 def _axes(geometry: Geometry, plane: int) -> Floats:

@@ -28,15 +28,14 @@ from parkf.fit.alignment.solve import Equations, Solution
 from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import joined
 from parkf.io.errors import ParkfError
-from parkf.io.planes import UT_LAYERS
+from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
 from parkf.params.parameter_set import ParameterSet
 from parkf.proof.calibration.description import measuring_worse, scattering_more
-from parkf.proof.calibration.factors import KINDS, measure_factors
+from parkf.proof.calibration.factors import KINDS, LIMIT, Factors, measure_factors
 from parkf.proof.calibration.momenta import NAMES, SLOPE, combined, measure_momenta, strength_of
 from parkf.proof.calibration.weak import weak_modes
-from parkf.proof.monitoring.changes import Change
 from parkf.proof.monitoring.monitor import read_batches
-from parkf.proof.monitoring.quantities import REGIONS, STRIP_LAYERS
+from parkf.proof.monitoring.quantities import REGIONS
 from parkf.proof.monitoring.reference import make_reference
 
 Floats = NDArray[np.float64]
@@ -52,6 +51,7 @@ _ROUGH, _FIRST = 2, 20_000  # rough passes, and their candidates
 _SMALL = 0.1  # errors: a pass that moves no element by more is the last one
 _NEAR, _STEEPEST = 500.0, 0.4  # mm and slope: limits of directions in which the field's shape is known
 _VELO_ERRORS = "hit errors of the VELO"
+_STRIP_ERRORS = ("hit errors of the UT", "hit errors of SciFi")
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class Sample:
         """Return the sample with its first candidates; all if it has no more."""
         return self if self.tracks.count <= count else replace(self, tracks=self.tracks.rows(slice(0, count)))
 
-    def moved(self, moving: Moving) -> "Sample":
-        """Return the sample with all hits moved."""
+    def moved_pairs(self, moving: Moving) -> "Sample":
+        """Return the sample with the hits of its pairs moved; those of its candidates are, piece by piece."""
         pairs = {decay: (events, moving(tracks)) for decay, (events, tracks) in self.pairs.items()}
-        return Sample(moving(self.tracks), pairs)
+        return replace(self, pairs=pairs)
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class State:
 
 
 def strip_factors(factors: Mapping[str, float]) -> Floats:
-    """Return the factors on the errors of UT and SciFi hits, by layer, (16,)."""
-    return np.array([factors.get(f"hit errors of {name}", 1.0) for name in STRIP_LAYERS])
+    """Return the factors on the errors of UT and SciFi hits, by layer, (16,); a detector has one factor."""
+    return np.repeat([factors.get(name, 1.0) for name in _STRIP_ERRORS], [UT_LAYERS, SCIFI_LAYERS])
 
 
 def calibrate(
@@ -138,14 +138,14 @@ def calibrate(
     own = _momenta(parameters, reference) if reference.pairs else None
     elements, freedoms = Elements.of(state.geometry), list(survey)
     of_reference = equations_of(parameters, reference.tracks, state.geometry, freedoms)
-    alignment, solution, here = _aligned(
+    alignment, solution, moving = _aligned(
         parameters, data, state, of_reference, own, placed=placed, survey=survey, tag=tag
     )
-    momenta = None if own is None else _difference(_momenta(parameters, here), own)
+    momenta = None if own is None else _difference(_momenta(parameters, data.moved_pairs(moving)), own)
     strength = None if momenta is None else strength_of(*momenta)
-    made = make_reference(parameters, reference.tracks, kinds=KINDS)
-    changes, sizes, covariance = measure_factors(parameters, here.tracks, made)
-    after = _improved(state, alignment, strength, dict(zip(changes, sizes, strict=True)))
+    made = make_reference(parameters, reference.tracks, kinds=KINDS, limit=LIMIT)
+    factors, layers = measure_factors(parameters, data.tracks, moving, made)
+    after = _improved(state, alignment, strength, factors)
     first, last, now = (
         _places(one, elements, freedoms).ravel() for one in (placed, state.alignment, alignment)
     )
@@ -161,7 +161,9 @@ def calibrate(
         },
         "masses": None if momenta is None else {"names": NAMES, "value": momenta[0], **_errors(momenta[1])},
         "field": None if strength is None else {"names": NAMES[:3], **strength},
-        "factors": {"names": [one.name for one in changes], "change": sizes, **_errors(covariance)},
+        "factors": _named(factors),
+        # Beside those of the detectors. They are not applied.
+        "layers": _named(layers),
         "total": dict(after.factors),
         "weak": weak_modes(solution, survey, state.description.magnet),
     }
@@ -178,8 +180,8 @@ def _aligned(
     placed: Alignment,
     survey: Mapping[str, float],
     tag: str,
-) -> tuple[Alignment, Solution, Sample]:
-    """Align by passes; return the alignment, the solution of the last pass, and the data as it shows them.
+) -> tuple[Alignment, Solution, Moving]:
+    """Align by passes; return the alignment, the solution of the last pass, and what moves the data's hits.
 
     `own` are the numbers of the reference's masses, or None without decays.
     """
@@ -188,10 +190,11 @@ def _aligned(
         # Large displacements are found with some of the tracks. Until then, tracks of decays do not meet.
         whole = number >= _ROUGH
         geometry = replace(state, alignment=alignment).geometry
-        here = (data if whole else data.first(_FIRST)).moved(Moving(before, geometry, state.strip_errors))
-        equations = equations_of(parameters, here.tracks, geometry, freedoms).beside(of_reference)
+        moving = Moving(before, geometry, state.strip_errors)
+        tracks = (data if whole else data.first(_FIRST)).tracks
+        equations = equations_of(parameters, tracks, geometry, freedoms, moving).beside(of_reference)
         if whole and own is not None:
-            value, covariance = _difference(_momenta(parameters, here), own)
+            value, covariance = _difference(_momenta(parameters, data.moved_pairs(moving)), own)
             equations.measure_bend(1e-6 * float(value[3]), 1e-6 * float(np.sqrt(covariance[3, 3])))
         solution = equations.solve(
             survey=survey,
@@ -203,13 +206,18 @@ def _aligned(
         if whole and np.abs(solution.value / solution.error).max() < _SMALL:
             break
     geometry = replace(state, alignment=alignment).geometry
-    return alignment, solution, data.moved(Moving(before, geometry, state.strip_errors))
+    return alignment, solution, Moving(before, geometry, state.strip_errors)
 
 
 def _errors(covariance: Floats) -> dict[str, Floats]:
     """Errors and correlations of some numbers."""
     error = np.sqrt(np.diag(covariance))
     return {"error": error, "correlation": covariance / np.outer(error, error)}
+
+
+def _named(factors: Factors) -> dict[str, Any]:
+    names = [one.name for one in factors.changes]
+    return {"names": names, "change": factors.sizes, **_errors(factors.covariance)}
 
 
 def _convergence(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -265,16 +273,15 @@ def _improved(
     state: State,
     alignment: Alignment,
     strength: Mapping[str, Floats] | None,
-    sizes: Mapping[Change, float],
+    found: Factors,
 ) -> State:
     """Put what was found on top of a state."""
     factors = dict(state.factors)
-    for change, size in sizes.items():
-        factors[change.name] = factors.get(change.name, 1.0) * (1 + float(size))
-    by_name = {change.name: 1 + float(size) for change, size in sizes.items()}
+    by_name = {change.name: 1 + float(size) for change, size in zip(found.changes, found.sizes, strict=True)}
+    for name, factor in by_name.items():
+        factors[name] = factors.get(name, 1.0) * factor
     noise = {region: by_name[f"noise of the steps in {region}"] for region in REGIONS}
-    layers = np.array([by_name[f"hit errors of {name}"] for name in STRIP_LAYERS])
-    ut, scifi = float(layers[:UT_LAYERS].mean()), float(layers[UT_LAYERS:].mean())
+    ut, scifi = (by_name[name] for name in _STRIP_ERRORS)
     more = scattering_more(state.description, noise)
     magnet = state.magnet
     if strength is not None:

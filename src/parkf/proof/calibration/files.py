@@ -17,7 +17,7 @@ from parkf.io.files import read_json, write_sealed
 from parkf.proof.calibration import FILES
 from parkf.proof.calibration.calibrate import State, strip_factors
 
-FORMAT = 1
+FORMAT = 2
 _NAMED = 3.0  # errors of a displacement that is counted
 
 
@@ -74,8 +74,8 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
     said.append(
         f"alignment: {moved} of {len(shifts[0])} displacements changed by more than {_NAMED:g} errors"
     )
-    for kind, key in (("masses", "value"), ("field", "change"), ("factors", "change")):
-        if found[kind] is not None:
+    for kind, key in (("masses", "value"), ("field", "change"), ("factors", "change"), ("layers", "change")):
+        if found.get(kind) is not None:
             columns = (found[kind][one] for one in ("names", key, "error"))
             said += [
                 f"{kind}: {name} {value:+.5f} ± {error:.5f}"

@@ -1,5 +1,6 @@
 """Histograms of a monitored sample: pulls of hits by layer and module, χ², charges by direction."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -52,13 +53,17 @@ class Histograms:
 
     def filled(self, parameters: ParameterSet, tracks: Candidates, stations: Stations) -> Floats:
         """Add candidates; return the quantities of the usable ones, (m, k)."""
-        found = []
+        return np.concatenate(list(self.filling(parameters, tracks, stations)))
+
+    def filling(
+        self, parameters: ParameterSet, tracks: Candidates, stations: Stations, limit: float | None = None
+    ) -> Iterator[Floats]:
+        """Add candidates, some thousand at a time; yield the quantities of the usable ones, (m, k)."""
         for begin in range(0, tracks.count, _AT_A_TIME):
             some = tracks.rows(slice(begin, begin + _AT_A_TIME))
             fitted, residuals = fit_residuals(parameters, some)
             self._add(some, fitted, residuals, stations)
-            found.append(quantities(some, fitted, residuals, stations))
-        return np.concatenate(found)
+            yield quantities(some, fitted, residuals, stations, limit)
 
     def _add(self, tracks: Candidates, fitted: Fitted, residuals: Residuals, stations: Stations) -> None:
         use = usable(fitted)

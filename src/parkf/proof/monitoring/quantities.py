@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erf
 
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted, is_good
@@ -88,14 +89,27 @@ def usable(fitted: Fitted) -> NDArray[np.bool_]:
         return is_good(fitted.status) & (fitted.chi2 < GOOD_CHI2 * fitted.ndof) & (fitted.ndof_scifi > 0)
 
 
-def measure(parameters: ParameterSet, tracks: Candidates, stations: Stations) -> tuple[Floats, Fitted]:
-    """Return the quantities of the usable candidates, (m, k), and all fits."""
+def measure(
+    parameters: ParameterSet, tracks: Candidates, stations: Stations, limit: float | None = None
+) -> tuple[Floats, Fitted]:
+    """Return the quantities of the usable candidates, (m, k), and all fits; see :func:`quantities`."""
     fitted, residuals = fit_residuals(parameters, tracks)
-    return quantities(tracks, fitted, residuals, stations), fitted
+    return quantities(tracks, fitted, residuals, stations, limit), fitted
 
 
-def quantities(tracks: Candidates, fitted: Fitted, residuals: Residuals, stations: Stations) -> Floats:
-    """Return the quantities of usable candidates, (m, k)."""
+def quantities(
+    tracks: Candidates,
+    fitted: Fitted,
+    residuals: Residuals,
+    stations: Stations,
+    limit: float | None = None,
+) -> Floats:
+    """Return the quantities of usable candidates, (m, k).
+
+    With a `limit`, squares of pulls and what scattering shows count up to its square times what is expected.
+    A hard scattering then counts as little for the hit errors as for the noise, of which it is no part: both
+    are widths of cores.
+    """
     use = usable(fitted)
     w, d, by_k = (a[:, use].astype(np.float64) for a in (residuals.w, residuals.d, residuals.by_k))
     has, variance = d > 0, residuals.variance[:, use]
@@ -106,16 +120,31 @@ def quantities(tracks: Candidates, fitted: Fitted, residuals: Residuals, station
     columns = [-w[strips].T, (w[strips] * slopes).T]
     modules = residuals.modules(tracks, stations.number)[:, use]
     columns += [_by_module(modules, w[axis], has[axis], len(stations.z)) for axis in (velo_x, velo_y)]
-    error = variance * (w**2 - weight)
+    square, level, of_step = w**2, 1.0, 1.0
+    if limit is not None:
+        square, level = np.minimum(square, limit**2 * weight), core_level(limit)
+        # A step scatters in two planes: the sum of two squares is exponential.
+        of_step = 1 - np.exp(-(limit**2))
+    error = variance * (square - level * weight)
     error_columns = [error[velo_x].sum(0)[None], error[velo_y].sum(0)[None], error[strips]]
     columns.append(np.concatenate(error_columns).T)
-    seen = (residuals.scatter[:, 0] - residuals.scatter[:, 1])[:, use].astype(np.float64)
+    kicks, expected = residuals.scatter[:, :, use].astype(np.float64).transpose(1, 0, 2)
+    seen = (kicks if limit is None else np.minimum(kicks, limit**2 * expected)) - of_step * expected
     columns.append(np.stack([seen[region == REGION_OF].sum(0) for region in range(len(REGIONS))], axis=1))
     momentum = np.digitize(1e-3 / np.abs(fitted.qop[use]), MOMENTA)
     for name in ("velo", "ut", "scifi"):
         chi2, ndof = getattr(fitted, f"chi2_{name}")[use], getattr(fitted, f"ndof_{name}")[use]
+        if limit is not None:
+            chi2 = np.minimum(chi2, ndof + limit * np.sqrt(2 * ndof))
         columns.append(np.where(momentum[:, None] == np.arange(3), (chi2 - ndof)[:, None], 0.0))
     return np.concatenate(columns, axis=1)
+
+
+def core_level(limit: float) -> float:
+    """Return the mean of the square of a standard normal number that counts up to `limit`."""
+    inside = erf(limit / np.sqrt(2))
+    density = np.sqrt(2 / np.pi) * np.exp(-(limit**2) / 2)
+    return float(inside - limit * density + limit**2 * (1 - inside))
 
 
 def along(residuals: Residuals) -> Floats:

@@ -47,6 +47,7 @@ class Reference:
     histograms: Histograms
     blobs: Mapping[str, str]  # SHA-256 of the set's files
     pairs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # peaks, by decay
+    limit: float | None = None  # of the quantities; a file has those without a limit
 
     def expected(self, number: int, size: float) -> Floats:
         """Return the change of the means by one change of this size, (k,)."""
@@ -71,6 +72,34 @@ class Reference:
         write_sealed(path, content)
 
 
+class Moments:
+    """Mean and covariance of quantities that come in pieces, whose numbers are not kept.
+
+    Each piece is compared with its own mean, so that the squares of means are not subtracted.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean, self._spread = np.zeros(0), np.zeros((0, 0))
+
+    def add(self, values: Floats) -> None:
+        """Add the quantities of some candidates, (m, k)."""
+        if not len(values):
+            return
+        if not self.count:
+            self.mean, self._spread = np.zeros(values.shape[1]), np.zeros((values.shape[1],) * 2)
+        mean, total = values.mean(axis=0), self.count + len(values)
+        own, apart = values - mean, mean - self.mean
+        self._spread += own.T @ own + np.outer(apart, apart) * (self.count * len(values) / total)
+        self.mean = self.mean + apart * (len(values) / total)
+        self.count = total
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of the quantities of one candidate, (k, k), as that of :func:`numpy.cov`."""
+        return self._spread / (self.count - 1)
+
+
 def load_reference(path: Path, blobs: Blobs) -> Reference:
     """Read ``monitor.json``; a ParkfError reports another format, or another set than `blobs`."""
     content: Any = read_json(path)
@@ -81,17 +110,18 @@ def load_reference(path: Path, blobs: Blobs) -> Reference:
         raise ParkfError(
             f"{path}: is of another parameter set than the one beside it; make the reference again"
         )
-    array = {name: np.array(content[name]) for name in ("covariance", "response", "curvature")}
     return Reference(
         names=content["names"],
         stations=Stations(np.array(content["stations"])),
         count=content["count"],
         mean=np.array(content["mean"][0]),
+        covariance=np.array(content["covariance"]),
         changes=[Change(**one) for one in content["changes"]],
+        response=np.array(content["response"]),
+        curvature=np.array(content["curvature"]),
         histograms=Histograms.of_json(content["histograms"]),
         blobs=content["blobs"],
         pairs=content["pairs"],
-        **array,
     )
 
 
@@ -102,38 +132,51 @@ def make_reference(
     seed: int = 0,
     pairs: Mapping[str, Mapping[str, float]] | None = None,
     kinds: Container[str] = (*AXES, "error", "noise"),
+    limit: float | None = None,
 ) -> Reference:
     """Measure a sample, which the set is right for, and the response of its quantities to changes of `kinds`.
 
+    `limit` is that of :func:`parkf.proof.monitoring.quantities.quantities`.
     The responses are those of the first 10,000 candidates. Fewer than 2,000 usable candidates raise a
     ParkfError.
     """
+    if tracks.count < FEWEST:
+        raise ParkfError(f"reference: {tracks.count} candidates, expected at least {FEWEST}; give more")
     stations = Stations.of(tracks)
     histograms = Histograms.empty(stations)
-    values = histograms.filled(parameters, tracks, stations)
-    if len(values) < FEWEST:
+    moments = Moments()
+    for values in histograms.filling(parameters, tracks, stations, limit):
+        moments.add(values)
+    if moments.count < FEWEST:
         raise ParkfError(
-            f"reference: {len(values)} candidates with a good fit, expected at least {FEWEST}; give more"
+            f"reference: {moments.count} candidates with a good fit, expected at least {FEWEST}; give more"
         )
     changes = [one for one in all_changes(stations) if one.kind in kinds]
-    response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), stations, changes, seed)
+    first = tracks.rows(slice(0, _RESPONSE))
+    response, curvature = responses(parameters, first, stations, changes, seed, limit)
     return Reference(
         names=names(stations),
         stations=stations,
-        count=len(values),
-        mean=values.mean(axis=0),
-        covariance=np.cov(values.T),
+        count=moments.count,
+        mean=moments.mean,
+        covariance=moments.covariance,
         changes=changes,
         response=response,
         curvature=curvature,
         histograms=histograms,
         blobs=parameters.manifest.blobs.fingerprints(),
         pairs=pairs or {},
+        limit=limit,
     )
 
 
 def responses(
-    parameters: ParameterSet, tracks: Candidates, stations: Stations, changes: Sequence[Change], seed: int
+    parameters: ParameterSet,
+    tracks: Candidates,
+    stations: Stations,
+    changes: Sequence[Change],
+    seed: int,
+    limit: float | None = None,
 ) -> tuple[Floats, Floats]:
     """Return the first and half of the second derivative of the means for each change, (c, k) each.
 
@@ -142,7 +185,7 @@ def responses(
     modules = stations.number(np.nan_to_num(tracks.velo[2], nan=-np.inf))
 
     def summed(some: Candidates) -> tuple[int, Floats]:
-        values = measure(parameters, some, stations)[0]
+        values = measure(parameters, some, stations, limit)[0]
         return len(values), values.sum(axis=0)
 
     count, total = summed(tracks)
