@@ -451,7 +451,7 @@ PLOTS: Mapping[str, Callable[[], str]] = {
     "explanation/speed.svg": speed_plot,
     "explanation/displaced.svg": displaced_plot,
     "explanation/inside_the_magnet.svg": inside_plot,
-    "how-to/calibrate.svg": calibration_plot,
+    "explanation/calibration.svg": calibration_plot,
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.calibrate import in_place_sentence, in_place_table, sentence, table
 
 ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/explanation/calibration.md"
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +16,7 @@ def found():
 
 
 def test_the_table_is_that_of_the_file(found):
-    assert table(found) in (ROOT / "docs/how-to/calibrate.md").read_text()
+    assert table(found) in PAGE.read_text()
 
 
 def test_the_calibrated_set_is_as_good_as_that_of_the_truth(found):
@@ -37,10 +38,10 @@ def test_changes_become_smaller_and_the_page_says_how_the_loop_went(found):
     assert last["alignment"] < 1
     assert last["field"] < 1
     assert all(last[kind] < 0.5 * first[kind] for kind in first)
-    assert sentence(found) in (ROOT / "docs/how-to/calibrate.md").read_text()
+    assert sentence(found) in PAGE.read_text()
 
 
 def test_factors_in_place_are_those_of_the_file(found):
-    page = (ROOT / "docs/how-to/calibrate.md").read_text()
+    page = PAGE.read_text()
     assert in_place_table(found["in_place"]) in page
     assert in_place_sentence(found["in_place"]) in " ".join(page.split())
