@@ -357,14 +357,7 @@ def table(found: dict[str, Any]) -> str:
         lines.append(f"| core of {name} | {' | '.join(widths)} |")
     field = found["field"]
     lines.append(f"| field scale | {FIELD} | 1 | {field['scale']:.5f} ± {field['error']:.5f} |")
-    # Before, each layer had a factor of its own.
-    if scifi := [of["value"] for name, of in found["factors"].items() if "SciFi layer" in name]:
-        lines.append(
-            f"| hit errors of {len(scifi)} SciFi layers | 1 | 1 | {min(scifi):.3f} to {max(scifi):.3f} |"
-        )
     for name, of in found["factors"].items():
-        if "SciFi layer" in name:
-            continue
         lines.append(f"| {name} | {truth_of(name):g} | 1 | {of['value']:.3f} ± {of['error']:.3f} |")
     lines += [
         "",
