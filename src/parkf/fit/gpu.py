@@ -3,6 +3,7 @@
 The results of GPU and processor agree to rounding, but not byte for byte.
 """
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
@@ -103,7 +104,7 @@ def device() -> str:
     return runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
 
 
-class _Kernel:
+class _Kernel(ABC):
     """A compiled file of the kernel with the data that all tracks share, on the current GPU."""
 
     rows: tuple[int, int]  # of the results: numbers and integers
@@ -134,8 +135,9 @@ class _Kernel:
             self._start(count, results, (np.int64(count), *arrays, self._table, *self._shared, *results))
         return results
 
+    @abstractmethod
     def _start(self, count: int, results: Sequence[Any], arguments: tuple[Any, ...]) -> None:
-        raise NotImplementedError
+        """Launch the fit of `count` tracks, whose results it writes."""
 
     def _compiled(self, file: str) -> Any:
         return _module(self._blob, self._forms, np.dtype(self._real).name, self.cupy.cuda.Device().id, file)
