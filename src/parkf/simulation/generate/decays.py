@@ -9,7 +9,7 @@ class Decay:
     """A decay to two charged particles."""
 
     title: str  # in pages
-    mother: int  # PDG id of the peak
+    mother: int  # PDG id of the peak; a photon converts in the material
     from_mother: int  # PDG id of its required ancestor; 0 where the settings ensure it
     mass: float  # MeV, where the peak is
     settings: tuple[str, ...]  # of Pythia
@@ -38,6 +38,15 @@ def _late(title: str, mother: int, mass: float, products: str) -> Decay:
     return Decay(title, mother, from_mother=0, mass=mass, settings=settings, z_min=800.0)
 
 
+_JPSI = (
+    "HardQCD:hardbbbar = on",
+    # This triples the number of B_s, whose momenta are like those of other B mesons.
+    "StringFlav:probStoUD = 1.",
+    "531:onMode = off",
+    "531:addChannel = 1 1. 0 443 333",
+    "443:onMode = off",
+)
+
 # The first two lines are Hlt1DiMuonHighMass and Hlt1D2KPi, with the thresholds that Allen has by default.
 DECAYS: dict[str, Decay] = {
     "jpsi": Decay(
@@ -45,15 +54,7 @@ DECAYS: dict[str, Decay] = {
         mother=443,
         from_mother=0,
         mass=3096.9,
-        settings=(
-            "HardQCD:hardbbbar = on",
-            # This triples the number of B_s, whose momenta are like those of other B mesons.
-            "StringFlav:probStoUD = 1.",
-            "531:onMode = off",
-            "531:addChannel = 1 1. 0 443 333",
-            "443:onMode = off",
-            "443:onIfMatch = 13 -13",
-        ),
+        settings=(*_JPSI, "443:onIfMatch = 13 -13"),
         p_min=6000.0,
         pt_min=300.0,
         pair_pt_min=0.0,
@@ -74,9 +75,25 @@ DECAYS: dict[str, Decay] = {
         pt_min=800.0,
         pair_pt_min=2000.0,
     ),
+    # Electrons have muons' thresholds, so that their peak is compared with the same decay without radiation.
+    "jpsi-ee": Decay(
+        title="J/ψ → ee",
+        mother=443,
+        from_mother=0,
+        mass=3096.9,
+        settings=(*_JPSI, "443:onIfMatch = 11 -11"),
+        p_min=6000.0,
+        pt_min=300.0,
+    ),
+    "gamma-ee": Decay(
+        title="γ → ee", mother=22, from_mother=0, mass=0.0, settings=("HardQCD:all = on",), p_min=2000.0
+    ),
     "ks": _late("K⁰s → ππ", 310, 497.611, "211 -211"),
     "lambda": _late("Λ → pπ", 3122, 1115.683, "2212 -211"),
 }
+
+ELECTRONS = tuple(name for name in DECAYS if name.endswith("-ee"))
+"""Decays to electrons, which the fit takes for pions unless it is told."""
 
 STRANGE = tuple(name for name, decay in DECAYS.items() if decay.z_min > 0)
 """Decays behind the VELO, with tracks that have no VELO hits."""

@@ -17,6 +17,7 @@ from parkf.io.tables import PARTICLES
 from parkf.simulation.generate import collisions
 from parkf.simulation.generate.decays import DECAYS, Decay
 from parkf.simulation.generate.pythia import initialised
+from parkf.simulation.particles import PHOTON
 from parkf.simulation.random_numbers import Stream, keyed_generator
 
 COLLISIONS_PER_CHUNK = 500  # fixed, because the events of a seed depend on it
@@ -35,9 +36,10 @@ def generate_signal(
 ) -> int:
     """Write the pairs of tracks in the acceptance, each as one event; return the number of pairs.
 
-    The table is `parkf.io.tables.PARTICLES`. Pairs are from J/ψ→μμ in B_s→J/ψφ, D⁰→Kπ in D*⁺→D⁰π⁺, or K⁰s→ππ
-    and Λ→pπ behind the VELO. The `number` collisions are numbered from `first` on, and each has a heavy quark
-    pair, or for K⁰s and Λ any hard scattering. One in five makes a J/ψ with both tracks, one in seven a D⁰.
+    The table is `parkf.io.tables.PARTICLES`. Pairs are from J/ψ→μμ or J/ψ→ee in B_s→J/ψφ, D⁰→Kπ in
+    D*⁺→D⁰π⁺, photons that convert in front of the magnet, or K⁰s→ππ and Λ→pπ behind the VELO. The `number`
+    collisions are numbered from `first` on, and each has a heavy quark pair, or for photons, K⁰s and Λ any
+    hard scattering. One in five makes a J/ψ with both tracks, one in seven a D⁰.
     Pairs and their event numbers depend only on the seed and the number of their collision, not on other
     collisions or on the number of `workers` (all cores by default). A ParkfError is raised when `number` is
     not positive, `first` is no multiple of `COLLISIONS_PER_CHUNK`, Pythia cannot be initialised, or no pair
@@ -65,7 +67,8 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Co
     )
     particles = collisions.draw_collisions(pythia, len(chunk), seed, chunk.start)
     mothers = np.abs(particles["mother"])
-    wanted = mothers == decay.mother
+    # Pythia's photons have not converted yet.
+    wanted = particles["pdg_id"] == PHOTON if decay.mother == PHOTON else mothers == decay.mother
     if decay.from_mother:
         witnesses = particles["collision"][mothers == decay.from_mother]
         wanted &= np.isin(particles["collision"], witnesses)
