@@ -168,8 +168,8 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "large": (_pad, "manifest.json: 4"),
     "a list": (_text("[]"), "manifest.json: got a list, expected an object"),
     "newer format": (
-        edit(lambda c: c.update(format_version=9, minimum_reader=9)),
-        "manifest.json: minimum_reader: got 9, expected at most 8; read it with a newer version of parkf",
+        edit(lambda c: c.update(format_version=10, minimum_reader=10)),
+        "manifest.json: minimum_reader: got 10, expected at most 9; read it with a newer version of parkf",
     ),
     "older format": (
         edit(lambda c: c.update(format_version=1)),

@@ -60,7 +60,7 @@ def test_bad_set_is_refused(tmp_path, parameters, name):
 
 def test_a_newer_format_that_older_readers_may_read(tmp_path, parameters):
     parameters.save(tmp_path)
-    bad_sets.edit(lambda c: c.update(format_version=9, news={"a": 1}))(tmp_path)
+    bad_sets.edit(lambda c: c.update(format_version=10, news={"a": 1}))(tmp_path)
     assert load(tmp_path).constant.tobytes() == parameters.constant.tobytes()
 
 

@@ -11,7 +11,9 @@ from parkf.simulation.generate.decays import DECAYS
 from parkf.simulation.generate.signal import COLLISIONS_PER_CHUNK, generate_signal
 
 
-@pytest.mark.parametrize(("signal", "kinds"), [("jpsi", {13}), ("d0", {211, 321}), ("jpsi-ee", {11}), ("gamma-ee", {11})])
+@pytest.mark.parametrize(
+    ("signal", "kinds"), [("jpsi", {13}), ("d0", {211, 321}), ("jpsi-ee", {11}), ("gamma-ee", {11})]
+)
 def test_pairs_have_the_mass_of_their_mother(tmp_path, geometry, signal, kinds):
     path = tmp_path / "particles.parquet"
     pairs = generate_signal(path, signal=signal, beam=geometry.beam, number=600, seed=3, workers=2)

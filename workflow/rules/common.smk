@@ -30,6 +30,7 @@ CLOSED = {name: f"{RESULTS}/closure/{file}" for name, file in CLOSED_FILES.items
 SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
 TRAINS_SCORE = NEIGHBOUR is None
 RICH = f"{RESULTS}/rich.json"
+ELECTRON = f"{RESULTS}/electron.json"
 SLICES = f"{RESULTS}/slices/slices.npz"
 SLICES_ACCURACY = f"{RESULTS}/slices/accuracy.json"
 BLOBS = ("constant.f32", "global.f32", "rich.f32", "manifest.json")

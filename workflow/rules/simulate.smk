@@ -37,10 +37,10 @@ rule generate:
 
 
 rule generate_signal:
-    """Collisions with a decay of J/psi, D0, K0s or Lambda, for a mass peak."""
+    """Collisions with a decay of J/psi, D0, K0s or Lambda, or a photon that converts, for a mass peak."""
     input: geometry=GEOMETRY
     output: f"{RESULTS}/particles/{{chunk}}.parquet"
-    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *STRANGE)
+    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *ELECTRONS, *STRANGE)
     params:
         signal=lambda w: RUN.purpose(w.chunk),
         collisions=lambda w: len(RUN.chunk(w.chunk)),
@@ -87,7 +87,7 @@ use rule simulate_training as simulate_validation with:
 
 use rule simulate_validation as simulate_signal with:
     output: hits=f"{RESULTS}/hits/{{chunk}}.parquet"
-    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0")
+    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *ELECTRONS)
     resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
 
 
@@ -131,7 +131,7 @@ rule gather:
     output: f"{RESULTS}/{{product}}/{{sample}}.parquet"
     wildcard_constraints:
         product="particles|fates|crossings|hits|candidates|fitted/[a-z0-9_]+",
-        sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0", *STRANGE),
+        sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0", *ELECTRONS, *STRANGE),
     params:
         sample=f"{RESULTS}/{{product}}/{{sample}}",
         chunks=lambda w: len(RUN.chunks(w.sample)),

@@ -3,7 +3,7 @@
 # Fingerprint of the code of all commands that a parameter set depends on; it is written to the manifest.
 TRAINED_BY = code_of(
     *("field", "generate", "simulate", "draw", "thresholds", "datasets", "gather-dataset", "train-table", "train"),
-    *("closure-tracks", "close", "train-rich", "train-slices"),
+    *("closure-tracks", "close", "train-rich", "train-slices", "train-electron"),
 )
 IN_PARTS = [step for step in STEPS if len(RUN.parts(step)) > 1]
 
@@ -96,6 +96,16 @@ rule slices:
     shell: "parkf train-slices --job {log}.json --threads {threads} 2> {log}"
 
 
+rule electron:
+    """What electrons radiate, from simulated electrons and their full fits."""
+    input: **PASSAGE
+    output: ELECTRON
+    params: seed=RUN["seed"]
+    resources: **needs(COSTS, "electron", 1)
+    log: f"{RESULTS}/logs/electron.log"
+    shell: "parkf train-electron --job {log}.json 2> {log}"
+
+
 rule assemble:
     input:
         PARTS_OF_SET,
@@ -104,6 +114,7 @@ rule assemble:
         score=SCORE,
         rich=RICH,
         slices=SLICES,
+        electron=ELECTRON,
     output: SET
     params:
         folder=fixed(f"{RESULTS}/set"),

@@ -1,6 +1,7 @@
 """Fit independent candidates with the new set and measure the outcome."""
 
 VALIDATED = RUN.samples("validation", "misaligned", "jpsi", "d0")
+VALIDATED_ONCE, OF_ELECTRONS = RUN.samples("validation"), RUN.samples(*ELECTRONS)
 KINDS_SEEN = RUN.samples("validation", *STRANGE)
 
 for purpose in ("validation", "misaligned", "jpsi", "d0", "likeness"):
@@ -48,6 +49,25 @@ rule without_ut:
     shell: "parkf measure-without-ut --job {log}.json --threads {threads} 2> {log}"
 
 
+rule measure_electrons:
+    """Electrons of the validation and of signals, fitted as pions and as electrons."""
+    input:
+        SET,
+        [f"{RESULTS}/{product}/{s}.parquet" for s in VALIDATED_ONCE for product in ("particles", "candidates")],
+        [f"{RESULTS}/{product}/{s}.parquet" for s in OF_ELECTRONS for product in ("particles", "hits")],
+        **PASSAGE,
+    output: f"{RESULTS}/kinds/electron.json"
+    params:
+        parameters=fixed(f"{RESULTS}/set"),
+        results=fixed(RESULTS),
+        samples=VALIDATED_ONCE,
+        decays=OF_ELECTRONS,
+    threads: LAST_THREADS
+    resources: **needs(COSTS, "measure_electrons", RUN.sizes("validation", *ELECTRONS))
+    log: f"{RESULTS}/logs/measure-electrons.log"
+    shell: "parkf measure-electrons --job {log}.json --threads {threads} 2> {log}"
+
+
 rule measure_kinds:
     """Tracks of other kinds than long ones, by the set and by the full fit, in one job."""
     input:
@@ -76,7 +96,7 @@ rule validate:
         [f"{RESULTS}/fitted/parkf_float64/{s}.parquet" for s in RUN.samples("validation")],
         field=FIELD,
         inside=SLICES_ACCURACY,
-        kinds=[f"{RESULTS}/kinds/{kind}.json" for kind in ("long_no_ut", *KINDS)],
+        kinds=[f"{RESULTS}/kinds/{kind}.json" for kind in ("long_no_ut", *KINDS, "electron")],
     output: f"{RESULTS}/validation.json"
     params:
         results=fixed(RESULTS),

@@ -39,6 +39,9 @@ foreach(module _fitter _slices)
   target_compile_options(${module} PRIVATE -O3)
   add_dependencies(${module} generate_steps)
 endforeach()
+# Momenta of electrons.
+add_kernel_module(_electron src/kernel/bindings/electron.cpp)
+target_compile_options(_electron PRIVATE -O3)
 add_builds(_slices slices src/kernel/fit/slices_lanes.cpp GENERATED ${generated} OPTIONS ${fitter_options})
 foreach(name IN LISTS forms)
   add_part(_fitter forms_${name} src/kernel/fit/forms.cpp GENERATED ${generated}/${name} OPTIONS ${fitter_options})
@@ -51,7 +54,7 @@ endforeach()
 # For CuPy, which compiles them at run time, and for C++ users.
 set(fit_headers status tile shared_tile ahead state parabola measurement track velo after_velo magnet magnet_lanes magnet_block downstream
     beamline smoother outlier trigger_state trigger_steps trigger record later interval rich treatment kink robust robust_layout
-    robust_track score score_layout slices kind behind_velo fit_kind gpu_arguments)
+    robust_track score score_layout slices kind behind_velo fit_kind gpu_arguments electron)
 list(TRANSFORM fit_headers PREPEND src/kernel/fit/)
 list(TRANSFORM fit_headers APPEND .hpp)
 install(FILES ${fit_headers} src/kernel/fit/fit.cu src/kernel/fit/robust.cu src/kernel/fit/kind.cu DESTINATION parkf/kernel/fit)

@@ -118,6 +118,7 @@ class Parameters:
         score: bool = False,
         origin: Origin = "vertex",
         kind: str = "long",
+        electrons: bool = False,
         trust: bool = False,
     ) -> Tracks:
         """Fit track candidates in memory; the tracks have one row for each candidate, in the same order.
@@ -138,6 +139,10 @@ class Parameters:
 
         All candidates are of one `kind`: ``long``, ``upstream`` (VELO and UT), ``downstream`` (UT and SciFi)
         or ``scifi``. Tracks without VELO hits have their state in their first layer.
+
+        With `electrons`, all candidates are taken for electrons, which radiate: q/p is the one where they
+        were produced. More columns have the fit as a pion, the weight of hard radiation (``hard``), and q/p
+        with little and with hard radiation. The set must have numbers for electrons.
 
         Candidates of another detector than the set's raise a ParkfError. A warning names sizes that are only
         doubtful. With `trust`, all are fitted, and the warning names what disagrees.
@@ -162,6 +167,7 @@ class Parameters:
             score=score,
             origin=origin,
             kind=kind,
+            electrons=electrons,
         )
         fitted, treated = fitted.for_output()
         # The table `fitted` in a file has float32; here numbers keep the precision of the fit.
@@ -169,7 +175,8 @@ class Parameters:
         computed: dict[str, Any] = {
             name: getattr(fitted, name) for name, _ in FITTED.fields if name not in given
         }
-        computed |= {**treated, **(fitted.scores or {}), **(fitted.more or {})}
+        for added in (treated, fitted.scores, fitted.more, fitted.electrons):
+            computed |= added or {}
         # Arrays of CuPy are copied from the GPU.
         computed = {
             name: values.get() if hasattr(values, "get") else values for name, values in computed.items()

@@ -35,8 +35,8 @@ PANELS: Mapping[str, Sequence[str]] = {
         *("generate", "generate-signal", "simulate", "misalign", "candidates"),
         *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
         *("closure-tracks", "close", "take-closure", "train-score", "train-rich"),
-        *("train-slices", "assemble"),
-        *("measure-without-ut", "measure-kind", "validate", "throughput", "measure"),
+        *("train-slices", "train-electron", "assemble"),
+        *("measure-without-ut", "measure-kind", "measure-electrons", "validate", "throughput", "measure"),
         *("characterise", "characterise-search", "likeness", "report", "stages"),
     ),
 }

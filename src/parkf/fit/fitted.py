@@ -110,6 +110,9 @@ class Fitted:
     Tracks without VELO hits are at their first layer, with q/p there, and have ``more``, the elements
     `BEHIND_VELO` of the covariance by name. Their position and direction cost four degrees of freedom: the
     UT's, then the SciFi's.
+
+    Tracks that were fitted as electrons have q/p where these were produced, and ``electrons``, the columns
+    `ELECTRON` of the table ``fitted`` by name.
     """
 
     z: NDArray[Any]
@@ -135,6 +138,7 @@ class Fitted:
     before: Mapping[str, NDArray[Any]] | None = None
     scores: Mapping[str, NDArray[Any]] | None = None
     more: Mapping[str, NDArray[Any]] | None = None
+    electrons: Mapping[str, NDArray[Any]] | None = None
 
     @property
     def chi2(self) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from parkf.fit import cpu, gpu
 from parkf.fit.candidates import Candidates, as_candidates, check_rows, from_arrow
 from parkf.fit.detector_check import DetectorCheck
+from parkf.fit.electron import as_electrons, needed
 from parkf.fit.fitted import Fitted, set_metadata
 from parkf.fit.outliers import fit_as_trigger, fit_without_outliers, without_hits
 from parkf.fit.plausible import check_units
@@ -23,6 +24,7 @@ from parkf.io.kinds import KINDS, LONG, Kind, kind_named
 from parkf.io.option_types import Backend, Origin, Precision, Scheme
 from parkf.io.tables import (
     BEHIND_VELO,
+    ELECTRON,
     FITTED,
     FLAT_SCORE,
     MEASURED,
@@ -61,6 +63,7 @@ class FitOptions(TypedDict, total=False):
     score: bool
     origin: Origin
     kind: str
+    electrons: bool
 
 
 def fit(
@@ -75,6 +78,7 @@ def fit(
     score: bool = False,
     origin: Origin = "vertex",
     kind: str = "long",
+    electrons: bool = False,
 ) -> Fitted:
     """Fit a batch of candidates.
 
@@ -107,6 +111,10 @@ def fit(
     Other kinds than long tracks are fitted by the smoother, with a set that has steps inside the magnet.
     Without VELO hits, the state is at the first layer of the UT or of the SciFi, with q/p there and its whole
     covariance.
+
+    With `electrons`, all candidates are taken for electrons: q/p is the one where they were produced, before
+    they radiated (:func:`parkf.fit.electron.as_electrons`). Scores and everything else are those of the plain
+    fit. This needs a set with numbers for electrons, long tracks, and processor cores.
     """
     _check(
         parameters,
@@ -118,6 +126,7 @@ def fit(
         score=score,
         origin=origin,
         kind=kind,
+        electrons=electrons,
     )
     tracks = as_candidates(candidates, precision)
     if kind != LONG.name:
@@ -148,6 +157,8 @@ def fit(
         of = variables(fitted, parameters.manifest.constants)
         flat = flat_score(parameters.score.flat, fitted.scores["score_kinematic"], of)
         fitted = replace(fitted, scores={**fitted.scores, NAME: flat})
+    if electrons:
+        fitted = as_electrons(parameters, tracks, fitted, threads=threads)
     return fitted.flagged(tracks.nulls, "null_number")
 
 
@@ -162,6 +173,7 @@ def _check(
     score: bool = False,
     origin: Origin = "vertex",
     kind: str = "long",
+    electrons: bool = False,
 ) -> None:
     """Raise a ParkfError if the options of :func:`fit` are wrong or do not go with the set."""
     if kind_named(kind) is not LONG:
@@ -175,6 +187,13 @@ def _check(
                 f"kind '{kind}': the parameter set has no steps inside the magnet; train it with this"
                 " version of parkf"
             )
+    if electrons:
+        if kind != LONG.name or scheme != "smoother" or robust or backend == "gpu":
+            raise ParkfError(
+                "electrons: they are long tracks that the plain smoother fits on processor cores; leave out"
+                " kind, scheme, robust and backend"
+            )
+        needed(parameters)
     options = (
         *(("scheme", scheme, Scheme), ("precision", precision, Precision)),
         *(("backend", backend, Backend), ("origin", origin, Origin)),
@@ -221,8 +240,8 @@ def fit_file(
     Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
     `trust`, they are fitted, and the summary names what disagrees.
     The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``,
-    and ``FLAT_SCORE`` if the set has a flat cut. A `kind` without VELO hits adds ``BEHIND_VELO``; the hits of
-    kinds other than long tracks are not compared with the set's detector.
+    and ``FLAT_SCORE`` if the set has a flat cut. `electrons` adds ``ELECTRON``. A `kind` without VELO hits
+    adds ``BEHIND_VELO``; the hits of kinds other than long tracks are not compared with the set's detector.
     """
     from parkf.io.checksums import is_sealed
 
@@ -242,6 +261,8 @@ def fit_file(
         raise ParkfError(
             "robust: neither outliers nor states at the RICH planes, which would be of another fit"
         )
+    if options.get("electrons") and (outliers is not None or rich_states):
+        raise ParkfError("electrons: neither outliers nor states at the RICH planes, which know pions alone")
     _check(numbers, **options)
     table = FITTED.with_columns(
         (REMOVED_HITS if outliers is not None else ())
@@ -250,6 +271,7 @@ def fit_file(
         + (() if kind.velo else BEHIND_VELO)
         + (SCORES if options.get("score") else ())
         + (FLAT_SCORE if options.get("score") and numbers.score and numbers.score.flat else ())
+        + (ELECTRON if options.get("electrons") else ())
     )
     fit_tracks = partial(fit, numbers, **options)
     with MEASURED.open(candidates) as file:
@@ -266,7 +288,8 @@ def fit_file(
         if options.get("score") or not (rich_states or outliers is not None):
             result, more = fit_tracks(tracks).for_output()
             # The scores belong to the fit with all hits, before outliers are removed below.
-            more |= result.scores or result.more or {}
+            for added in (result.scores, result.more, result.electrons):
+                more |= added or {}
         if outliers is not None:
             here = partial(fit_without_outliers, origin=origin)
             remove = fit_as_trigger if scheme == "trigger" else here

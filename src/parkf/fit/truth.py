@@ -18,6 +18,7 @@ from parkf.io.fingerprints.detector import recorded_detector
 from parkf.io.tables import (
     BEHIND_VELO,
     CANDIDATES,
+    ELECTRON,
     FATES,
     FITTED,
     FLAT_SCORE,
@@ -72,7 +73,9 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
     crossings = _Pieces(STATES, files.crossings, ("event", "particle", "plane", "z", *_STATE, "p"))
     pairs = zip_longest(
         _pieces(
-            FITTED, files.fitted, (*dict(FITTED.columns), *_BEFORE, *dict(SCORES + FLAT_SCORE + BEHIND_VELO))
+            FITTED,
+            files.fitted,
+            (*dict(FITTED.columns), *_BEFORE, *dict(SCORES + FLAT_SCORE + BEHIND_VELO + ELECTRON)),
         ),
         _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS)),
     )

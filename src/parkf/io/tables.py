@@ -307,6 +307,13 @@ ROBUST: Columns = (
 SCORES = _each(np.float32, "score", "score_kinematic")
 # The last one minus a cut that keeps the same fraction of genuine tracks at each pT, η and displacement:
 FLAT_SCORE = _each(np.float32, "score_flat")
+# Electrons: the fit as a pion; weight of hard radiation; q/p and its variance with little and with hard
+# radiation, and of both together; ends of the central 68 % of q/p:
+ELECTRON = _each(
+    np.float32,
+    *("pion_qop", "pion_qopqop", "hard", "soft_qop", "soft_qopqop", "hard_qop", "hard_qopqop"),
+    *("mean_qop", "mean_qopqop", "low_qop", "high_qop"),
+)
 # Tracks without VELO hits have their whole covariance:
 BEHIND_VELO = _each(np.float32, "xy", "ytx", "xty", "txty", *(f"{name}qop" for name in _STATE))
 # States (x, y, tx, ty), and the lower triangle of their covariance, row by row:

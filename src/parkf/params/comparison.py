@@ -1,12 +1,12 @@
 """Comparison of two sets: which numbers differ, and by how many standard errors."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from parkf.params.manifest import NumberDescription
+from parkf.params.manifest import BlockDescription, NumberDescription
 from parkf.params.parameter_set import ParameterSet
 
 
@@ -90,10 +90,16 @@ def _slices_apart(first: ParameterSet, second: ParameterSet) -> float | None:
     return float(np.abs(two.maps.astype(np.float64) - one.maps).max())
 
 
+def _blocks(parameters: ParameterSet) -> Iterator[BlockDescription]:
+    yield from parameters.manifest.layout
+    yield from parameters.rich.layout if parameters.rich else ()
+    yield from parameters.manifest.electron.layout if parameters.manifest.electron else ()
+
+
 def _numbers(parameters: ParameterSet, without: list[str]) -> dict[tuple[str, str, int], NumberDescription]:
     return {
         (block.name, one.label, index): number
-        for block in (*parameters.manifest.layout, *(parameters.rich.layout if parameters.rich else ()))
+        for block in _blocks(parameters)
         if block.name not in without
         for one in block.sets
         for index, number in enumerate(one.numbers)

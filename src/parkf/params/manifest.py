@@ -24,7 +24,8 @@ from parkf.params.schema import first_problem, read_document
 # 7: may have the flat cut of the ghost score, which readers of 2 ignore, and the loss of momentum in a VELO
 #    module, without which a fit is biased.
 # 8: may have the steps inside the magnet, a file of numbers; readers of 2 ignore it.
-FORMAT_VERSION = 8
+# 9: may have numbers for electrons; readers of 2 ignore them.
+FORMAT_VERSION = 9
 # The oldest format whose readers understand today's manifests, without and with a loss in the VELO.
 _MINIMUM_READER, _MINIMUM_READER_LOSS = 2, 7
 # The oldest format that is read; fields that it lacks are None.
@@ -204,6 +205,14 @@ class Slices(Strict):
     loss_before_scifi: float = Field(ge=0, description="The same before the first SciFi layer, MeV.")
 
 
+class Electron(Strict):
+    """Numbers with which electrons are fitted: what they radiate in front of the magnet."""
+
+    version: int = Field(ge=1, description="Version of the formulas and of the numbers' order.")
+    tracks: int = Field(ge=1, description="Number of electrons in the training.")
+    layout: list[BlockDescription] = Field(description="Every number, in its order.")
+
+
 class Validity(Strict):
     """Data that the set is for; a null means that this limit does not exist."""
 
@@ -273,6 +282,9 @@ class Manifest(Strict):
     )
     slices: Slices | None = Field(
         default=None, description="Null where a set has none, as in all formats before 8."
+    )
+    electron: Electron | None = Field(
+        default=None, description="Null where a set has none, as in all formats before 9."
     )
     # The checksum belongs to the file and not to its content: manifests of the same content are equal.
     checksum: Sha256 | None = Field(

@@ -10,6 +10,7 @@ from parkf.io.errors import ParkfError
 from parkf.model.layout import TABLE_SHAPE, Layout, layouts_of
 from parkf.params.blobs import blob_of, read_blob, write_blob
 from parkf.params.description import describe, errors_of
+from parkf.params.electron import numbers_of
 from parkf.params.ghost_score import SCORE_FILE, Score, read_score
 from parkf.params.log import VERSION, is_signed, read_log
 from parkf.params.manifest import Blobs, BlockDescription, Manifest, read_manifest, write_manifest
@@ -46,6 +47,11 @@ class ParameterSet:
     def layout(self) -> Layout:
         """Meaning of the numbers, by the set of forms and the version of its layout."""
         return layouts_of(self.manifest.forms)[self.manifest.layout_version]
+
+    @property
+    def electron(self) -> NDArray[np.float64] | None:
+        """Numbers for electrons, if the set has those of this kernel."""
+        return numbers_of(self.manifest.electron)
 
     def block(self, name: str) -> F32:
         """Return a block of the constant numbers, (sets, columns) float32."""

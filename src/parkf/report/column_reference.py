@@ -26,6 +26,7 @@ OPTIONAL: Mapping[str, tables.Columns] = {
     "--score": tables.SCORES + tables.FLAT_SCORE,
     "--rich-states": tables.RICH_STATES,
     "--kind": tables.BEHIND_VELO,
+    "--electrons": tables.ELECTRON,
 }
 
 

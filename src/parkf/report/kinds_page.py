@@ -6,6 +6,7 @@ from typing import Any
 
 from parkf.io.kinds import KINDS
 from parkf.report.drawing import Drawn, Panel, Series
+from parkf.report.electrons import electron_section
 from parkf.report.figures import COMPONENTS, error_bars
 from parkf.report.maps import bias_map
 from parkf.report.tables import Cells, Columns, interval, table_of, with_error
@@ -38,6 +39,7 @@ def kinds_page(kinds: Mapping[str, Any]) -> dict[str, Any]:
             if (figures := of_kind.get("fit") or of_kind).get("momentum")
         ],
         "errors": _ERRORS,
+        "electrons": electron_section(kinds.get("electron", {})),
     }
 
 

@@ -18,6 +18,7 @@ class Stream(IntEnum):
     SECONDARIES = 8
     CROWD = 9
     DECAYS = 10
+    ELECTRONS = 11
 
 
 def keyed_generator(seed: int, event: int, stream: Stream) -> np.random.Generator:

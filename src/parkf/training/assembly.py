@@ -21,6 +21,7 @@ from parkf.params.imported import ALWAYS, new_manifest
 from parkf.params.manifest import Blobs, Constants, FitSummary, Validity
 from parkf.params.parameter_set import ParameterSet, load, with_blobs
 from parkf.params.slices import load_slices
+from parkf.training.electron import load_electron
 from parkf.training.fit_noise import noise_factors, way_through_magnet
 from parkf.training.magnet_table import load_table
 from parkf.training.result import FitResult, load_results
@@ -47,6 +48,7 @@ def assemble(
     score: Path | None = None,
     rich: Path | None = None,
     slices: Path | None = None,
+    electron: Path | None = None,
 ) -> ParameterSet:
     """Make a parameter set from its parts.
 
@@ -55,8 +57,8 @@ def assemble(
     that decide the training. Its ``training.noise_scale`` has the factor of the noise of each kind of step, 1
     by default. `inputs` are further fingerprints for the manifest, and `seeds` are seeds besides the run's.
     The set is for all data by default. Its magnet table is `closed`, by default `table`. The ghost score
-    `score` was trained with the same set without a score. `rich` is the fit of the RICH constants, and
-    `slices` has the steps inside the magnet.
+    `score` was trained with the same set without a score. `rich` is the fit of the RICH constants,
+    `slices` has the steps inside the magnet, and `electron` is the fit of what electrons radiate.
     """
     detector = load_geometry(geometry).align(load_alignment(alignment))
     # A damaged map is refused before its fingerprint goes into the manifest.
@@ -113,6 +115,7 @@ def assemble(
         },
         seeds={"run": seed, **(seeds or {})},
         configuration=flattened,
+        electron=None if electron is None else load_electron(electron).described(),
         fits=[
             FitSummary(
                 step=name,

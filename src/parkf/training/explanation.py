@@ -31,7 +31,8 @@ def explain(
     for n, value in zip(constant_numbers(loaded.layout), loaded.constant, strict=True):
         error = errors.get((n.block, n.set, n.index))
         yield n.block, n.set, n.index, n.name, float(value), n.unit, error, n.text
-    for block in loaded.rich.layout if loaded.rich else ():
+    more = (loaded.rich, loaded.manifest.electron)
+    for block in (block for part in more if part is not None for block in part.layout):
         for one in block.sets:
             for index, number in enumerate(one.numbers):
                 unit = number.unit if number.scale == 1 else f"{number.scale:g} {number.unit}"

@@ -21,7 +21,7 @@ from parkf.io.documents.position import Place
 from parkf.io.documents.schemas import mistakes
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.meaning import meaning_of
-from parkf.simulation.generate.decays import STRANGE
+from parkf.simulation.generate.decays import DECAYS, ELECTRONS, STRANGE
 from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, merged, read_layers
 from parkf.workflow.inputs import input_problems
@@ -182,7 +182,7 @@ def shared_products(config: Mapping[str, Any], folder: Path) -> dict[str, tuple[
     detector = [field, {name: meaning_of(folder / path) for name, path in config["detector"].items()}]
     # Collisions depend on the detector only through the position of the beams.
     collisions = {kind: [beam, seed, events[kind], events["pile_up"]] for kind in ("training", "validation")}
-    collisions |= {kind: [beam, seed, config["signals"]] for kind in ("jpsi", "d0", *STRANGE)}
+    collisions |= {kind: [beam, seed, config["signals"]] for kind in DECAYS}
     # The transport makes true states; hits and candidates also depend on the pattern.
     states = {kind: [detector, those] for kind, those in collisions.items()}
     hits = {kind: [those, config["pattern"]] for kind, those in states.items()}
@@ -216,7 +216,7 @@ def shared_products(config: Mapping[str, Any], folder: Path) -> dict[str, tuple[
             f"{kind} crossings": (f"crossings/{kind}_{{file}}.parquet", states[kind])
             for kind in ("validation", *STRANGE)
         },
-        **{f"{kind} hits": (f"hits/{kind}_{{file}}.parquet", hits[kind]) for kind in STRANGE},
+        **{f"{kind} hits": (f"hits/{kind}_{{file}}.parquet", hits[kind]) for kind in (*ELECTRONS, *STRANGE)},
         **{
             f"{kind} {what}": (f"{place}/{kind}_{{file}}.parquet", those)
             for kind, those in seen.items()

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parkf.simulation.generate.decays import STRANGE
+from parkf.simulation.generate.decays import ELECTRONS, STRANGE
 from parkf.training.ghost_score import CROSSINGS
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
 from parkf.workflow.sources import OF_MAPS, is_foreign_field, is_imported
@@ -22,12 +22,13 @@ SCHEMES = {
     "trigger": "trigger",
     "velo_only": "velo_only",
 }
-_SIGNALS = ("jpsi", "d0", *STRANGE)
+_SIGNALS = ("jpsi", "d0", *ELECTRONS, *STRANGE)
 # Samples that are generated, and the first seed of each group; the ranges of seeds do not overlap.
 _SEEDS = (
     (0, ("training_up", "training_down", "validation_up", "validation_down")),
     (1 << 40, ("jpsi_up", "jpsi_down", "d0_up", "d0_down")),
     (1 << 45, tuple(f"{decay}_{polarity}" for decay in STRANGE for polarity in ("up", "down"))),
+    (1 << 47, tuple(f"{decay}_{polarity}" for decay in ELECTRONS for polarity in ("up", "down"))),
     (1 << 50, ("closure_up", "closure_down")),
 )
 _NOT_TRAINING = ("run", "calibration", "validity", "misalignment", "signals", "likeness", "fits")
@@ -133,8 +134,8 @@ class Run(dict[str, Any]):
     def samples(self, *purposes: str) -> list[str]:
         """Return the samples for some purposes, one for each polarity, without those that are switched off.
 
-        Purposes are ``training``, ``validation``, ``misaligned``, ``closure``, and the signals ``jpsi``,
-        ``d0``, ``ks`` and ``lambda``.
+        Purposes are ``training``, ``validation``, ``misaligned``, ``closure``, and the signals
+        (:data:`parkf.simulation.generate.decays.DECAYS`).
         """
         is_on = {
             "misaligned": any(self["misalignment"].values()),

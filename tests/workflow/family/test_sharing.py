@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from parkf.simulation.generate.decays import DECAYS, ELECTRONS
 from parkf.workflow.config_files import laid, merged, read_layers
 from parkf.workflow.family import expand, shared_products, sources
 
@@ -22,6 +23,7 @@ VALIDATION = {
 }
 SIGNALS = {f"{signal} {what}" for signal in ("jpsi", "d0") for what in SEEN}
 SIGNALS |= {f"{signal} {what}" for signal in ("ks", "lambda") for what in ("hits", "crossings")}
+SIGNALS |= {f"{signal} hits" for signal in ELECTRONS}
 CLOSURE = {"closure tracks", "closed table"}
 DOWNSTREAM = TRAINING | VALIDATION | SIGNALS | CLOSURE
 
@@ -58,7 +60,7 @@ def apart(difference):
         ({"events": {"validation": 81}}, VALIDATION | {"validation collisions", "throughput"}),
         (
             {"signals": {"collisions": 81}},
-            SIGNALS | {f"{name} collisions" for name in ("jpsi", "d0", "ks", "lambda")},
+            SIGNALS | {f"{name} collisions" for name in DECAYS},
         ),
         ({"training": {"rays": 50_000}}, {"table", "fits", "closed table"}),
         ({"training": {"max_rows": 5000}}, {"datasets", "fits", "closed table"}),

@@ -64,6 +64,12 @@ def fit(
         Origin, Option("--from", help="first-hit: tracks that are born behind the material around the beam.")
     ] = "vertex",
     kind: options.TrackKind = "long",
+    electrons: Annotated[
+        bool,
+        Option(
+            "--electrons", help="Take all candidates for electrons: q/p before they radiated, and columns."
+        ),
+    ] = False,
     trust: Annotated[
         bool, Option("--trust", help="Fit even if candidates and set are of different detectors.")
     ] = False,
@@ -93,6 +99,7 @@ def fit(
         score=score,
         origin=origin,
         kind=kind,
+        electrons=electrons,
         trust=trust,
     )
     say(f"{output}: {summary.count} candidates fitted", *summary.lines(), sep="\n", file=sys.stderr)
@@ -177,6 +184,33 @@ def measure_kind(
         threads=threads,
     )
     write_sealed(output, figures)
+    written(output)
+
+
+@app.command("measure-electrons")
+@options.grouped
+def measure_electrons(
+    parameters: options.SetFolder,
+    output: Figures,
+    results: Annotated[Path, Option(help="Folder of the run.")],
+    samples: Annotated[str, Option(help="Names of the samples, separated by blanks.")],
+    detector: options.Detector,
+    decays: Annotated[str, Option(help="Samples of decays to electrons, <decay>_<polarity>.")] = "",
+    threads: options.Threads = 1,
+) -> None:
+    """Fit electrons as pions and as electrons, and compare with the truth."""
+    from parkf.proof.validation.electrons import measure_electrons as run
+    from parkf.proof.validation.kinds import Simulated
+
+    geometry, field = detector.load()
+    of_decays: dict[str, list[Simulated]] = {}
+    for name in decays.split():
+        of_decays.setdefault(name.rpartition("_")[0], []).append(Simulated.of(results, name))
+    files = [
+        (results / f"particles/{name}.parquet", results / f"candidates/{name}.parquet")
+        for name in samples.split()
+    ]
+    write_sealed(output, run(parameters, files, of_decays, geometry=geometry, field=field, threads=threads))
     written(output)
 
 

@@ -64,7 +64,9 @@ def generate_signal(
     output: Annotated[Path, Argument(help="Particles to write (.parquet).")],
     signal: Annotated[
         Signal,
-        Option(help="J/psi to two muons or electrons, D0 to K pi, photons to e e, K0s to pi pi, Lambda to p pi."),
+        Option(
+            help="J/psi to two muons or electrons, D0 to K pi, photons to e e, K0s to pi pi, Lambda to p pi."
+        ),
     ],
     geometry: options.GeometryFile,
     collisions: Annotated[int, Option(min=1, help="Collisions; one in eight has a pair of tracks.")],

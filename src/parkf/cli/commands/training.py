@@ -126,6 +126,7 @@ def assemble(
     score: Annotated[Path | None, Option(help="Ghost score, made by `train-score`.")] = None,
     rich: Annotated[Path | None, Option(help="RICH constants, made by `train-rich`.")] = None,
     slices: Annotated[Path | None, Option(help="Steps inside the magnet, made by `train-slices`.")] = None,
+    electron: Annotated[Path | None, Option(help="What electrons radiate, made by `train-electron`.")] = None,
 ) -> None:
     """Make a parameter set from fits, magnet table and layers."""
     from parkf.params.validity import validity_of
@@ -139,6 +140,7 @@ def assemble(
         score=score,
         rich=rich,
         slices=slices,
+        electron=electron,
     ).save(folder)
     written(folder)
 
@@ -161,6 +163,23 @@ def train_slices(
     slices.save(output)
     write_sealed(accuracy, measure_slices(slices, magnet, nominal, seed=seed, threads=threads))
     written(output, accuracy)
+
+
+@app.command("train-electron")
+@options.grouped
+def train_electron(
+    output: Annotated[Path, Argument(help="Numbers for electrons to write (.json).")],
+    detector: options.Detector,
+    seed: options.Seed,
+    threads: options.Threads = 1,
+) -> None:
+    """Train what electrons radiate in front of the magnet, on simulated electrons."""
+    from parkf.training.electron import save_electron
+    from parkf.training.electron import train_electron as run
+
+    geometry, field = detector.load()
+    save_electron(run(geometry, field, seed=seed, threads=threads), output)
+    written(output)
 
 
 @app.command("train-rich")

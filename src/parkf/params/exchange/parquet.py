@@ -30,12 +30,15 @@ def export_parquet(parameters: ParameterSet, path: Path) -> None:
     import pyarrow as pa
 
     manifest = parameters.manifest
-    constants = [
-        (block.name, one.label, index, n.name, n.unit, n.scale, n.error, n.parity)
-        for block in manifest.layout
-        for one in block.sets
-        for index, n in enumerate(one.numbers)
-    ]
+    constants, of_electrons = (
+        [
+            (block.name, one.label, index, n.name, n.unit, n.scale, n.error, n.parity)
+            for block in layout
+            for one in block.sets
+            for index, n in enumerate(one.numbers)
+        ]
+        for layout in (manifest.layout, manifest.electron.layout if manifest.electron else [])
+    )
     # The coefficients multiply powers of f, which is odd in h.
     pieces = parameters.layout.pieces
     parity = [-1 if power % 2 else 1 for piece in pieces for power in range(1, piece.degree + 1)]
@@ -48,8 +51,10 @@ def export_parquet(parameters: ParameterSet, path: Path) -> None:
         for n in (slice_numbers(parameters.slices.described) if parameters.slices else ())
     ]
     maps = [parameters.slices.maps.ravel()] if parameters.slices else []
-    values = np.concatenate([parameters.constant, parameters.table.ravel(), *maps])
-    block, label, index, name, unit, scale, error, sign = zip(*constants, *coefficients, *inside, strict=True)
+    electron = [] if parameters.electron is None else [parameters.electron.astype(np.float32)]
+    values = np.concatenate([parameters.constant, parameters.table.ravel(), *maps, *electron])
+    rows = (*constants, *coefficients, *inside, *(of_electrons if electron else ()))
+    block, label, index, name, unit, scale, error, sign = zip(*rows, strict=True)
     columns = (block, label, index, name, unit, scale, values, error, sign)
     made_with = {f"parkf.set.{name}": sha256 for name, sha256 in manifest.blobs.fingerprints().items()}
     with NUMBERS.writer(path, {"parkf.version": manifest.version or "", **made_with}) as writer:

@@ -19,6 +19,7 @@ class Decay:
     pair_pt_min: float = 0.0
     # mm; vertices at smaller z are left out, because nothing is measured on them.
     z_min: float = -math.inf
+    z_max: float = math.inf  # the same at larger z
 
 
 def _late(title: str, mother: int, mass: float, products: str) -> Decay:
@@ -86,7 +87,14 @@ DECAYS: dict[str, Decay] = {
         pt_min=300.0,
     ),
     "gamma-ee": Decay(
-        title="γ → ee", mother=22, from_mother=0, mass=0.0, settings=("HardQCD:all = on",), p_min=2000.0
+        title="γ → ee",
+        mother=22,
+        from_mother=0,
+        mass=0.0,
+        settings=("HardQCD:all = on",),
+        p_min=2000.0,
+        # Behind this place, electrons cross too few modules of the VELO for a long track.
+        z_max=550.0,
     ),
     "ks": _late("K⁰s → ππ", 310, 497.611, "211 -211"),
     "lambda": _late("Λ → pπ", 3122, 1115.683, "2212 -211"),

@@ -77,7 +77,8 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Co
     particles = collisions.from_vertices(select(particles, wanted), vertices, interactions)
     # Keep the two tracks of a mother, which begin where she decays, without particles that they made in the
     # material.
-    own = (np.abs(particles["mother"]) == decay.mother) & (particles["z"] > decay.z_min)
+    own = (particles["z"] > decay.z_min) & (particles["z"] < decay.z_max)
+    own &= np.abs(particles["mother"]) == decay.mother
     particles = select(particles, own)
     particles = select(particles, np.lexsort((particles["z"], particles["collision"])))
     first = np.diff(particles["collision"], prepend=-1) != 0
