@@ -33,6 +33,7 @@ from performance import (
     HEADLINES,
     calibration_plot,
     displaced_plot,
+    electrons_plot,
     gate_rows,
     ghost_plot,
     inside_plot,
@@ -450,6 +451,7 @@ PLOTS: Mapping[str, Callable[[], str]] = {
     "explanation/ghosts_kept.svg": ghost_plot,
     "explanation/speed.svg": speed_plot,
     "explanation/displaced.svg": displaced_plot,
+    "explanation/electrons.svg": electrons_plot,
     "explanation/inside_the_magnet.svg": inside_plot,
     "explanation/calibration.svg": calibration_plot,
 }

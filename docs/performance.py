@@ -183,6 +183,25 @@ def displaced_plot() -> str:
     return _svg(figure)
 
 
+def electrons_plot() -> str:
+    """Draw residuals of electrons with ln p uniform, and the mass of J/ψ → ee, of both fits."""
+    found = json.loads((ROOT / "benchmarks/results/electrons.json").read_text())["fits"]
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+    for axis, of, x, y in (
+        (axes[0], found["uniform"], "(p − p$_{true}$)/p$_{true}$", "electrons, ln p uniform"),
+        (axes[1], found["peaks"]["jpsi-ee"], "mass / MeV", "pairs, J/ψ → ee"),
+    ):
+        for kind, name, colour in (
+            ("pion_", "fitted as pions", _COLOURS["production"]),
+            ("", "fitted as electrons", _COLOURS["improved"]),
+        ):
+            histogram = of["histogram"]
+            axis.stairs(histogram[f"{kind}content"], histogram["edges"], color=colour, label=name)
+        axis.set(xlabel=x, ylabel=y)
+    axes[0].legend(frameon=False)
+    return _svg(figure)
+
+
 def _svg(figure: Any) -> str:
     """Return a figure as SVG text, the same bytes each time."""
     file = StringIO()

@@ -2,7 +2,7 @@
 //
 //     fit SET CANDIDATES OUTPUT [THREADS [KIND]]
 //
-// KIND is long, upstream, downstream or scifi.
+// KIND is long, upstream, downstream, scifi, or electron: long tracks that are fitted as electrons.
 // CANDIDATES and OUTPUT are plain float32 and int32, little-endian. `tracks.py` in this folder makes CANDIDATES from
 // one of parkf's Parquet files, and reads OUTPUT.
 
@@ -57,7 +57,10 @@ int main(int argc, char** argv) {
   try {
     const auto set = parkf::ParameterSet::load(argv[1]);
     const auto tracks = read_tracks(argv[2]);
-    const auto fitted = parkf::fit(set, tracks, argc == 6 ? argv[5] : "long", argc > 4 ? std::atoi(argv[4]) : 1);
+    const int threads = argc > 4 ? std::atoi(argv[4]) : 1;
+    const std::string kind = argc == 6 ? argv[5] : "long";
+    const auto fitted = kind == "electron" ? parkf::fit_electrons(set, tracks, threads)
+                                           : parkf::fit(set, tracks, kind, threads);
     std::ofstream output(argv[3], std::ios::binary);
     write(output, fitted.numbers);
     write(output, fitted.integers);

@@ -13,7 +13,7 @@ import pyarrow as pa
 from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.io.files import replacing
-from parkf.io.tables import BEHIND_VELO, CANDIDATES, FITTED
+from parkf.io.tables import BEHIND_VELO, CANDIDATES, ELECTRON, FITTED
 
 # The number of tracks in the header's arrays is filled up to a multiple of this.
 TOGETHER = 16
@@ -51,10 +51,11 @@ def read(fitted: Path, candidates: Path, output: Path) -> None:
         names = file.read(columns=["event", "candidate"]).combine_chunks()
     words = np.fromfile(fitted, dtype="<i4").reshape(-1, stride_of(len(names)))[:, : len(names)]
     numbers, integers = words[: -len(INTEGERS)].view("<f4"), words[-len(INTEGERS) :]
-    tracks = Fitted.from_kernel(numbers, integers, behind_velo=len(numbers) > len(NUMBERS))
+    tracks = Fitted.from_kernel(numbers[: len(NUMBERS)], integers)
     batch = tracks.to_arrow(*(names.column(name).combine_chunks() for name in ("event", "candidate")))
-    table = FITTED.with_columns(BEHIND_VELO if tracks.more else ())
-    arrays = [*batch.columns, *map(pa.array, (tracks.more or {}).values())]
+    more = {0: (), len(BEHIND_VELO): BEHIND_VELO, len(ELECTRON): ELECTRON}[len(numbers) - len(NUMBERS)]
+    table = FITTED.with_columns(more)
+    arrays = [*batch.columns, *map(pa.array, numbers[len(NUMBERS) :])]
     with table.writer(output) as writer:
         writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
 

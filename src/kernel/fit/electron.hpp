@@ -188,14 +188,19 @@ struct Estimate {
 };
 constexpr int estimate_rows = 11;
 
+/// What is known of a track without a good fit: its q/p.
+inline Estimate unknown(const Seen& seen) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  return {seen.qop, seen.variance, nan, nan, nan, nan, nan, nan, nan, nan, nan};
+}
+
 /// Estimate q/p of an electron. A track whose fit has no momentum keeps its q/p; what is not known is NaN.
 ///
 /// The estimate is the most probable value of ln p. If half of the density lies beyond a loss that is surely large, it is
 /// the median. Its standard deviation is half of the central 68 % of q/p.
 inline Estimate estimate(const double* n, const Seen& seen) {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const Loss loss(n, seen);
-  if (!loss.ok()) return {seen.qop, seen.variance, nan, nan, nan, nan, nan, nan, nan, nan, nan};
+  if (!loss.ok()) return unknown(seen);
   const double behind = seen.qop * std::exp(n[10]);
   const double median = loss.quantile(0.5);
   const double u = median > n[12] ? median : loss.most_probable();

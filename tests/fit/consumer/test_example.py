@@ -13,9 +13,11 @@ from uniform_field import uniform
 from parkf.cli.main import app
 from parkf.fit import cpu
 from parkf.fit.candidates import from_arrow
+from parkf.fit.electron import as_electrons
 from parkf.fit.fitted import INTEGERS, NUMBERS, is_good
 from parkf.io.kinds import KINDS
-from parkf.io.tables import BEHIND_VELO, CANDIDATES, FITTED
+from parkf.io.tables import BEHIND_VELO, CANDIDATES, ELECTRON, FITTED
+from parkf.params.electron import COUNT, ElectronFit
 from parkf.params.manifest import Gate
 from parkf.params.parameter_set import with_blobs
 from parkf.params.publisher import Publisher
@@ -64,6 +66,24 @@ def test_other_kinds_of_tracks_have_the_same_bits(tmp_path, built_example, rows,
     example.fit(built_example(FASTEST), "set", tmp_path / "candidates.parquet", fitted, kind)
     tracks = from_arrow(rows, np.float32)
     expect_same_bits(fitted, cpu.fit_kind(with_slices, tracks, KINDS[kind], threads=1, build=FASTEST))
+
+
+def test_electrons_have_the_same_numbers(tmp_path, built_example, rows, toy_set):
+    numbers = np.array([-0.24, -0.15, 0.37, 5.5, -1.7, 0.39, 0.31, -0.86, 0.61, -0.83, -0.001, 1.05, 0.3])
+    told = ElectronFit.of(numbers, np.full(COUNT, np.nan), 1000).described()
+    manifest = toy_set.manifest.model_copy(update={"electron": told})
+    knowing = with_blobs(manifest, toy_set.constant, toy_set.table, slices=uniform(0.1))
+    knowing.save(tmp_path / "set")
+    path = tmp_path / "fitted.parquet"
+    example.fit(built_example(FASTEST), "set", tmp_path / "candidates.parquet", path, "electron")
+    tracks = from_arrow(rows, np.float32)
+    plain = cpu.fit(knowing, tracks, smoother=True, threads=1, build=FASTEST)
+    expected = as_electrons(knowing, tracks, plain, threads=1)
+    fitted = FITTED.with_columns(ELECTRON).open(path).read()
+    for name, values in {"qop": expected.qop, "qopqop": expected.qopqop, **expected.electrons}.items():
+        # The example may contract multiplications and additions otherwise than the module.
+        np.testing.assert_allclose(fitted.column(name).to_numpy(), values, rtol=1e-6, err_msg=name)
+    assert fitted.column("chi2_ut").to_numpy().tobytes() == plain.chi2_ut.tobytes()
 
 
 @pytest.fixture(params=["a new set", "the newest published set"])

@@ -72,7 +72,7 @@ def test_every_bad_set_is_refused_for_the_same_reason(tmp_path, parameters, cpp_
 def test_whole_sets_are_read(tmp_path, parameters, cpp_load):
     parameters.save(tmp_path / "one")
     parameters.save(tmp_path / "newer")
-    bad_sets.edit(lambda c: c.update(format_version=9, news={"a": [1]}))(tmp_path / "newer")
+    bad_sets.edit(lambda c: c.update(format_version=10, news={"a": [1]}))(tmp_path / "newer")
     parameters.save(tmp_path / "older")
     bad_sets.edit(as_format_2)(tmp_path / "older")
     expected = f"loaded {parameters.constant[0]:.6g} {parameters.table.ravel()[-1]:.6g} 0.0125"

@@ -11,6 +11,7 @@ from parkf.fit.source import KERNEL_FOLDER, expanded, text_in
 from parkf.io.files import read_json
 from parkf.io.option_types import FORMS_NAMES
 from parkf.model.layout.built import layout_files, layout_in
+from parkf.params import electron
 from parkf.params.log import Entry
 from parkf.params.manifest import CHECKED_FORMAT, FORMAT_VERSION, OLDEST_FORMAT, json_schema
 from parkf.params.slices import VERSION
@@ -47,6 +48,7 @@ def cpp_header() -> str:
         oldest_format=OLDEST_FORMAT,
         checked_format=CHECKED_FORMAT,
         slices_version=VERSION,
+        electron_version=electron.VERSION,
         kernel=kernel,
         common=common,
         own=own,

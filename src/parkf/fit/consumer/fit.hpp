@@ -195,4 +195,35 @@ Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, const std::stri
   throw Error("kind '" + kind + "': expected one of " + known);
 }
 
+/// Fit long tracks as electrons: q/p and its variance are those where the electrons were produced, before they radiated.
+/// Eleven more rows are the columns that `parkf fit --electrons` adds, in their order; tracks without a good fit have NaN
+/// in them, but for the fit as a pion. The set must have numbers for electrons and steps inside the magnet.
+template <class S>
+Results<S> fit_electrons(const ParameterSet& set, const Tracks<S>& tracks, int threads = 1) {
+  constexpr int qop = 5, variance = 12;
+  if (set.electron.empty()) throw Error("parameter set: it has no numbers for electrons that this header knows");
+  const Results<S> upstream = fit(set, tracks, "upstream", threads);
+  Results<S> found = fit(set, tracks, Scheme::smoother, threads);
+  found.numbers.resize((kalman::fitted_numbers + electron::estimate_rows) * found.stride);
+  for (std::size_t i = 0; i < found.count; ++i) {
+    const auto row = [&](int number) -> S& { return found.numbers[number * found.stride + i]; };
+    const auto seen_upstream = [&](int number) {
+      return upstream.good(i) ? double(upstream.numbers[number * upstream.stride + i])
+                              : std::numeric_limits<double>::quiet_NaN();
+    };
+    const electron::Seen seen{double(row(qop)), double(row(variance)), double(tracks.velo_n[i]), seen_upstream(qop),
+                              seen_upstream(variance)};
+    const electron::Estimate e = found.good(i) ? electron::estimate(set.electron.data(), seen) : electron::unknown(seen);
+    int next = kalman::fitted_numbers;
+    for (const S value : {row(qop), row(variance)}) row(next++) = value;
+    row(qop) = S(e.qop);
+    row(variance) = S(e.variance);
+    for (const double value : {e.hard, e.soft_qop, e.soft_variance, e.hard_qop, e.hard_variance, e.mean_qop,
+                               e.mean_variance, e.low_qop, e.high_qop}) {
+      row(next++) = S(value);
+    }
+  }
+  return found;
+}
+
 }  // namespace parkf

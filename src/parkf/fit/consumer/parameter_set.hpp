@@ -18,6 +18,7 @@
 #include "magnet_slices.hpp"
 #include "schema.hpp"
 #include "sha256.hpp"
+#include "fit/electron.hpp"
 #include "fit/score_layout.hpp"
 
 namespace parkf {
@@ -57,6 +58,7 @@ class ParameterSet {
   std::vector<float> table;     // (bin x, bin y, coefficient)
   std::vector<float> score;     // the ghost score's networks; empty where the set has none of this version
   MagnetSlices slices;
+  std::vector<double> electron;  // numbers for electrons; empty where the set has none of this version
   double velo_sigma = 0, beam_x = 0, beam_y = 0;  // mm
   double velo_loss = 0;                           // of momentum in each VELO module, MeV
 
@@ -96,6 +98,7 @@ class ParameterSet {
       set.slices = MagnetSlices(*said);
       set.slices.numbers = finite_blob(folder / "slices.f32", said->at("blob"), set.slices.count());
     }
+    set.electron = numbers_for_electrons(manifest.find("electron"));
     set.version = manifest.at("version").text;
     set.withdrawn = withdrawn;
     set.velo_sigma = constants.at("velo_sigma").number();
@@ -111,6 +114,27 @@ class ParameterSet {
   static std::size_t table_numbers() { return std::size_t(table_shape[0]) * table_shape[1] * table_shape[2]; }
 
  private:
+  static std::vector<double> numbers_for_electrons(const json::Value* said) {
+    std::vector<double> found;
+    if (said == nullptr || said->kind != json::Value::Kind::object ||
+        said->at("version").number() != electron_version) {
+      return found;
+    }
+    for (const json::Value& block : said->at("layout").items) {
+      for (const json::Value& one : block.at("sets").items) {
+        for (const json::Value& number : one.at("numbers").items) {
+          const std::size_t place = found.size();
+          if (place >= std::size_t(electron::numbers) || one.at("label").text != electron::names[place].set ||
+              number.at("name").text != electron::names[place].name) {
+            return {};
+          }
+          found.push_back(number.at("value").number());
+        }
+      }
+    }
+    if (found.size() != std::size_t(electron::numbers)) found.clear();
+    return found;
+  }
   static std::string shown(double value) {
     if (std::isnan(value)) return "nan";
     if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
