@@ -201,8 +201,9 @@ def _percent(one: dict[str, Any], name: str, spec: str = ".2f") -> str:
 def table(found: dict[str, Any]) -> str:
     """Return the figures of all samples as a table in Markdown."""
     lines = [
-        "| electrons of | number | most probable δp/p as pions [%] | as electrons [%] | half of the central 68 %"
-        " as pions [%] | as electrons [%] | ratio | with the mean | truth within the 68 % of the fit [%] |",
+        "| electrons of | number | most probable δp/p as pions [%] | as electrons [%]"
+        " | half of the central 68 % as pions [%] | as electrons [%] | ratio | with the mean"
+        " | truth within the 68 % of the fit [%] |",
         "|---" * 9 + "|",
     ]
     for name, one in {"uniform": found["uniform"], **found["tracks"]}.items():
