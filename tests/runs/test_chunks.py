@@ -26,15 +26,15 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     config.write_text(json.dumps({"extends": "small", "run": "smoke", "polarities": ["up"]} | own))
     # There are fewer blocks than chunks asked for, and no chunk is empty.
     jobs = project.would_run("--set-scatter", "training=9", "validation=3", "signals=2")
-    assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 4 * 2)
+    assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 6 * 2)
     assert (jobs["simulate_training"], jobs["draw"], jobs["rows"]) == (2, 2, 2)
-    assert (jobs["simulate_validation"], jobs["misalign"], jobs["simulate_signal"]) == (3, 3, 4)
+    assert (jobs["simulate_validation"], jobs["misalign"], jobs["simulate_signal"]) == (3, 3, 8)
     # Candidates of the training sample train the ghost score; no other job fits them.
     assert jobs["candidates"] == 2 + 3 + 3 + 4
     assert jobs["fit_full"] == 3 + 3 + 4
     fits = [jobs[f"{purpose}_fit"] for purpose in ("validation", "misaligned", "jpsi", "d0")]
     assert fits == [3, 3, 2, 2]  # all fits of a chunk are one job
-    # These are candidates and four fits of each sample (no fit is the trigger's), particles of five samples,
-    # hits and true states in first layers of three, and fates and float64 fits of one.
-    assert jobs["gather"] == 4 * (1 + 4) + 5 + 2 * 3 + 2
+    # These are candidates and four fits of each sample (no fit is the trigger's), particles of seven samples,
+    # hits and true states in first layers of three, hits of two, and fates and float64 fits of one.
+    assert jobs["gather"] == 4 * (1 + 4) + 7 + 2 * 3 + 2 + 2
     assert "gather" not in project.would_run()
