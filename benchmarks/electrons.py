@@ -50,7 +50,7 @@ Z = (-300.0, 100.0, 330.0, 1200.0, 2250.0, 2700.0)  # mm
 ETA, P_MIN, LOSS = (2.0, 5.0), 2000.0, 0.05
 VELO_END = 750.0  # mm
 # Electrons with ln p uniform, their seed, and their range of fitted momenta, MeV.
-UNIFORM, SEED, P_RANGE = 60_000, 7, (2e3, 100e3)
+UNIFORM, SEED, P_RANGE = 60_000, 8, (2e3, 100e3)
 COLLISIONS = {"jpsi-ee": 30_000, "gamma-ee": 6000}
 
 
