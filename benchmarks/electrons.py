@@ -225,8 +225,8 @@ def peaks(found: dict[str, Any]) -> str:
     """Return the peaks of decays as a table in Markdown."""
     lines = [
         "| | pairs | most probable, as pions | as electrons | half of the central 68 %, as pions |"
-        " as electrons | ratio |",
-        "|---" * 7 + "|",
+        " as electrons | ratio | within 5 % of the truth, as pions [%] | as electrons [%] |",
+        "|---" * 9 + "|",
     ]
     for name, one in found["peaks"].items():
         unit, scale, spec = ("MeV", 1.0, ".0f") if ALL_DECAYS[name].mass else ("%", 100.0, ".1f")
@@ -240,7 +240,8 @@ def peaks(found: dict[str, Any]) -> str:
         what = ALL_DECAYS[name].title + (
             ", mass" if ALL_DECAYS[name].mass else ", p of both over the photon's, less one"
         )
-        lines.append(f"| {what} | {one['n']:,} | {' | '.join(map(text, keys))} | {ratio} |")
+        shares = [*map(text, keys), ratio, *(_percent(one, key, ".1f") for key in ("pion_near", "near"))]
+        lines.append(f"| {what} | {one['n']:,} | {' | '.join(shares)} |")
     return "\n".join(lines)
 
 

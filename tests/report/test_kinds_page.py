@@ -48,6 +48,8 @@ def test_electrons_have_a_section_where_they_were_measured():
         width68=600.0,
         pion_width68=590.0,
         width68_over_pion=1.02,
+        pion_near=0.1,
+        near=0.15,
     )
     tracks = {"collisions": {"n": 900, **momenta, "histogram": histogram, "cells": [cell]}}
     peaks = {"jpsi-ee": {"n": 700, **mass, "histogram": histogram}}

@@ -84,5 +84,7 @@ def _peaks(peaks: Mapping[str, Any]) -> Cells:
         "half of the central 68 %, as pions": lambda one: value(one, "pion_width68"),
         "the same, as electrons": lambda one: value(one, "width68"),
         "over the pions'": lambda one: with_error(one, "width68_over_pion", ".3f"),
+        "within 5 % of the truth, as pions [%]": lambda one: with_error(one, "pion_near", ".1f", 100),
+        "within 5 %, as electrons [%]": lambda one: with_error(one, "near", ".1f", 100),
     }
     return table_of([{"decay": name, **one} for name, one in peaks.items()], columns, text=("decay",))

@@ -90,6 +90,9 @@ def test_a_peak_has_the_mass_of_its_pairs():
     assert found["width68"] == pytest.approx(0, abs=1e-6)
     assert found["pion_most_probable"] < MASS
     assert found["pion_width68"] > 50
+    # The mean of two exponential losses of 0.1 is below 5 % for a quarter of the pairs.
+    assert found["near"] == 1
+    assert found["pion_near"] == pytest.approx(1 - 2 * np.exp(-1), abs=0.06)
     assert sum(found["histogram"]["content"]) == 500
 
 

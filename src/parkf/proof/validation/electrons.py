@@ -22,7 +22,7 @@ from parkf.io.tables import CANDIDATES, ELECTRON, PARTICLES
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.figures import ENOUGH, binned, share
 from parkf.proof.validation.kinds import Simulated
-from parkf.proof.validation.masses import invariant_masses
+from parkf.proof.validation.masses import RANGE, invariant_masses
 from parkf.simulation.generate.decays import DECAYS, Decay
 from parkf.simulation.particles import ELECTRON as PDG_ID
 from parkf.simulation.pattern import find_candidates
@@ -206,7 +206,8 @@ def peak(rows: Rows, decay: Decay) -> dict[str, Any] | None:
 
     Every event is one decay. For J/ψ the result has ``most_probable`` and ``width68`` of the mass, MeV; for
     photons, of (p − p_true)/p_true of both electrons together. ``pion_`` precedes the names for fits as
-    pions; ``width68_over_pion`` compares both. ``histogram`` has pairs by mass. It is None for too few pairs.
+    pions; ``width68_over_pion`` compares both. ``near`` is the fraction of pairs within 5 % of the truth.
+    ``histogram`` has pairs by mass. The result is None for too few pairs.
     """
     columns = pd.DataFrame({name: np.asarray(rows[name]) for name in _OF_A_TRACK})
     columns = columns.drop_duplicates(["file", "event", "true_qop"])
@@ -233,9 +234,14 @@ def peak(rows: Rows, decay: Decay) -> dict[str, Any] | None:
             "width68_over_pion": widths[""] / widths["pion_"],
         }
 
+    near = {
+        kind: np.abs(values / decay.mass - 1 if decay.mass else values) < RANGE for kind, values in of.items()
+    }
     return {
         "n": len(pairs),
         **_with_errors(measured, len(pairs)),
+        **share("near", near[""]),
+        **share("pion_near", near["pion_"]),
         "histogram": _histogram(of, MASS_EDGES if decay.mass else RESIDUAL_EDGES),
     }
 
