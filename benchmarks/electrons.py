@@ -248,9 +248,8 @@ def peaks(found: dict[str, Any]) -> str:
 def cells(found: dict[str, Any]) -> str:
     """Return the figures in cells of p and η as a table in Markdown."""
     lines = [
-        "| p [GeV] | η | electrons | most probable δp/p as pions [%] | as electrons [%] |"
-        " 68 % over the pions' | truth within [%] |",
-        "|---" * 7 + "|",
+        "| p [GeV] | η | electrons | most probable δp/p [%] | 68 % over the pions' | truth within [%] |",
+        "|---" * 6 + "|",
     ]
     for one in found["uniform"]["cells"]:
         texts = [
@@ -259,7 +258,7 @@ def cells(found: dict[str, Any]) -> str:
                 f"{one['eta_min']:g}–{one['eta_max']:g}",
                 f"{one['n']:,}",
             ),
-            *(_percent(one, key, "+.2f") for key in ("pion_most_probable", "most_probable")),
+            _percent(one, "most_probable", "+.2f"),
             f"{one['width68_over_pion']:.2f} ± {one['width68_over_pion_error']:.2f}",
             _percent(one, "inside", ".0f"),
         ]

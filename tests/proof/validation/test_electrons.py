@@ -46,7 +46,7 @@ def test_figures_of_momenta(rows):
     assert found["inside"] == pytest.approx(expected, abs=0.03)
     assert found["pion_inside"] < 0.1
     assert sum(cell["n"] for cell in found["cells"]) <= COUNT
-    assert {(cell["p_min"], cell["eta_min"]) for cell in found["cells"]} >= {(3.0, 2.0), (20.0, 4.0)}
+    assert {(cell["p_min"], cell["eta_min"]) for cell in found["cells"]} >= {(3.0, 2.0), (30.0, 4.0)}
     assert sum(found["histogram"]["content"]) > 0.9 * COUNT
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 F64 = NDArray[np.float64]
 
-P_EDGES, ETA_EDGES = (3.0, 5.0, 10.0, 20.0, 100.0), (2.0, 3.0, 4.0, 5.0)
+P_EDGES, ETA_EDGES = (3.0, 10.0, 30.0, 100.0), (2.0, 3.0, 4.0, 5.0)
 COLLISIONS = "collisions"
 # Of histograms: of masses in MeV, and of (p − p_true)/p_true.
 MASS_EDGES, RESIDUAL_EDGES = np.linspace(1500.0, 4000.0, 51), np.linspace(-1.0, 1.0, 51)
