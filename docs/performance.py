@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
@@ -198,6 +199,7 @@ def electrons_plot() -> str:
             histogram = of["histogram"]
             axis.stairs(histogram[f"{kind}content"], histogram["edges"], color=colour, label=name)
         axis.set(xlabel=x, ylabel=y)
+    axes[0].set_xticks(np.linspace(-1, 1, 5))
     axes[0].legend(frameon=False)
     return _svg(figure)
 

@@ -171,7 +171,8 @@ class Loss {
 
   template <class Below>
   static double bisected(double low, double high, const Below& below) {
-    for (int i = 0; i < 48; ++i) {
+    // To 1e-9 of the range, far below any error.
+    for (int i = 0; i < 32; ++i) {
       const double middle = 0.5 * (low + high);
       (below(middle) ? low : high) = middle;
     }
