@@ -45,7 +45,7 @@ KERNEL_FUNCTION void transport(const JacobianHop<T>& f, Covariance<T>& c) {
 
 /// Carry a state at z_in to z_out by slices: unlike the magnet table, they know tracks from anywhere.
 template <class T>
-KERNEL_FUNCTION void through_slices(const slices::Slices& slices, const Scalar<T>* constant, const T& pol, State<T>& s,
+KERNEL_CALLED void through_slices(const slices::Slices& slices, const Scalar<T>* constant, const T& pol, State<T>& s,
                                     JacobianHop<T>& f, Mask<T>& outside) {
   const Scalar<T>* header = constant + layout::UTT_META;
   T local, local_k;

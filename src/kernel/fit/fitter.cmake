@@ -36,7 +36,7 @@ add_kernel_module(_fitter src/kernel/bindings/fitter.cpp)
 add_kernel_module(_slices src/kernel/bindings/slices.cpp)
 foreach(module _fitter _slices)
   target_include_directories(${module} PRIVATE ${generated})
-  target_compile_options(${module} PRIVATE -O3)
+  target_compile_options(${module} PRIVATE -O2)
   add_dependencies(${module} generate_steps)
 endforeach()
 # Momenta of electrons.
@@ -44,11 +44,16 @@ add_kernel_module(_electron src/kernel/bindings/electron.cpp)
 target_compile_options(_electron PRIVATE -O3)
 add_builds(_slices slices src/kernel/fit/slices_lanes.cpp GENERATED ${generated} OPTIONS ${fitter_options})
 foreach(name IN LISTS forms)
-  add_part(_fitter forms_${name} src/kernel/fit/forms.cpp GENERATED ${generated}/${name} OPTIONS ${fitter_options})
-  foreach(part fit clean outlier residuals rich robust score kind)
+  # One track at a time, for tests and comparisons.
+  add_part(_fitter forms_${name} src/kernel/fit/forms.cpp GENERATED ${generated}/${name}
+           OPTIONS ${fitter_options} -O1 -DPARKF_CALLS -DPARKF_COPY="forms")
+  foreach(part fit clean outlier rich robust score kind)
     add_builds(_fitter ${part}_${name} src/kernel/fit/${part}_lanes.cpp
                GENERATED ${generated}/${name} OPTIONS ${fitter_options})
   endforeach()
+  # Forced inlining makes its code so long that it gains nothing.
+  add_builds(_fitter residuals_${name} src/kernel/fit/residuals_lanes.cpp
+             GENERATED ${generated}/${name} OPTIONS ${fitter_options} -DPARKF_CALLS)
 endforeach()
 
 # For CuPy, which compiles them at run time, and for C++ users.

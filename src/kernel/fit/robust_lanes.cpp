@@ -3,8 +3,6 @@
 // One track in three is fitted again, in three stages. The tracks of a stage wait until they fill all lanes. All fits
 // of a track are the same up to its last VELO hit, so the later fits begin there.
 
-#include <type_traits>
-
 #include "fit/after_velo.hpp"
 #include "fit/gathered.hpp"
 #include "fit/kink.hpp"
@@ -68,8 +66,7 @@ class RobustFits {
         ndof_before_(batch.integers + fitted_integers * batch.stride), done_(ndof_before_ + batch.stride),
         slot_(done_ + batch.stride) {}
 
-  /// Run all stages; if `scored`, with the ghost scores of the plain fit.
-  template <bool scored>
+  /// Run all stages; if the batch is scored, with the ghost scores of the plain fit.
   void run(long begin, long end) {
     const bool large = outgrows_cache(batch_.tracks);
     Ahead ahead;
@@ -77,13 +74,13 @@ class RobustFits {
       const Candidates<S> tracks = tracks_from<T>(batch_.tracks, i, large, tile_, ahead);
       const T pol = load<T>(tracks.polarity);
       Filter<T> fit;
-      std::conditional_t<scored, ScoredMemory<T>, FirstStateMemory<T>> memory;
+      ScoredMemory<T> memory;
       MagnetCoefficients<T> m;
       T z_first;
       forward_velo(tracks, 0, batch_.detector, pol, fit, memory.first, z_first, memory);
       keep_after_velo(fit, memory.first, z_first, columns_);
       const Fitted<T> track = fit_behind_velo(tracks, 0, batch_.detector, pol, z_first, fit, memory, m);
-      if constexpr (scored) {
+      if (batch_.scored) {
         T features[score::features];
         score_features(memory, fit, track, features);
         store_scores(batch_, i, large, features);
@@ -266,12 +263,7 @@ class RobustFits {
 
 template <class S>
 void PARKF_NAME(robust_, PARKF_BUILD)(const Batch<S>& batch, long begin, long end) {
-  RobustFits<S> fits(batch);
-  if (batch.scored) {
-    fits.template run<true>(begin, end);
-  } else {
-    fits.template run<false>(begin, end);
-  }
+  RobustFits<S>(batch).run(begin, end);
 }
 template void PARKF_NAME(robust_, PARKF_BUILD)(const Batch<float>&, long, long);
 template void PARKF_NAME(robust_, PARKF_BUILD)(const Batch<double>&, long, long);
