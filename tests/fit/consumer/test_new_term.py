@@ -107,7 +107,7 @@ def test_published_sets_load_fit_export_and_compare_as_before(changed, tmp_path)
         pytest.skip("g++ is not installed")
     flags = ["-std=c++17", "-O0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
     source, program = example.EXAMPLES / "cpp/fit.cpp", tmp_path / "fit"
-    example.run("g++", *flags, "-Wno-psabi", "-pthread", f"-I{after}", source, "-o", program)
+    example.run("g++", *flags, "-DPARKF_CALLS", "-Wno-psabi", "-pthread", f"-I{after}", source, "-o", program)
     tracks = tmp_path / "tracks.bin"
     example.run(sys.executable, example.EXAMPLES / "cpp/tracks.py", "write", SAMPLE, tracks)
 

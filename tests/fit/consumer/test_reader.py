@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
 def compiled(folder: Path, header: Path, source: Path, *options: str) -> Path:
     """Compile a program with the sanitizers."""
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-psabi"]
-    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DPARKF_CALLS"]
     program = folder / source.stem
     command = ["g++", "-std=c++17", *warnings, *sanitizers, *options, f"-I{header}", str(source)]
     subprocess.run([*command, "-o", program, "-pthread"], check=True)
