@@ -2,6 +2,7 @@
 
 #include "fit/fit_kind.hpp"
 #include "fit/magnet_lanes.hpp"
+#include "fit/slices_lanes.hpp"
 #include "fit/tiles.hpp"
 #include "numbers/build_names.hpp"
 

@@ -3,6 +3,7 @@
 #include "numbers/together.hpp"
 
 #include "fit/slices_batch.hpp"
+#include "fit/slices_lanes.hpp"
 #include "numbers/build_names.hpp"
 
 namespace parkf::slices {
