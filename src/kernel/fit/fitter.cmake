@@ -59,7 +59,7 @@ endforeach()
 # For CuPy, which compiles them at run time, and for C++ users.
 set(fit_headers status tile shared_tile ahead state parabola measurement track velo after_velo magnet magnet_lanes magnet_block downstream
     beamline smoother outlier trigger_state trigger_steps trigger record later interval rich treatment kink robust robust_layout
-    robust_track score score_layout slices kind behind_velo fit_kind gpu_arguments electron)
+    robust_track score score_layout slices slices_lanes kind behind_velo fit_kind gpu_arguments electron)
 list(TRANSFORM fit_headers PREPEND src/kernel/fit/)
 list(TRANSFORM fit_headers APPEND .hpp)
 install(FILES ${fit_headers} src/kernel/fit/fit.cu src/kernel/fit/robust.cu src/kernel/fit/kind.cu DESTINATION parkf/kernel/fit)

@@ -58,29 +58,23 @@ struct Axis {
   }
 };
 
-/// Interpolate the maps of a slice for each track.
-template <class T>
-KERNEL_FUNCTION Fields<T> look_up(const float* numbers, const Axis<T>& x, const Axis<T>& y) {
-  using S = decltype(lane_of(x.first, 0));
-  Fields<T> fields;
-  for (int lane = 0; lane < Number<T>::lanes; ++lane) {
-    const int ix = to_integer(lane_of(x.first, lane)), iy = to_integer(lane_of(y.first, lane));
-    S sum[row] = {}, by_x[row] = {}, by_y[row] = {};
-    for (int a = 0; a < 3; ++a) {
-      S along[row] = {}, along_y[row] = {};
-      for (int b = 0; b < 3; ++b) {
-        const float* node = numbers + ((ix + a) * nodes_y + iy + b) * row;
-        const S w = lane_of(y.w[b], lane), slope = lane_of(y.slope[b], lane);
-        for (int m = 0; m < row; ++m) along[m] += w * S(node[m]);
-        for (int m = 0; m < row; ++m) along_y[m] += slope * S(node[m]);
-      }
-      const S w = lane_of(x.w[a], lane), slope = lane_of(x.slope[a], lane);
-      for (int m = 0; m < row; ++m) sum[m] += w * along[m];
-      for (int m = 0; m < row; ++m) by_x[m] += slope * along[m];
-      for (int m = 0; m < row; ++m) by_y[m] += w * along_y[m];
+/// Interpolate the maps of a slice for one track.
+template <class S>
+KERNEL_FUNCTION Fields<S> look_up(const float* numbers, const Axis<S>& x, const Axis<S>& y) {
+  const float* node = numbers + (to_integer(x.first) * nodes_y + to_integer(y.first)) * row;
+  S sum[row] = {}, by_x[row] = {}, by_y[row] = {};
+  for (int a = 0; a < 3; ++a, node += nodes_y * row) {
+    S along[row] = {}, along_y[row] = {};
+    for (int b = 0; b < 3; ++b) {
+      for (int m = 0; m < row; ++m) along[m] += y.w[b] * S(node[b * row + m]);
+      for (int m = 0; m < row; ++m) along_y[m] += y.slope[b] * S(node[b * row + m]);
     }
-    keep(fields, lane, sum, by_x, by_y);
+    for (int m = 0; m < row; ++m) sum[m] += x.w[a] * along[m];
+    for (int m = 0; m < row; ++m) by_x[m] += x.slope[a] * along[m];
+    for (int m = 0; m < row; ++m) by_y[m] += x.w[a] * along_y[m];
   }
+  Fields<S> fields;
+  keep(fields, sum, by_x, by_y);
   return fields;
 }
 

@@ -20,7 +20,7 @@ _HERE = Path(__file__).parent
 _FOLDERS = (_HERE, KERNEL_FOLDER)
 # Headers that all sets of forms have in common, and names of those in `fit` that include formulas.
 _COMMON = ("numbers/number.hpp", "numbers/lanes.hpp", "fit.hpp")
-_OWN = ("smoother", "fit_kind", "trigger", "score", "magnet_lanes", "magnet_block")
+_OWN = ("smoother", "fit_kind", "trigger", "score", "magnet_lanes", "slices_lanes", "magnet_block")
 # Compilers limit the length of a string.
 _PIECE = 8000
 _DESCRIPTIONS = frozenset({"title", "description", "$schema"})

@@ -28,10 +28,9 @@ def slice_functions() -> list[str]:
         "/// The maps where a track crosses the middle of a slice, and derivatives of two of them.",
         *_struct("Fields", _FIELDS),
         *function(
-            "void keep(Fields<T>& fields, int lane, const S* values, const S* by_x, const S* by_y)",
+            "void keep(Fields<T>& fields, const T* values, const T* by_x, const T* by_y)",
             _kept(),
-            "Take a track's maps, in their order in a node, and their derivatives.",
-            template="class T, class S",
+            "Take the maps, in their order in a node, and their derivatives.",
         ),
         *function(
             "void spline_weights(const T& t, T* w, T* w_t)",
@@ -74,7 +73,7 @@ def _kept() -> list[str]:
     for slope in map(str, slices.SLOPES):
         field, axis = slope.split("_")
         places[slope] = places[field].replace("values", f"by_{axis}")
-    return [f"put(fields.{name}, lane, {place});" for name, place in places.items()]
+    return [f"fields.{name} = {place};" for name, place in places.items()]
 
 
 def _state_function(signature: str, targets: dict[str, sp.Expr], comment: str) -> list[str]:
