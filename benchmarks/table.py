@@ -55,7 +55,7 @@ def main() -> None:
         for name in NAMES:
             begin = time.process_time()
             table = fit_table(
-                make_header(FORMS[name].table, geometry.magnet.z_in, geometry.magnet.z_out, bends), rays, 2
+                make_header(FORMS[name].table, geometry.magnet.z_in, geometry.magnet.z_out, bends), rays
             )
             cost = {"rays": following, "fit": time.process_time() - begin}
             accuracy = table_accuracy(table, test)["full"]

@@ -80,7 +80,7 @@ def close(
         header = Header.of(work.table.header)
         stages = [work.measure("before")]
         work.table = fit_slope_change(
-            work.table, *targets(training_rays(magnet, header.bends, count=rays, seed=seed)), threads
+            work.table, *targets(training_rays(magnet, header.bends, count=rays, seed=seed))
         )
         tested, moved = targets(independent_rays(magnet, count=TEST_RAYS, seed=seed))
         end = tested.end.copy()

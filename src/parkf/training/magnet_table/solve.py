@@ -37,7 +37,7 @@ _PLACE[list(DISTANCES)] = np.arange(len(DISTANCES))
 _FACTORS = ((0, 0), (1, 0), (0, 1))
 _PRODUCTS = tuple(sorted({(i + k, j + m) for i, j in _FACTORS for k, m in _FACTORS}))
 # Number of cells whose columns of functions are in memory at a time.
-_CELLS_AT_ONCE = 400
+_CELLS_AT_ONCE = 50
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,15 @@ class Normal:
     pairs: F64  # (BINS, 11, sums)
     right: F64  # right-hand sides, (BINS, m, targets)
 
-    def matrix(self) -> F64:
-        """Return the blocks (BINS, 11, m, m) as :func:`parkf.training.magnet_table.band.solve` takes them."""
-        total, difference = _chebyshev_products(self.degrees)
-        blocks = self.pairs[..., total]
-        blocks += self.pairs[..., difference]
+    def matrix(self, kept: NDArray[np.intp]) -> F64:
+        """Return the blocks (BINS, 11, m, m) that :func:`parkf.training.magnet_table.band.solve` takes.
+
+        `kept` (m,) are the numbers of the terms.
+        """
+        total, difference = (places[np.ix_(kept, kept)] for places in _chebyshev_products(self.degrees))
+        # Indexing by arrays would change the order in memory.
+        blocks = np.take(self.pairs, total, axis=-1)
+        blocks += np.take(self.pairs, difference, axis=-1)
         blocks *= 0.5
         return blocks
 
@@ -86,20 +90,21 @@ def accumulate(rows: Rows, targets: F64, degrees: Sequence[int]) -> Normal:
         bins = rows.bins[first : first + _CELLS_AT_ONCE]
         starts = rows.starts[first : first + len(bins) + 1]
         rays = slice(int(starts[0]), int(starts[-1]))
-        u, f = rows.u[rays], rows.f[rays]
-        powers = np.polynomial.chebyshev.chebvander(f, max(lengths.values()) - 1)
-        products = np.concatenate([powers[:, :n] * _monomial(u, e) for e, n in lengths.items()], axis=1)
-        factors = zip(_FACTORS, degrees, strict=True)
-        basis = np.concatenate([powers[:, :n] * _monomial(u, e) for e, n in factors], axis=1)
-        aims = (basis[:, :, None] * targets[rays, None, :]).reshape(len(f), -1)
-        weight = rows.weight[rays, None]
-        square = weight * np.concatenate([_monomial(rows.offsets[rays], e) for e in _QUARTIC], axis=1)
-        once = weight * np.concatenate([_monomial(rows.offsets[rays], e) for e in _QUADRATIC], axis=1)
+        # Functions are rows, and rays are columns.
+        u, offsets, weight = rows.u[rays].T, rows.offsets[rays].T, rows.weight[rays]
+        powers = np.polynomial.chebyshev.chebvander(rows.f[rays], max(lengths.values()) - 1).T
+        products = np.concatenate([powers[:n] * _monomial(u, e) for e, n in lengths.items()])
+        basis = np.concatenate([powers[:n] * _monomial(u, e) for e, n in zip(_FACTORS, degrees, strict=True)])
+        aims = (basis[:, None] * targets[rays].T).reshape(-1, len(weight))
+        square, once = (
+            np.stack([weight * _monomial(offsets, e) for e in exponents])
+            for exponents in (_QUARTIC, _QUADRATIC)
+        )
         squares = np.empty((len(bins), len(_QUARTIC), width))
         singles = np.empty((len(bins), len(_QUADRATIC), right.shape[1]))
         for i, (begin, end) in enumerate(pairwise(starts - rays.start)):
-            squares[i] = square[begin:end].T @ products[begin:end]
-            singles[i] = once[begin:end].T @ aims[begin:end]
+            squares[i] = square[:, begin:end] @ products[:, begin:end].T
+            singles[i] = once[:, begin:end] @ aims[:, begin:end].T
         for n, six in enumerate(np.moveaxis(_WEIGHTS @ singles, 1, 0)):
             np.add.at(right, bins[:, n], six)
         for (p, q), sums in zip(_PAIRS, np.moveaxis(_WEIGHT_PRODUCTS @ squares, 1, 0), strict=True):
@@ -110,7 +115,7 @@ def accumulate(rows: Rows, targets: F64, degrees: Sequence[int]) -> Normal:
 
 
 def _monomial(values: F64, exponents: tuple[int, int]) -> F64:
-    return np.asarray(values[:, :1] ** exponents[0] * values[:, 1:] ** exponents[1])
+    return np.asarray(values[0] ** exponents[0] * values[1] ** exponents[1])
 
 
 def _product_degrees(degrees: Sequence[int]) -> dict[tuple[int, int], int]:
@@ -157,23 +162,41 @@ def monomials(coefficients: F64) -> F64:
     return coefficients @ transform
 
 
-def solve_grid(rows: Rows, targets: F64, degrees: Sequence[int], threads: int) -> F64:
+def solve_grid(rows: Rows, targets: F64, degrees: Sequence[int]) -> F64:
     """Fit targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin by least squares.
 
     Targets (n, t) of n rays are divided by f. `degrees` are the degrees of the terms with 1, u_x and u_y.
-    Return coefficients (BINS, m, t). Bins without rays are extrapolated smoothly from their neighbours. The
-    result does not depend on `threads`.
+    Return coefficients (BINS, m, t). Bins without rays are extrapolated smoothly from their neighbours.
     """
-    normal = accumulate(rows, targets, degrees)
-    matrix = normal.matrix()
+    return solve_grids(rows, [(targets, degrees)])[0]
+
+
+def solve_grids(rows: Rows, fits: Sequence[tuple[F64, Sequence[int]]]) -> list[F64]:
+    """Do several fits of :func:`solve_grid`, of targets with degrees, to the same rays."""
+    targets, degrees = zip(*fits, strict=True)
+    highest = np.max(degrees, axis=0)
+    normal = accumulate(rows, np.concatenate(targets, axis=1), highest.tolist())
+    ends, columns = np.cumsum(highest), np.cumsum([some.shape[1] for some in targets])
+    rights = np.split(normal.right, columns[:-1], axis=2)
+    solutions = []
+    for right, own in zip(rights, degrees, strict=True):
+        kept = np.concatenate(
+            [np.arange(n) + end - most for n, end, most in zip(own, ends, highest, strict=True)]
+        )
+        solutions.append(solve(_smoothed(normal.matrix(kept), own, len(rows.f)), right[:, kept]))
+    return solutions
+
+
+def _smoothed(matrix: F64, degrees: Sequence[int], rays: int) -> F64:
+    """Add the regularisation to the blocks of a number of rays, in place."""
     own = np.einsum("bii->bi", matrix[:, 0])  # a view of the diagonal
-    one_ray = own.mean() * BINS / len(targets)
+    one_ray = own.mean() * BINS / rays
     orders = np.concatenate([np.arange(1.0, degree + 1) for degree in degrees])
     factors = np.repeat((1.0, SMOOTHING_OF_U, SMOOTHING_OF_U), degrees)
     smooth = SMOOTHING * one_ray * (factors * orders**SMOOTHING_ORDER)
     own += RIDGE * one_ray
     np.einsum("bdii->bdi", matrix)[:] += _second_differences()[:, :, None] * smooth
-    return solve(matrix, normal.right, threads)
+    return matrix
 
 
 def _second_differences() -> F64:

@@ -23,7 +23,7 @@ from parkf.training.magnet_table.rays import (
     second_weights,
     training_rays,
 )
-from parkf.training.magnet_table.solve import Rows, monomials, solve_grid
+from parkf.training.magnet_table.solve import Rows, monomials, solve_grid, solve_grids
 from parkf.training.magnet_table.table import MagnetTable
 
 FARTHEST = (3800.0, 3100.0)  # mm
@@ -45,38 +45,36 @@ def train_table(
     """
     bends = magnet.bends(seed)
     header = form.make_header(FORMS[forms].table, magnet.z_in, magnet.z_out, bends)
-    table = fit_table(header, training_rays(magnet, bends, count=rays, seed=seed), magnet.threads)
+    table = fit_table(header, training_rays(magnet, bends, count=rays, seed=seed))
     return table, table_accuracy(table, independent_rays(magnet, count=TEST_RAYS, seed=seed))
 
 
-def fit_table(header: Header, rays: Rays, threads: int) -> MagnetTable:
+def fit_table(header: Header, rays: Rays) -> MagnetTable:
     """Solve for the coefficients; see :func:`train_table`."""
     near = (np.abs(rays.end[:, 0]) < FARTHEST[0]) & (np.abs(rays.end[:, 1]) < FARTHEST[1])
     rays = rays[near & form.inside_grid(header.numbers, rays.start)]
     rays, rows, _, inner = _by_cell(header, rays)
     coefficients = np.zeros((BINS, TABLE_SHAPE[2]))
 
-    def fit_plane(plane: str, rows: Rows, degrees: list[int]) -> None:
-        """Fit position and slope of a plane, which have the same matrix."""
-        targets = _targets(plane, rays, header, rows.f)
-        solution = solve_grid(rows, targets, degrees, threads)
-        for c, component in enumerate((plane, f"t{plane}")):
-            for place, numbers in _of_bins(header, component, degrees, solution[:, :, c]):
-                coefficients[:, place] = numbers
+    def fit_planes(rows: Rows, **degrees: list[int]) -> None:
+        """Fit position and slope of planes, which have the same matrix, with polynomials of these degrees."""
+        fits = [(_targets(plane, rays, header, rows.f), own) for plane, own in degrees.items()]
+        for (plane, own), solution in zip(degrees.items(), solve_grids(rows, fits), strict=True):
+            for c, component in enumerate((plane, f"t{plane}")):
+                for place, numbers in _of_bins(header, component, own, solution[:, :, c]):
+                    coefficients[:, place] = numbers
 
-    # The cores work on two halves of the problem, and do not share a matrix product. So all sums keep their
-    # order.
+    # One thread, so that sums keep their order.
     with threadpool_limits(1):
-        fit_plane("y", rows, _degrees(header, "y"))
         # In the bending plane a first fit finds the rays in the tail. A second one weights them differently.
-        fit_plane("x", rows, _rough(header))
+        fit_planes(rows, y=_degrees(header, "y"), x=_rough(header))
         missed = _table(header, coefficients).extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
         rows = replace(rows, weight=second_weights(inner, rows.weight, rows.f, missed[:, 0]))
-        fit_plane("x", rows, _degrees(header, "x"))
+        fit_planes(rows, x=_degrees(header, "x"))
     return _table(header, coefficients)
 
 
-def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64, threads: int) -> MagnetTable:
+def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64) -> MagnetTable:
     """Fit a table, by least squares, whose tx at z_out is larger by `wanted` (n,) rad at `rays`; return it.
 
     Weights and regularisation are the same as in the training. Where there are no rays, the change is
@@ -92,7 +90,7 @@ def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64, threads: int) 
     targets = (gained[order] / rows.f)[:, None]
     degrees = _rough(header)
     with threadpool_limits(1):
-        solution = solve_grid(rows, targets, degrees, threads)
+        solution = solve_grid(rows, targets, degrees)
     coefficients = table.coefficients.astype(np.float64).reshape(BINS, -1)
     for place, numbers in _of_bins(header, "tx", degrees, solution[:, :, 0]):
         coefficients[:, place] += numbers
