@@ -160,7 +160,7 @@ CASES = [
     changed("noise times 0", ", UT: 1.0", ", UT: 0", "training.noise_scale.UT: got 0, expected at least"),
     changed("noise of an unknown step", "BEAM: 1.0", "BAEM: 1.0", "noise_scale.BAEM: unknown key"),
     changed("5 rows", "max_rows: 300000", "max_rows: 5", "training.max_rows: got 5, expected at least 1000"),
-    changed("10 rays", "rays: 2097152", "rays: 10", "training.rays: got 10, expected at least 10000"),
+    changed("10 rays", "rays: 1500000", "rays: 10", "training.rays: got 10, expected at least 10000"),
     changed("99 passes", "passes: 2", "passes: 99", "training.closure.passes: got 99, expected at most 10"),
     changed("fits without parkf", "[parkf, parkf_robust, ", "[", "fits.of: expected parkf among the entries"),
     changed("unknown fit", "velo_only, full]", "velo_only, fast]", "got the text 'fast', expected parkf or"),

@@ -26,7 +26,7 @@ def _rays(start, end, momentum):
 
 def test_drawn_momenta_times_their_weights_are_what_is_to_count():
     """Weighted rays are half flat in log p and half flat in 1/p, whatever density they are drawn with."""
-    place = np.random.default_rng(1).uniform(size=(400_000, 2))
+    place = np.random.default_rng(1).uniform(size=400_000)
     qop = _qop(place, "training")
     low, high = MOMENTA
     edges = np.geomspace(low, high, 9)

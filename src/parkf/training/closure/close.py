@@ -69,7 +69,7 @@ def close(
     """Close a set as its steps were fitted, for the kind of fit (`scheme`) that will use it.
 
     The samples are tables ``closure-tracks`` of all polarities. The geometry has the alignment of the set.
-    `rays` is the number of rays to carry on, best a power of two, and `seed` is their seed. `passes` is the
+    `rays` is the number of rays to carry on, and `seed` is their seed. `passes` is the
     number of passes over the tracks. The result does not depend on `threads`.
     """
     # Linear algebra uses one thread, so that sums have the same order on any number of cores.

@@ -28,6 +28,7 @@ LARGEST_SLOPES = (0.47, 0.36)
 FLAT_SHARE = 0.8
 MOMENTA = (1440.0, 120e3)  # MeV; beyond both edges of the fitted momenta
 SOFTEST = 1475.0  # MeV; the softest fitted tracks have lost some 20 MeV of 1.5 GeV
+MOMENTUM_POINTS = 4097  # between which the distribution of momenta is linear
 # Largest slope to the beam of tracks in the acceptance, and the fraction of rays beyond it that is kept.
 CORNER, CORNER_SHARE = 0.49, 0.5
 TEST_MOMENTA = (1500.0, 100e3)
@@ -107,9 +108,9 @@ class Magnet:
     def starts(self, seed: int, count: int, purpose: Purpose) -> F64:
         """Return states (n, 5) of tracks that are followed from the beam spot to z_in and scattered there."""
         random = np.random.Generator(np.random.Philox(key=[seed, int(purpose == "test")]))
-        place = random.uniform(size=(count, 10))
-        slopes, qop = _slopes(place[:, :3], purpose), _qop(place[:, 3:5], purpose)
-        normal = ndtri(place[:, 5:])
+        place = random.uniform(size=(count, 9))
+        slopes, qop = _slopes(place[:, :3], purpose), _qop(place[:, 3], purpose)
+        normal = ndtri(place[:, 4:])
         vertex = normal[:, :3] * [VERTEX_SIGMA, VERTEX_SIGMA, STRETCH * self.beam.sigma_z]
         states = np.column_stack([self.beam.x + vertex[:, 0], self.beam.y + vertex[:, 1], slopes, qop])
         plane = (self.z_in, 0.0, 0.0)
@@ -137,20 +138,24 @@ def independent_rays(magnet: Magnet, *, count: int, seed: int) -> Rays:
 def training_rays(magnet: Magnet, bends: Mapping[str, float], *, count: int, seed: int) -> Rays:
     """Return rays that cover more than the acceptance, at both ends of the magnet.
 
-    They begin at z_in, evenly distributed. Their slope is the sum of three terms: the slope of the line to a
-    vertex, the bend in the field before z_in (`bends`), and a random change. The random change stands for
-    scattering and for a vertex beside the beam.
+    They begin at z_in, evenly distributed. Their slope is that of the line to the origin, and the bend in the
+    field before z_in (`bends`), and a random change. The change stands for scattering, for a vertex beside
+    the beam, and, towards the beam, for one before or behind the origin.
     """
     random = np.random.Generator(np.random.Philox(key=[seed, 0]))
-    cube = _evenly(random, count, 9)
-    across, qop = _slopes(cube[:, :3], "training"), _qop(cube[:, 3:5], "training")
-    kept = ~in_corner(across * magnet.z_in, magnet.z_in) | (cube[:, 8] < CORNER_SHARE)
+    cube = _evenly(random, count, 6)
+    across, qop = _slopes(cube[:, :3], "training"), _qop(cube[:, 3], "training")
+    # The decimals of the number that chose the kind of slopes are random for each kind.
+    kept = ~in_corner(across * magnet.z_in, magnet.z_in) | (10 * cube[:, 2] % 1 < CORNER_SHARE)
     cube, across, qop = cube[kept], across[kept], qop[kept]
-    normal = ndtri(cube[:, 5:8])
-    vertex = STRETCH * magnet.beam.sigma_z * normal[:, :1]
+    slopes = across + slopes_gained(bends, across) * qop[:, None]
+    size = np.hypot(*across.T)
     kick = np.hypot(KICK * np.abs(qop), VERTEX_SIGMA / magnet.z_in)
-    bend = slopes_gained(bends, across) * qop[:, None]
-    slopes = across * magnet.z_in / (magnet.z_in - vertex) + bend + kick[:, None] * normal[:, 1:]
+    towards_beam = np.hypot(kick, STRETCH * magnet.beam.sigma_z / magnet.z_in * size)
+    outwards = across / size[:, None]
+    sideways = np.stack([-outwards[:, 1], outwards[:, 0]], axis=1)
+    for direction, width, normal in ((outwards, towards_beam, cube[:, 4]), (sideways, kick, cube[:, 5])):
+        slopes += (width * ndtri(normal))[:, None] * direction
     return magnet.rays(np.column_stack([across * magnet.z_in, slopes, qop]), TOLERANCE)
 
 
@@ -184,28 +189,30 @@ def momentum_density(qop: F64) -> F64:
 
 
 def _qop(place: F64, purpose: Purpose) -> F64:
-    """Turn points (n, 2) in the unit square into q/p (n,) in 1/MeV; both charges are equally frequent."""
-    training = purpose == "training"
-    low, high = MOMENTA if training else TEST_MOMENTA
-    charge, fall = np.sign(2 * place[:, 0] - 1), np.abs(2 * place[:, 0] - 1)
-    # The smallest momentum divided by the ray's: uniform in log p, in 1/p and in 1/p².
+    """Turn numbers (n,) between 0 and 1 into q/p (n,) in 1/MeV; both charges are equally frequent."""
+    low, high = MOMENTA if purpose == "training" else TEST_MOMENTA
+    charge, share = np.sign(2 * place - 1), np.abs(2 * place - 1)
+    # The smallest momentum divided by the ray's, and the share of rays up to it.
     least = low / high
-    fractions = [least**fall, 1 + fall * (least - 1), np.sqrt(1 + fall * (least**2 - 1))]
-    kind = (3 * place[:, 1]).astype(np.int64) * training
-    return np.asarray(charge * np.choose(kind, fractions) / low)
+    fraction = np.geomspace(least, 1, MOMENTUM_POINTS)
+    up_to = np.linspace(0, 1, MOMENTUM_POINTS)
+    if purpose == "training":
+        up_to = (up_to + (fraction - least) / (1 - least) + (fraction**2 - least**2) / (1 - least**2)) / 3
+    return np.asarray(charge * np.interp(share, up_to, fraction) / low)
 
 
 def _evenly(random: np.random.Generator, count: int, dimensions: int) -> F64:
     """Fill the unit cube without the clumps and gaps of random points, (count, dimensions).
 
-    The points are Sobol's sequence, moved by a random vector. The table's tails are as small as with nearly
-    twice as many random rays.
+    The points are Kronecker's sequence with the powers of a generalised golden ratio, moved by a random
+    vector. The table's tails are as small as with nearly twice as many random rays.
     """
-    # This import takes half a second, so only the training of the table should do it.
-    from scipy.stats import qmc
-
-    points = qmc.Sobol(dimensions, scramble=False).random_base2(int(np.ceil(np.log2(count))))[:count]
-    return np.clip((points + random.uniform(size=dimensions)) % 1, 1e-12, 1 - 1e-12)
+    ratio = 1.0
+    for _ in range(64):
+        ratio = (1 + ratio) ** (1 / (dimensions + 1))
+    steps = ratio ** -np.arange(1.0, dimensions + 1)
+    points = np.arange(count)[:, None] * steps + random.uniform(size=dimensions)
+    return np.clip(points % 1, 1e-12, 1 - 1e-12)
 
 
 def first_weights(rays: Rays, z_in: float, f: F64, offsets: F64) -> tuple[NDArray[np.bool_], F64]:

@@ -19,7 +19,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from parkf.model.steps import magnet
-from parkf.training.magnet_table.band import BINS, DISTANCES, solve
+from parkf.training.magnet_table.band import ACCURACY, BINS, DISTANCES, solve
 from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64, I64
 
 # Regularisation, in units of the weight of one ray. It keeps the coefficients finite and their second
@@ -162,16 +162,19 @@ def monomials(coefficients: F64) -> F64:
     return coefficients @ transform
 
 
-def solve_grid(rows: Rows, targets: F64, degrees: Sequence[int]) -> F64:
+def solve_grid(rows: Rows, targets: F64, degrees: Sequence[int], accuracy: float = ACCURACY) -> F64:
     """Fit targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin by least squares.
 
     Targets (n, t) of n rays are divided by f. `degrees` are the degrees of the terms with 1, u_x and u_y.
     Return coefficients (BINS, m, t). Bins without rays are extrapolated smoothly from their neighbours.
+    `accuracy` is the residual of the normal equations, as a fraction of their right-hand side.
     """
-    return solve_grids(rows, [(targets, degrees)])[0]
+    return solve_grids(rows, [(targets, degrees)], accuracy)[0]
 
 
-def solve_grids(rows: Rows, fits: Sequence[tuple[F64, Sequence[int]]]) -> list[F64]:
+def solve_grids(
+    rows: Rows, fits: Sequence[tuple[F64, Sequence[int]]], accuracy: float = ACCURACY
+) -> list[F64]:
     """Do several fits of :func:`solve_grid`, of targets with degrees, to the same rays."""
     targets, degrees = zip(*fits, strict=True)
     highest = np.max(degrees, axis=0)
@@ -183,7 +186,7 @@ def solve_grids(rows: Rows, fits: Sequence[tuple[F64, Sequence[int]]]) -> list[F
         kept = np.concatenate(
             [np.arange(n) + end - most for n, end, most in zip(own, ends, highest, strict=True)]
         )
-        solutions.append(solve(_smoothed(normal.matrix(kept), own, len(rows.f)), right[:, kept]))
+        solutions.append(solve(_smoothed(normal.matrix(kept), own, len(rows.f)), right[:, kept], accuracy))
     return solutions
 
 
