@@ -28,6 +28,30 @@ struct FieldGrid {
   }
 };
 
+/// The trilinear field in one cell: for each component, a polynomial in the fractions of the way through the cell. It
+/// goes on beyond the faces.
+template <class C>
+struct CellField {
+  C of[8][3];  // coefficients of 1, z, y, yz, x, xz, xy, xyz
+
+  /// Turn differences along z only, at the four corners of the cell across z, into coefficients.
+  KERNEL_FUNCTION void expand() {
+    for (int c = 0; c < 3; ++c) {
+      for (int k = 0; k < 2; ++k) {
+        of[6 + k][c] = (of[6 + k][c] - of[4 + k][c]) - (of[2 + k][c] - of[k][c]);
+        of[4 + k][c] = of[4 + k][c] - of[k][c];
+        of[2 + k][c] = of[2 + k][c] - of[k][c];
+      }
+    }
+  }
+
+  template <class T>
+  KERNEL_FUNCTION T at(const T (&f)[3], int c) const {
+    return (of[0][c] + f[2] * of[1][c]) + f[1] * (of[2][c] + f[2] * of[3][c]) +
+           f[0] * ((of[4][c] + f[2] * of[5][c]) + f[1] * (of[6][c] + f[2] * of[7][c]));
+  }
+};
+
 /// The position of a coordinate: its cell, and the fraction of the way through the cell.
 template <class T>
 struct CellPosition {
@@ -45,29 +69,6 @@ KERNEL_FUNCTION bool find_cell(const FieldGrid& grid, int axis, const T& coordin
   cell.index = smaller(static_cast<int>(value(scaled)), grid.size[axis] - 2);
   cell.fraction = scaled - static_cast<double>(cell.index);
   return true;
-}
-
-template <class T>
-KERNEL_FUNCTION Vector3<T> trilinear(const FieldGrid& grid, const CellPosition<T> (&cell)[3]) {
-  const T& fx = cell[0].fraction;
-  const T& fy = cell[1].fraction;
-  const T& fz = cell[2].fraction;
-  const float* n00 = grid.node(cell[0].index, cell[1].index, cell[2].index);
-  const std::ptrdiff_t y_stride = 3 * static_cast<std::ptrdiff_t>(grid.size[2]);
-  const float* n01 = n00 + y_stride;
-  const float* n10 = n00 + y_stride * grid.size[1];
-  const float* n11 = n10 + y_stride;
-  T result[3];
-  for (int c = 0; c < 3; ++c) {
-    const T b00 = n00[c] + fz * static_cast<double>(n00[c + 3] - n00[c]);
-    const T b01 = n01[c] + fz * static_cast<double>(n01[c + 3] - n01[c]);
-    const T b10 = n10[c] + fz * static_cast<double>(n10[c + 3] - n10[c]);
-    const T b11 = n11[c] + fz * static_cast<double>(n11[c + 3] - n11[c]);
-    const T b0 = b00 + fy * (b01 - b00);
-    const T b1 = b10 + fy * (b11 - b10);
-    result[c] = b0 + fx * (b1 - b0);
-  }
-  return {result[0], result[1], result[2]};
 }
 
 /// The four cubic B-spline weights of a fraction.
@@ -109,19 +110,65 @@ KERNEL_FUNCTION Vector3<T> tricubic(const FieldGrid& grid, const CellPosition<T>
   return {result[0], result[1], result[2]};
 }
 
+/// The field near a point. A trilinear field is that of the point's cell, which goes on beyond the faces.
+template <class T>
+class FieldNear {
+ public:
+  KERNEL_FUNCTION FieldNear(const FieldGrid& grid, const T& x, const T& y, const T& z) : grid_(grid) {
+    if (grid.cubic) return;
+    const double point[3] = {value(x), value(y), value(z)};
+    for (int axis = 0; axis < 3; ++axis) {
+      const double scaled = (point[axis] - grid.origin[axis]) * (1.0 / grid.spacing[axis]);
+      // Beyond the map, the nearest cell.
+      first_[axis] = scaled > 0.0 ? static_cast<int>(smaller(scaled, grid.size[axis] - 2.0)) : 0;
+    }
+    const std::ptrdiff_t y_stride = 3 * static_cast<std::ptrdiff_t>(grid.size[2]);
+    for (int corner = 0; corner < 4; ++corner) {
+      const float* node = grid.node(first_[0] + corner / 2, first_[1], first_[2]) + corner % 2 * y_stride;
+      for (int c = 0; c < 3; ++c) {
+        cell_.of[2 * corner][c] = node[c];
+        cell_.of[2 * corner + 1][c] = static_cast<double>(node[c + 3] - node[c]);
+      }
+    }
+    cell_.expand();
+  }
+
+  /// Find the field in T at a point. Return false outside the map, unless the field counts as zero there.
+  KERNEL_FUNCTION bool at(const T& x, const T& y, const T& z, Vector3<T>& field) const {
+    CellPosition<T> cell[3];
+    if (!find_cell(grid_, 0, x, cell[0]) || !find_cell(grid_, 1, y, cell[1]) || !find_cell(grid_, 2, z, cell[2])) {
+      field = {0.0, 0.0, 0.0};
+      return grid_.zero_outside && std::isfinite(value(x) + value(y) + value(z));
+    }
+    if (grid_.cubic) {
+      field = tricubic(grid_, cell);
+    } else {
+      T f[3];
+      for (int axis = 0; axis < 3; ++axis)
+        f[axis] = cell[axis].fraction + static_cast<double>(cell[axis].index - first_[axis]);
+      field = {cell_.at(f, 0), cell_.at(f, 1), cell_.at(f, 2)};
+    }
+    field.x = field.x * grid_.scale;
+    field.y = field.y * grid_.scale;
+    field.z = field.z * grid_.scale;
+    return true;
+  }
+
+ private:
+  const FieldGrid& grid_;
+  int first_[3];
+  CellField<double> cell_;
+};
+
+template <class T>
+KERNEL_FUNCTION FieldNear<T> field_near(const FieldGrid& grid, const T& x, const T& y, const T& z) {
+  return FieldNear<T>(grid, x, y, z);
+}
+
 /// Find the field in T at a point. Return false outside the map, unless the field counts as zero there.
 template <class T>
 KERNEL_FUNCTION bool field_at(const FieldGrid& grid, const T& x, const T& y, const T& z, Vector3<T>& field) {
-  CellPosition<T> cell[3];
-  if (!find_cell(grid, 0, x, cell[0]) || !find_cell(grid, 1, y, cell[1]) || !find_cell(grid, 2, z, cell[2])) {
-    field = {0.0, 0.0, 0.0};
-    return grid.zero_outside && std::isfinite(value(x) + value(y) + value(z));
-  }
-  field = grid.cubic ? tricubic(grid, cell) : trilinear(grid, cell);
-  field.x = field.x * grid.scale;
-  field.y = field.y * grid.scale;
-  field.z = field.z * grid.scale;
-  return true;
+  return field_near(grid, x, y, z).at(x, y, z, field);
 }
 
 }  // namespace parkf::transport

@@ -102,31 +102,6 @@ KERNEL_FUNCTION Places<T> whole_numbers(const T& numbers) {
   return result;
 }
 
-template <class T>
-KERNEL_FUNCTION void trilinear(const FieldGrid& grid, const Cell<T>& cell, T (&value)[3], T (&by_x)[3], T (&by_y)[3]) {
-  const std::ptrdiff_t y_stride = 3 * static_cast<std::ptrdiff_t>(grid.size[2]);
-  const std::ptrdiff_t x_stride = y_stride * grid.size[1];
-  const Places<T> places =
-      whole_numbers(T(3.0 * ((cell.node[0] * grid.size[1] + cell.node[1]) * grid.size[2] + cell.node[2])));
-  T n00[3], n01[3], n10[3], n11[3], d00[3], d01[3], d10[3], d11[3];
-  load_pair(grid.nodes, places, 0, n00, d00);
-  load_pair(grid.nodes, places, y_stride, n01, d01);
-  load_pair(grid.nodes, places, x_stride, n10, d10);
-  load_pair(grid.nodes, places, x_stride + y_stride, n11, d11);
-  const T &fx = cell.fraction[0], &fy = cell.fraction[1], &fz = cell.fraction[2];
-  for (int c = 0; c < 3; ++c) {
-    const T b00 = n00[c] + fz * d00[c];
-    const T b01 = n01[c] + fz * d01[c];
-    const T b10 = n10[c] + fz * d10[c];
-    const T b11 = n11[c] + fz * d11[c];
-    const T b0 = b00 + fy * (b01 - b00);
-    const T b1 = b10 + fy * (b11 - b10);
-    value[c] = b0 + fx * (b1 - b0);
-    by_x[c] = b1 - b0;
-    by_y[c] = (b01 - b00) + fx * ((b11 - b10) - (b01 - b00));
-  }
-}
-
 /// Derivatives of the four cubic B-spline weights.
 template <class T>
 KERNEL_FUNCTION void spline_slopes(const T& t, T (&slope)[4]) {
@@ -227,27 +202,83 @@ KERNEL_FUNCTION void tricubic(const FieldGrid& grid, const Cell<T>& cell, T (&va
   }
 }
 
-/// Find the field at points. The result is false outside the map, unless the field counts as zero there. `turn`
-/// multiplies the map by the polarity.
+/// The field near the points of all lanes. A trilinear field is that of a point's cell, which goes on beyond the faces.
+/// Each lane repeats the operations of `FieldNear` in the same order, so that the field has the same bits.
 template <class T>
-KERNEL_FUNCTION Mask<T> field_across(const FieldGrid& grid, const T& turn, const T& x, const T& y, const T& z,
-                                     FieldAcross<T>& field) {
-  const T point[3] = {x, y, z};
-  Cell<T> cell;
-  const Mask<T> inside = find_cell(grid, point, cell);
-  T value[3], by_x[3], by_y[3];
-  if (grid.cubic) {
-    tricubic(grid, cell, value, by_x, by_y);
-  } else {
-    trilinear(grid, cell, value, by_x, by_y);
+class FieldNearLanes {
+ public:
+  KERNEL_FUNCTION FieldNearLanes(const FieldGrid& grid, const T& x, const T& y, const T& z) : grid_(grid) {
+    if (grid.cubic) return;
+    const T point[3] = {x, y, z};
+    for (int axis = 0; axis < 3; ++axis) {
+      const T scaled = (point[axis] - grid.origin[axis]) * (1.0 / grid.spacing[axis]);
+      // Beyond the map, the nearest cell.
+      first_[axis] = select(scaled > T(0.0), round_down(smaller(scaled, T(grid.size[axis] - 2.0))), T(0.0));
+    }
+    const std::ptrdiff_t y_stride = 3 * static_cast<std::ptrdiff_t>(grid.size[2]);
+    const std::ptrdiff_t x_stride = y_stride * grid.size[1];
+    const Places<T> places = whole_numbers(T(3.0 * ((first_[0] * grid.size[1] + first_[1]) * grid.size[2] + first_[2])));
+    for (int corner = 0; corner < 4; ++corner) {
+      const std::ptrdiff_t offset = corner / 2 * x_stride + corner % 2 * y_stride;
+      load_pair(grid.nodes, places, offset, cell_.of[2 * corner], cell_.of[2 * corner + 1]);
+    }
+    cell_.expand();
   }
-  const T scale = select(inside, T(turn * grid.scale), T(0.0));
-  const T x_scale = scale * (1.0 / grid.spacing[0]);
-  const T y_scale = scale * (1.0 / grid.spacing[1]);
-  field.value = {value[0] * scale, value[1] * scale, value[2] * scale};
-  field.by_x = {by_x[0] * x_scale, by_x[1] * x_scale, by_x[2] * x_scale};
-  field.by_y = {by_y[0] * y_scale, by_y[1] * y_scale, by_y[2] * y_scale};
-  return grid.zero_outside ? finite(T(x + y + z)) : inside;
-}
+
+  /// Find the field in T at points. The result is false outside the map, unless the field counts as zero there.
+  KERNEL_FUNCTION Mask<T> at(const T& x, const T& y, const T& z, Vector3<T>& field) const {
+    Cell<T> cell;
+    T found[3], by_x[3], by_y[3];
+    const Mask<T> inside = find({x, y, z}, cell);
+    if (grid_.cubic) {
+      tricubic(grid_, cell, found, by_x, by_y);
+    } else {
+      for (int c = 0; c < 3; ++c) found[c] = cell_.at(cell.fraction, c);
+    }
+    field = {select(inside, T(found[0] * grid_.scale), T(0.0)), select(inside, T(found[1] * grid_.scale), T(0.0)),
+             select(inside, T(found[2] * grid_.scale), T(0.0))};
+    return grid_.zero_outside ? finite(T(x + y + z)) : inside;
+  }
+
+  /// The same with derivatives across the beam. `turn` multiplies the map by the polarity.
+  KERNEL_FUNCTION Mask<T> across(const T& turn, const T& x, const T& y, const T& z, FieldAcross<T>& field) const {
+    Cell<T> cell;
+    T found[3], by_x[3], by_y[3];
+    const Mask<T> inside = find({x, y, z}, cell);
+    if (grid_.cubic) {
+      tricubic(grid_, cell, found, by_x, by_y);
+    } else {
+      const auto& [fx, fy, fz] = cell.fraction;
+      for (int c = 0; c < 3; ++c) {
+        const auto& of = cell_.of;
+        found[c] = cell_.at(cell.fraction, c);
+        by_x[c] = (of[4][c] + fz * of[5][c]) + fy * (of[6][c] + fz * of[7][c]);
+        by_y[c] = (of[2][c] + fz * of[3][c]) + fx * (of[6][c] + fz * of[7][c]);
+      }
+    }
+    const T scale = select(inside, T(turn * grid_.scale), T(0.0));
+    const T x_scale = scale * (1.0 / grid_.spacing[0]);
+    const T y_scale = scale * (1.0 / grid_.spacing[1]);
+    field.value = {found[0] * scale, found[1] * scale, found[2] * scale};
+    field.by_x = {by_x[0] * x_scale, by_x[1] * x_scale, by_x[2] * x_scale};
+    field.by_y = {by_y[0] * y_scale, by_y[1] * y_scale, by_y[2] * y_scale};
+    return grid_.zero_outside ? finite(T(x + y + z)) : inside;
+  }
+
+ private:
+  const FieldGrid& grid_;
+  T first_[3];
+  CellField<T> cell_;
+
+  /// Find the cells of points, and for a trilinear field the fractions of the way through the cell near by.
+  KERNEL_FUNCTION Mask<T> find(const T (&point)[3], Cell<T>& cell) const {
+    const Mask<T> inside = find_cell(grid_, point, cell);
+    if (!grid_.cubic) {
+      for (int axis = 0; axis < 3; ++axis)
+        cell.fraction[axis] = cell.fraction[axis] + (cell.node[axis] - first_[axis]);
+    }
+    return inside;
+  }
+};
 
 }  // namespace parkf::transport

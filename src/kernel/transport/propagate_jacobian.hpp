@@ -69,17 +69,18 @@ template <class T>
 KERNEL_FUNCTION void try_step(const FieldGrid& grid, const T& turn, const State<T>& from, const T& h, Step<T>& step) {
   auto& [k1, k2, k3, k4] = step.k;
   FieldAcross<T> field;
-  step.inside = field_across(grid, turn, from.x, from.y, from.z, field);
-  curvature_change(from.tx, from.ty, from.qop, field, k1);
   const T half = 0.5 * h;
+  const FieldNearLanes<T> near(grid, from.x + half * from.tx, from.y + half * from.ty, from.z + half);
+  step.inside = near.across(turn, from.x, from.y, from.z, field);
+  curvature_change(from.tx, from.ty, from.qop, field, k1);
   const T eighth = 0.5 * half * half;
-  step.inside = step.inside & field_across(grid, turn, T(from.x + half * from.tx + eighth * k1.x),
-                                           T(from.y + half * from.ty + eighth * k1.y), T(from.z + half), field);
+  step.inside = step.inside & near.across(turn, T(from.x + half * from.tx + eighth * k1.x),
+                                          T(from.y + half * from.ty + eighth * k1.y), T(from.z + half), field);
   curvature_change(T(from.tx + half * k1.x), T(from.ty + half * k1.y), from.qop, field, k2);
   curvature_change(T(from.tx + half * k2.x), T(from.ty + half * k2.y), from.qop, field, k3);
   const T square = half * h;
-  step.inside = step.inside & field_across(grid, turn, T(from.x + h * from.tx + square * k3.x),
-                                           T(from.y + h * from.ty + square * k3.y), T(from.z + h), field);
+  step.inside = step.inside & near.across(turn, T(from.x + h * from.tx + square * k3.x),
+                                          T(from.y + h * from.ty + square * k3.y), T(from.z + h), field);
   curvature_change(T(from.tx + h * k3.x), T(from.ty + h * k3.y), from.qop, field, k4);
   const T sixth = h * (1.0 / 6.0);
   step.end.x = from.x + h * (from.tx + sixth * (k1.x + k2.x + k3.x));
@@ -126,7 +127,8 @@ template <class T>
 KERNEL_FUNCTION Mask<T> land(const FieldGrid& grid, const T& turn, const Planes<T>& plane, State<T>& state,
                              Jacobian<T>& jacobian) {
   FieldAcross<T> field;
-  const Mask<T> inside = field_across(grid, turn, state.x, state.y, state.z, field);
+  const Mask<T> inside =
+      FieldNearLanes<T>(grid, state.x, state.y, state.z).across(turn, state.x, state.y, state.z, field);
   CurvatureChange<T> bend;
   curvature_change(state.tx, state.ty, state.qop, field, bend);
   const T inverse = 1.0 / (1.0 - plane.dzdx * state.tx - plane.dzdy * state.ty);

@@ -47,19 +47,21 @@ KERNEL_FUNCTION Curvature<T> curvature(const T& tx, const T& ty, const T& qop, c
 template <class T, class Real>
 KERNEL_FUNCTION Mask<T> try_step(const FieldGrid& grid, const State<T>& from, const T& h, State<T>& to, Real& error) {
   Vector3<T> field;
-  Mask<T> inside = field_at(grid, from.x, from.y, from.z, field);
+  const T half = 0.5 * h;
+  // A step stays in the cell of its middle, but for tiny distances.
+  const auto near = field_near(grid, T(from.x + half * from.tx), T(from.y + half * from.ty), T(from.z + half));
+  Mask<T> inside = near.at(from.x, from.y, from.z, field);
   if (!any(inside)) return inside;
   const auto k1 = curvature(from.tx, from.ty, from.qop, field);
-  const T half = 0.5 * h;
   const T eighth = 0.5 * half * half;
-  inside = inside & field_at(grid, T(from.x + half * from.tx + eighth * k1.x),
-                             T(from.y + half * from.ty + eighth * k1.y), T(from.z + half), field);
+  inside = inside & near.at(T(from.x + half * from.tx + eighth * k1.x), T(from.y + half * from.ty + eighth * k1.y),
+                            T(from.z + half), field);
   if (!any(inside)) return inside;
   const auto k2 = curvature(T(from.tx + half * k1.x), T(from.ty + half * k1.y), from.qop, field);
   const auto k3 = curvature(T(from.tx + half * k2.x), T(from.ty + half * k2.y), from.qop, field);
   const T square = half * h;
-  inside = inside & field_at(grid, T(from.x + h * from.tx + square * k3.x), T(from.y + h * from.ty + square * k3.y),
-                             T(from.z + h), field);
+  inside = inside & near.at(T(from.x + h * from.tx + square * k3.x), T(from.y + h * from.ty + square * k3.y),
+                            T(from.z + h), field);
   if (!any(inside)) return inside;
   const auto k4 = curvature(T(from.tx + h * k3.x), T(from.ty + h * k3.y), from.qop, field);
 
