@@ -217,7 +217,8 @@ class FieldNearLanes {
     }
     const std::ptrdiff_t y_stride = 3 * static_cast<std::ptrdiff_t>(grid.size[2]);
     const std::ptrdiff_t x_stride = y_stride * grid.size[1];
-    const Places<T> places = whole_numbers(T(3.0 * ((first_[0] * grid.size[1] + first_[1]) * grid.size[2] + first_[2])));
+    const Places<T> places =
+        whole_numbers(T(3.0 * ((first_[0] * grid.size[1] + first_[1]) * grid.size[2] + first_[2])));
     for (int corner = 0; corner < 4; ++corner) {
       const std::ptrdiff_t offset = corner / 2 * x_stride + corner % 2 * y_stride;
       load_pair(grid.nodes, places, offset, cell_.of[2 * corner], cell_.of[2 * corner + 1]);
