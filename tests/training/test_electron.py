@@ -11,14 +11,13 @@ from parkf.fit.electron import TrackSeen, density
 from parkf.io.errors import ParkfError
 from parkf.io.files import write_sealed
 from parkf.io.kinds import KINDS
+from parkf.params.electron import ElectronFit
 from parkf.params.parameter_set import load
 from parkf.training.electron import (
     SURELY,
     Likelihood,
     fit_mixture,
     folded,
-    load_electron,
-    save_electron,
     train_electron,
 )
 from parkf.training.electron_sample import simulate_electrons
@@ -99,8 +98,8 @@ def test_a_toy_is_recovered():
 def test_a_trained_mixture_closes_on_independent_electrons(geometry, field, tmp_path):
     """Electrons of another seed, fitted by a published set: the integral of the density is uniform."""
     trained = train_electron(geometry, field, seed=1, tracks=8000, threads=1)
-    save_electron(trained, tmp_path / "electron.json")
-    assert load_electron(tmp_path / "electron.json") == trained
+    trained.save(tmp_path / "electron.json")
+    assert ElectronFit.load(tmp_path / "electron.json") == trained
     pions = load(ROOT / "params/2026-run3-like-2-r013")
     below = []
     for columns in simulate_electrons(geometry, field, tracks=4000, seed=2, threads=1):
@@ -137,4 +136,4 @@ def test_few_electrons_are_refused(geometry, field):
 def test_a_file_of_other_numbers_is_refused(tmp_path):
     write_sealed(tmp_path / "electron.json", {"values": [1.0], "errors": [None], "tracks": 3})
     with pytest.raises(ParkfError, match="not the 13 numbers for electrons; train them again"):
-        load_electron(tmp_path / "electron.json")
+        ElectronFit.load(tmp_path / "electron.json")

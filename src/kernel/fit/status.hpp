@@ -57,7 +57,7 @@ constexpr Bit bits[] = {
     {null_number, "null_number", "a number of a hit is null; NaN says that there is no hit"},
     {far_hit, "far_hit",
      "a warning: a hit is over 10 sigma off the track through the hits before it; a wrong hit or a hard scattering"},
-    {few_hits, "few_hits", "a track without VELO hits has too few others to determine its state"},
+    {few_hits, "few_hits", "a track of another kind than long has too few hits to determine its state"},
     {outside_slices, "outside_slices", "beyond the grid of the steps inside the magnet; its edge was continued"},
 };
 }  // namespace status

@@ -3,13 +3,16 @@
 The kernel lists them with their meanings and has the formulas (``src/kernel/fit/electron.hpp``).
 """
 
+from pathlib import Path
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 import parkf._electron as _electron
+from parkf.io.errors import ParkfError
+from parkf.io.files import read_json, write_sealed
 from parkf.params.manifest import BlockDescription, Electron, NumberDescription, SetDescription, Strict
 
 F64 = NDArray[np.float64]
@@ -32,6 +35,19 @@ class ElectronFit(Strict):
         """Make it from values and errors (:data:`COUNT`,); an error that is NaN was not determined."""
         told = [float(one) if np.isfinite(one) else None for one in errors]
         return cls(values=values.tolist(), errors=told, tracks=tracks)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read what :meth:`save` wrote; a file that is missing, or of other numbers, raises a ParkfError."""
+        content = read_json(path)
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            raise ParkfError(f"{path}: not the {COUNT} numbers for electrons; train them again") from error
+
+    def save(self, path: Path) -> None:
+        """Write the numbers."""
+        write_sealed(path, self.model_dump())
 
     def described(self) -> Electron:
         """Return the entry of the manifest."""

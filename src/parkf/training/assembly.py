@@ -16,12 +16,12 @@ from parkf.model.steps import FORMS
 from parkf.params.blobs import blob_of
 from parkf.params.configuration import flat
 from parkf.params.description import describe
+from parkf.params.electron import ElectronFit
 from parkf.params.ghost_score import load_score
 from parkf.params.imported import ALWAYS, new_manifest
 from parkf.params.manifest import Blobs, Constants, FitSummary, Validity
 from parkf.params.parameter_set import ParameterSet, load, with_blobs
 from parkf.params.slices import load_slices
-from parkf.training.electron import load_electron
 from parkf.training.fit_noise import noise_factors, way_through_magnet
 from parkf.training.magnet_table import load_table
 from parkf.training.result import FitResult, load_results
@@ -115,7 +115,7 @@ def assemble(
         },
         seeds={"run": seed, **(seeds or {})},
         configuration=flattened,
-        electron=None if electron is None else load_electron(electron).described(),
+        electron=None if electron is None else ElectronFit.load(electron).described(),
         fits=[
             FitSummary(
                 step=name,

@@ -5,12 +5,10 @@ minimiser; tests compare both. The full fits need no parameter set, so that this
 """
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from iminuit import Minuit
 from numpy.typing import NDArray
-from pydantic import ValidationError
 from scipy.special import erfcx, ndtr
 from threadpoolctl import threadpool_limits
 
@@ -21,9 +19,8 @@ from parkf.fit.candidates import from_arrays
 from parkf.fit.electron import TrackSeen
 from parkf.fit.reference.full import fit_full
 from parkf.io.errors import ParkfError
-from parkf.io.files import read_json, write_sealed
 from parkf.io.kinds import KINDS
-from parkf.params.electron import COUNT, ElectronFit
+from parkf.params.electron import ElectronFit
 from parkf.training.electron_sample import simulate_electrons
 
 F64 = NDArray[np.float64]
@@ -57,20 +54,6 @@ def train_electron(
             raise ParkfError(f"electrons: {len(loss)} good fits to train on, expected at least {ENOUGH}")
         values, errors = fit_mixture(seen, loss)
     return ElectronFit.of(np.append(values, SURELY), np.append(errors, np.nan), len(loss))
-
-
-def load_electron(path: Path) -> ElectronFit:
-    """Read a trained mixture; a file that is missing, or of other numbers, raises a ParkfError."""
-    content = read_json(path)
-    try:
-        return ElectronFit.model_validate(content)
-    except ValidationError as error:
-        raise ParkfError(f"{path}: not the {COUNT} numbers for electrons; train them again") from error
-
-
-def save_electron(fit: ElectronFit, path: Path) -> None:
-    """Write the file that :func:`load_electron` reads."""
-    write_sealed(path, fit.model_dump())
 
 
 def _sample(

@@ -42,9 +42,9 @@ def test_names_and_sizes_of_chunks_are_computed_once(counted):
     few, before = counted(2)
     many, after = counted(6)
     assert many > 1.5 * few
-    # Each sample has its names from the start: training and validation, misaligned, and four signals, for two
+    # Each sample has its names from the start: training and validation, misaligned, and six signals, for two
     # polarities; others have one chunk.
-    assert after["names"] - before["names"] == 7 * 2 * (6 - 2)
+    assert after["names"] - before["names"] == 9 * 2 * (6 - 2)
     # A size is a sum over a job's own chunk. The resources of a job ask for it once each.
     assert after["sizes"] / many <= 1.05 * before["sizes"] / few
     assert after["sizes"] / many < 8

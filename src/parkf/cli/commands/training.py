@@ -174,11 +174,10 @@ def train_electron(
     threads: options.Threads = 1,
 ) -> None:
     """Train what electrons radiate in front of the magnet, on simulated electrons."""
-    from parkf.training.electron import save_electron
     from parkf.training.electron import train_electron as run
 
     geometry, field = detector.load()
-    save_electron(run(geometry, field, seed=seed, threads=threads), output)
+    run(geometry, field, seed=seed, threads=threads).save(output)
     written(output)
 
 
