@@ -72,7 +72,7 @@ def test_the_run_time_compiler_takes_it(real, file, forms):
     library.nvrtcCreateProgram(
         ctypes.byref(program), flattened(forms, file).encode(), b"fit.cu", 0, None, None
     )
-    options = [o.encode() for o in (*OPTIONS, "--gpu-architecture=compute_80", f"-DPARKF_REAL={real}")]
+    options = [o.encode() for o in (*OPTIONS, "--gpu-architecture=sm_80", f"-DPARKF_REAL={real}")]
     status = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
     library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
