@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from parkf.detector.description import Beam
 from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Z_IN, Z_OUT
 from parkf.detector.transport.particles import FEWEST_VELO_MODULES
 from parkf.io.events import Columns, particle_key, select
@@ -23,6 +24,37 @@ def masses_of(pdg_id: np.ndarray) -> np.ndarray:
 def momentum(particles: Columns) -> np.ndarray:
     """Momenta (n,) in MeV."""
     return np.sqrt(particles["px"] ** 2 + particles["py"] ** 2 + particles["pz"] ** 2)
+
+
+def shot(
+    events: range,
+    beam: Beam,
+    vertex: np.ndarray,
+    *,
+    p: np.ndarray,
+    tx: np.ndarray,
+    ty: np.ndarray,
+    **kind: np.ndarray,
+) -> Columns:
+    """Columns of ``parkf.io.tables.PARTICLES`` of n particles from collisions, equally many in each event.
+
+    `vertex` (n, 3) is where they begin, in widths of the beam spot. `p` (n,) are momenta in MeV, `tx` and
+    `ty` (n,) slopes, and `kind` has the columns ``charge`` and ``mass``.
+    """
+    each = len(p) // len(events)
+    pz = p / np.sqrt(1 + tx**2 + ty**2)
+    return {
+        "event": np.repeat(np.arange(events.start, events.stop, dtype=np.int32), each),
+        "particle": np.tile(np.arange(each, dtype=np.int32), len(events)),
+        **kind,
+        "x": beam.x + beam.sigma_x * vertex[:, 0],
+        "y": beam.y + beam.sigma_y * vertex[:, 1],
+        "z": beam.sigma_z * vertex[:, 2],
+        "px": tx * pz,
+        "py": ty * pz,
+        "pz": pz,
+        "z_end": np.full(len(p), np.inf),
+    }
 
 
 def in_acceptance(particles: Columns, eta: tuple[float, float], p_min: float) -> np.ndarray:

@@ -10,7 +10,7 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.detector.transport import track_through
 from parkf.io.events import Columns, particle_key, select
-from parkf.simulation.particles import ELECTRON, MASSES, momentum
+from parkf.simulation.particles import ELECTRON, MASSES, momentum, shot
 from parkf.simulation.pattern.candidates import Search
 from parkf.simulation.pattern.magnet import fit_magnet_model
 from parkf.simulation.random_numbers import Stream, keyed_generator
@@ -56,17 +56,5 @@ def _shoot(events: range, seed: int, beam: Beam) -> Columns:
     p = MOMENTA[0] * (MOMENTA[1] / MOMENTA[0]) ** place[:, 0]
     slope, azimuth = 1 / np.sinh(ETA[0] + np.ptp(ETA) * place[:, 1]), 2 * np.pi * place[:, 2]
     tx, ty = slope * np.cos(azimuth), slope * np.sin(azimuth)
-    pz = p / np.sqrt(1 + slope**2)
-    return {
-        "event": np.repeat(np.arange(events.start, events.stop, dtype=np.int32), PER_EVENT),
-        "particle": np.tile(np.arange(PER_EVENT, dtype=np.int32), len(events)),
-        "charge": np.where(place[:, 3] < 0.5, 1, -1),
-        "mass": np.full(len(p), MASSES[ELECTRON]),
-        "x": beam.x + beam.sigma_x * vertex[:, 0],
-        "y": beam.y + beam.sigma_y * vertex[:, 1],
-        "z": beam.sigma_z * vertex[:, 2],
-        "px": tx * pz,
-        "py": ty * pz,
-        "pz": pz,
-        "z_end": np.full(len(p), np.inf),
-    }
+    charge, mass = np.where(place[:, 3] < 0.5, 1, -1), np.full(len(p), MASSES[ELECTRON])
+    return shot(events, beam, vertex, p=p, tx=tx, ty=ty, charge=charge, mass=mass)

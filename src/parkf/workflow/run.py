@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parkf.simulation.generate.decays import ELECTRONS, STRANGE
+from parkf.simulation.generate.decays import DECAYS, ELECTRONS, STRANGE
 from parkf.training.ghost_score import CROSSINGS
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
 from parkf.workflow.sources import OF_MAPS, is_foreign_field, is_imported
@@ -22,7 +22,7 @@ SCHEMES = {
     "trigger": "trigger",
     "velo_only": "velo_only",
 }
-_SIGNALS = ("jpsi", "d0", *ELECTRONS, *STRANGE)
+_SIGNALS = tuple(DECAYS)
 # Samples that are generated, and the first seed of each group; the ranges of seeds do not overlap.
 _SEEDS = (
     (0, ("training_up", "training_down", "validation_up", "validation_down")),

@@ -171,14 +171,11 @@ def measure_kind(
     from parkf.proof.validation.kinds import measure_kind as run
 
     geometry, field = detector.load()
-    of_decays: dict[str, list[Simulated]] = {}
-    for name in decays.split():
-        of_decays.setdefault(name.rpartition("_")[0], []).append(Simulated.of(results, name))
     figures = run(
         kind_named(kind),
         parameters,
         [Simulated.of(results, name) for name in samples.split()],
-        of_decays,
+        Simulated.by_decay(results, decays.split()),
         geometry=geometry,
         field=field,
         threads=threads,
@@ -203,9 +200,7 @@ def measure_electrons(
     from parkf.proof.validation.kinds import Simulated
 
     geometry, field = detector.load()
-    of_decays: dict[str, list[Simulated]] = {}
-    for name in decays.split():
-        of_decays.setdefault(name.rpartition("_")[0], []).append(Simulated.of(results, name))
+    of_decays = Simulated.by_decay(results, decays.split())
     files = [
         (results / f"particles/{name}.parquet", results / f"candidates/{name}.parquet")
         for name in samples.split()

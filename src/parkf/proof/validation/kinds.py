@@ -49,6 +49,14 @@ class Simulated:
         )
         return cls(particles, hits, crossings, +1 if sample.endswith("_up") else -1)
 
+    @classmethod
+    def by_decay(cls, results: Path, samples: Iterable[str]) -> dict[str, list[Self]]:
+        """Return the files of samples ``<decay>_<polarity>`` of a run, by the name of the decay."""
+        found: dict[str, list[Self]] = {}
+        for sample in samples:
+            found.setdefault(sample.rpartition("_")[0], []).append(cls.of(results, sample))
+        return found
+
 
 def measure_kind(
     kind: Kind,

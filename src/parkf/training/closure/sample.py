@@ -18,7 +18,7 @@ from parkf.io.arrow import numbers, table
 from parkf.io.events import Columns, particle_key, select
 from parkf.io.tables import CLOSURE_TRACKS
 from parkf.io.terminal import progress_bar
-from parkf.simulation.particles import KAON, MASSES, PION, PROTON, without_kinks
+from parkf.simulation.particles import KAON, MASSES, PION, PROTON, shot, without_kinks
 from parkf.simulation.pattern.candidates import Search
 from parkf.simulation.pattern.magnet import fit_magnet_model
 from parkf.simulation.random_numbers import Stream, keyed_generator
@@ -111,20 +111,8 @@ def _shoot(events: range, seed: int, beam: Beam) -> Columns:
     kind = np.searchsorted(np.cumsum(list(SPECIES.values())), place[:, 3], "right")
     kind = np.minimum(kind, len(SPECIES) - 1)
     charge = np.where(place[:, 4] < 0.5, 1, -1)
-    pz = p / np.sqrt(1 + tx**2 + ty**2)
-    return {
-        "event": np.repeat(np.arange(events.start, events.stop, dtype=np.int32), PER_EVENT),
-        "particle": np.tile(np.arange(PER_EVENT, dtype=np.int32), len(events)),
-        "charge": charge,
-        "mass": np.array([MASSES[one] for one in SPECIES])[kind],
-        "x": beam.x + beam.sigma_x * vertex[:, 0],
-        "y": beam.y + beam.sigma_y * vertex[:, 1],
-        "z": beam.sigma_z * vertex[:, 2],
-        "px": tx * pz,
-        "py": ty * pz,
-        "pz": pz,
-        "z_end": np.full(len(p), np.inf),
-    }
+    mass = np.array([MASSES[one] for one in SPECIES])[kind]
+    return shot(events, beam, vertex, p=p, tx=tx, ty=ty, charge=charge, mass=mass)
 
 
 def _truth(columns: Columns, states: Columns, particles: Columns) -> Columns:
