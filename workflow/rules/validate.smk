@@ -74,17 +74,16 @@ rule measure_kinds:
         SET,
         [f"{RESULTS}/{product}/{s}.parquet" for s in KINDS_SEEN for product in ("particles", "hits", "crossings")],
         **PASSAGE,
-    output: [f"{RESULTS}/kinds/{kind}.json" for kind in KINDS]
+    output: outputs=[f"{RESULTS}/kinds/{kind}.json" for kind in KINDS]
     params:
         parameters=fixed(f"{RESULTS}/set"),
         results=fixed(RESULTS),
         samples=RUN.samples("validation"),
         decays=RUN.samples(*STRANGE),
-        each=[{"kind": kind} for kind in KINDS],
     threads: LAST_THREADS
     resources: **needs(COSTS, "measure_kinds", RUN.sizes("validation"))
     log: f"{RESULTS}/logs/measure-kinds.log"
-    shell: "parkf measure-kind --job {log}.json --threads {threads} 2> {log}"
+    shell: "parkf measure-kinds --job {log}.json --threads {threads} 2> {log}"
 
 
 rule validate:

@@ -36,7 +36,7 @@ PANELS: Mapping[str, Sequence[str]] = {
         *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
         *("closure-tracks", "close", "take-closure", "train-score", "train-rich"),
         *("train-slices", "train-electron", "assemble"),
-        *("measure-without-ut", "measure-kind", "measure-electrons", "validate", "throughput", "measure"),
+        *("measure-without-ut", "measure-kinds", "measure-electrons", "validate", "throughput", "measure"),
         *("characterise", "characterise-search", "likeness", "report", "stages"),
     ),
 }

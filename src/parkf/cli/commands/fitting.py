@@ -153,26 +153,25 @@ def measure_without_ut(
     written(output)
 
 
-@app.command("measure-kind")
+@app.command("measure-kinds")
 @options.grouped
-def measure_kind(
+def measure_kinds(
     parameters: options.SetFolder,
-    output: Figures,
+    outputs: Annotated[list[Path], Argument(help="Figures of kinds of tracks to write: <kind>.json.")],
     results: Annotated[Path, Option(help="Folder of the run.")],
     samples: Annotated[str, Option(help="Names of the samples, separated by blanks.")],
     detector: options.Detector,
-    kind: options.TrackKind,
     decays: Annotated[str, Option(help="Samples of decays behind the VELO, <decay>_<polarity>.")] = "",
     threads: options.Threads = 1,
 ) -> None:
-    """Fit candidates of a kind, made by truth, and compare with the truth and the full fit."""
+    """Fit candidates of kinds, made by truth, and compare with the truth and the full fit."""
     from parkf.io.kinds import kind_named
     from parkf.proof.validation.kinds import Simulated
-    from parkf.proof.validation.kinds import measure_kind as run
+    from parkf.proof.validation.kinds import measure_kinds as run
 
     geometry, field = detector.load()
     figures = run(
-        kind_named(kind),
+        [kind_named(output.stem) for output in outputs],
         parameters,
         [Simulated.of(results, name) for name in samples.split()],
         Simulated.by_decay(results, decays.split()),
@@ -180,8 +179,9 @@ def measure_kind(
         field=field,
         threads=threads,
     )
-    write_sealed(output, figures)
-    written(output)
+    for output in outputs:
+        write_sealed(output, figures[output.stem])
+        written(output)
 
 
 @app.command("measure-electrons")

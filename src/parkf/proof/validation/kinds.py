@@ -12,6 +12,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
 from parkf.fit import fit_file, fit_file_full
 from parkf.fit.sample import Sample, load_sample
 from parkf.fit.truth import Files
+from parkf.io.events import Columns
 from parkf.io.files import scratch_folder
 from parkf.io.kinds import Kind
 from parkf.params.parameter_set import load
@@ -21,13 +22,13 @@ from parkf.proof.validation.figures import ENOUGH, binned, core_ratio
 from parkf.proof.validation.search import measure_search
 from parkf.proof.validation.validate import MOMENTUM_EDGES, measure_alone
 from parkf.simulation.generate.decays import DECAYS
-from parkf.simulation.pattern import find_candidates
-from parkf.simulation.response.misalignment import misalign_scifi
+from parkf.simulation.pattern.candidates import Search, write_candidates
+from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
+from parkf.simulation.response.misalignment import scifi_shifts, shifted
 
 if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import Geometry
-
 
 _SEED = 8  # of the mats' shifts
 
@@ -58,8 +59,8 @@ class Simulated:
         return found
 
 
-def measure_kind(
-    kind: Kind,
+def measure_kinds(
+    kinds: Sequence[Kind],
     parameters: Path,
     samples: Sequence[Simulated],
     decays: Mapping[str, Sequence[Simulated]],
@@ -67,8 +68,8 @@ def measure_kind(
     geometry: "Geometry",
     field: "FieldMap",
     threads: int | None = None,
-) -> dict[str, Any]:
-    """Fit candidates of a kind, by a set and by the full fit; return the figures of :func:`compared`.
+) -> dict[str, dict[str, Any]]:
+    """Fit candidates of kinds, by a set and by the full fit; return the figures of :func:`compared` by kind.
 
     A candidate has the hits that one particle left behind. The errors of SciFi hits include how far mats may
     lie off. Without VELO hits these errors decide, and the mats are displaced by this width. The truth of
@@ -78,62 +79,74 @@ def measure_kind(
     ``search`` has the figures of the candidates that a search finds in the same hits.
     """
     detector: Any = {"geometry": geometry, "field": field, "threads": threads}
-    folder = scratch_folder()
-
-    def as_believed(sample: Simulated) -> Simulated:
-        return sample if kind.velo else _displaced(sample, Path(folder.name), geometry.scifi.alignment_error)
-
-    def both(of: Sequence[Simulated]) -> tuple[Sample, Sample]:
-        own = [partial(_candidates, kind, sample, matched=True, **detector) for sample in of]
-        return fitted_by_both(kind, parameters, own, **detector)
-
-    samples = [as_believed(sample) for sample in samples]
-    ours, full = both(samples)
-    figures = compared(ours, full)
-    found = [partial(_candidates, kind, sample, matched=False, **detector) for sample in samples]
-    by_set = partial(fit_file, parameters, kind=kind.name, threads=threads)
-    (searched,) = _fitted(found, [by_set], field)
-    figures["search"] = measure_search(searched, ours, [1000 * edge for edge in MOMENTUM_EDGES])
     slices = load(parameters).slices
-    if decays and not kind.velo and slices is not None:
-        # Most runs have no decays, and Pandas and SciPy take half a second.
-        from parkf.proof.validation.late_decays import measure_late_decay
+    behind = [kind for kind in kinds if not kind.velo]
+    with scratch_folder() as folder:
+        finder = _Finder(geometry, fit_magnet_model(field, geometry), Path(folder), threads)
+        found = [finder.find(sample, kinds, kinds) for sample in samples]
+        late = {name: [finder.find(one, behind) for one in of] for name, of in decays.items() if behind}
 
-        figures["decays"] = {
-            name: measure_late_decay(*both([as_believed(one) for one in of]), DECAYS[name], slices)
-            for name, of in decays.items()
-        }
-    return figures
+        def both(kind: Kind, of: Sequence[Mapping[str, Files]]) -> tuple[Sample, Sample]:
+            return fitted_by_both(kind, parameters, [one[kind.name] for one in of], **detector)
+
+        def figures(kind: Kind) -> dict[str, Any]:
+            ours, full = both(kind, found)
+            measured = compared(ours, full)
+            by_set = partial(fit_file, parameters, kind=kind.name, threads=threads)
+            searched = _fitted([one[_searched(kind)] for one in found], by_set, field)
+            measured["search"] = measure_search(searched, ours, [1000 * edge for edge in MOMENTUM_EDGES])
+            if late and kind in behind and slices is not None:
+                # Most runs have no decays, and Pandas and SciPy take half a second.
+                from parkf.proof.validation.late_decays import measure_late_decay
+
+                measured["decays"] = {
+                    name: measure_late_decay(*both(kind, of), DECAYS[name], slices)
+                    for name, of in late.items()
+                }
+            return measured
+
+        return {kind.name: figures(kind) for kind in kinds}
 
 
-def _displaced(sample: Simulated, folder: Path, width: float) -> Simulated:
-    """Displace SciFi mats, each by a shift of this width in mm, the same in all samples of a polarity."""
-    hits = folder / sample.hits.name
-    misalign_scifi(sample.hits, hits, module=0.0, mat=width, seed=_SEED + sample.polarity)
-    return replace(sample, hits=hits)
+def _searched(kind: Kind) -> str:
+    return f"{kind.name}-searched"
 
 
-def _candidates(
-    kind: Kind,
-    sample: Simulated,
-    candidates: Path,
-    *,
-    matched: bool,
-    geometry: "Geometry",
-    field: "FieldMap",
-    threads: int | None = None,
-) -> Files:
-    find_candidates(
-        sample.hits,
-        candidates,
-        geometry=geometry,
-        field=field,
-        polarity=sample.polarity,
-        workers=threads,
-        segments="found",
-        matched=matched,
-        kind=kind,
-    )
+@dataclass(frozen=True)
+class _Finder:
+    """Finds candidates of several kinds in the same hits, and writes them to a folder."""
+
+    geometry: "Geometry"
+    magnet: MagnetModel
+    folder: Path
+    threads: int | None
+
+    def find(
+        self, sample: Simulated, kinds: Sequence[Kind], searched: Sequence[Kind] = ()
+    ) -> dict[str, Files]:
+        """Return the candidates of each kind by truth, by its name, and by a search, by :func:`_searched`.
+
+        The mats lie off by the same shifts in all samples of a polarity.
+        """
+        search = Search(self.geometry, self.magnet, sample.polarity)
+        width = self.geometry.scifi.alignment_error
+        shifts = scifi_shifts(module=0.0, mat=width, seed=_SEED + sample.polarity)
+
+        def find(hits: Columns) -> dict[str, Columns]:
+            displaced = shifted(hits, shifts)
+            found = {kind.name: search.matched(hits if kind.velo else displaced, kind) for kind in kinds}
+            for in_velo, seen in ((True, hits), (False, displaced)):
+                if own := [kind for kind in searched if kind.velo == in_velo]:
+                    found |= zip(map(_searched, own), search.of_kinds(seen, "found", own), strict=True)
+            return found
+
+        names = {kind.name: kind for kind in kinds} | {_searched(kind): kind for kind in searched}
+        paths = {name: self.folder / f"{name}-{sample.hits.name}" for name in names}
+        write_candidates(sample.hits, paths, find, geometry=self.geometry, workers=self.threads)
+        return {name: _beside_truth(sample, paths[name], kind) for name, kind in names.items()}
+
+
+def _beside_truth(sample: Simulated, candidates: Path, kind: Kind) -> Files:
     files = Files([sample.particles], [candidates], [])
     if kind.velo:
         return files
@@ -144,36 +157,27 @@ def _candidates(
 def fitted_by_both(
     kind: Kind,
     parameters: Path,
-    samples: Iterable[Callable[[Path], Files]],
+    samples: Sequence[Files],
     *,
     geometry: "Geometry",
     field: "FieldMap",
     threads: int | None = None,
 ) -> tuple[Sample, Sample]:
-    """Fit candidates by a set and by the full fit, and return both beside the truth.
-
-    Each of the `samples` writes candidates to a path, and returns the files of their truth.
-    """
+    """Fit the candidates of samples by a set and by the full fit, and return both beside the truth."""
     by_set = partial(fit_file, parameters, kind=kind.name, threads=threads)
     by_full = partial(fit_file_full, geometry=geometry, field=field, kind=kind, threads=threads)
-    ours, full = _fitted(samples, [by_set, by_full], field)
-    return ours, full
+    return _fitted(samples, by_set, field), _fitted(samples, by_full, field)
 
 
-def _fitted(
-    samples: Iterable[Callable[[Path], Files]], fits: Sequence[Callable[[Path, Path], Any]], field: "FieldMap"
-) -> list[Sample]:
-    """Fit candidates by each of the fits, functions of the paths of candidates and of fitted tracks."""
-    files: list[list[Files]] = [[] for _ in fits]
+def _fitted(samples: Sequence[Files], fit: Callable[[Path, Path], Any], field: "FieldMap") -> Sample:
+    """Fit the candidates of samples by `fit`, a function of the paths of candidates and of fitted tracks."""
     with scratch_folder() as folder:
-        for number, write in enumerate(samples):
-            candidates = Path(folder) / f"candidates{number}.parquet"
-            truth = write(candidates)
-            for place, (fit, of_fit) in enumerate(zip(fits, files, strict=True)):
-                fitted = Path(folder) / f"fitted{number}-{place}.parquet"
-                fit(candidates, fitted)
-                of_fit.append(replace(truth, fitted=[fitted]))
-        return [load_sample(of_fit, field) for of_fit in files]
+        files = []
+        for number, sample in enumerate(samples):
+            fitted = Path(folder) / f"fitted{number}.parquet"
+            fit(sample.candidates[0], fitted)
+            files.append(replace(sample, fitted=[fitted]))
+        return load_sample(files, field)
 
 
 def compared(ours: Sample, full: Sample) -> dict[str, Any]:

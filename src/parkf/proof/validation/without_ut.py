@@ -5,7 +5,6 @@ fit of the same hits is what they are compared with.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from parkf.fit.truth import Files
+from parkf.io.files import scratch_folder
 from parkf.io.kinds import LONG
 from parkf.io.tables import CANDIDATES
 from parkf.proof.validation.kinds import compared, fitted_by_both
@@ -37,14 +37,14 @@ def measure_without_ut(
     `samples` are files of particles and of their candidates. Return the figures of
     :func:`parkf.proof.validation.kinds.compared`.
     """
-    stripped = [partial(_stripped, *files) for files in samples]
-    both = fitted_by_both(LONG, parameters, stripped, geometry=geometry, field=field, threads=threads)
+    with scratch_folder() as folder:
+        stripped = []
+        for number, (particles, candidates) in enumerate(samples):
+            path = Path(folder) / f"candidates{number}.parquet"
+            _strip(candidates, path)
+            stripped.append(Files([particles], [path], []))
+        both = fitted_by_both(LONG, parameters, stripped, geometry=geometry, field=field, threads=threads)
     return compared(*both)
-
-
-def _stripped(particles: Path, candidates: Path, path: Path) -> Files:
-    _strip(candidates, path)
-    return Files([particles], [path], [])
 
 
 def _strip(candidates: Path, path: Path) -> None:

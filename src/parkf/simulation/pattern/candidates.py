@@ -1,7 +1,9 @@
 """Track candidates: matched segments with UT hits, in the table that a fitter reads."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -58,13 +60,36 @@ def find_candidates(
     """
     search = Search(geometry, fit_magnet_model(field, geometry), polarity)
 
-    def chunk(hits: Columns) -> Columns:
-        return search.matched(hits, kind) if matched else search.candidates(hits, segments, kind)
+    def find(hits: Columns) -> dict[str, Columns]:
+        found = search.matched(hits, kind) if matched else search.candidates(hits, segments, kind)
+        return {kind.name: found}
 
-    with CANDIDATES.writer(path, made_with) as writer, progress_bar("candidates", "events") as bar:
+    paths = {kind.name: path}
+    write_candidates(hits_path, paths, find, geometry=geometry, workers=workers, made_with=made_with)
+
+
+def write_candidates(
+    hits_path: Path,
+    paths: Mapping[str, Path],
+    find: Callable[[Columns], Mapping[str, Columns]],
+    *,
+    geometry: Geometry,
+    workers: int | None = None,
+    made_with: Mapping[str, str] | None = None,
+) -> None:
+    """Write the candidates that `find` makes of the hits of some events, by the names of the `paths`.
+
+    The other arguments are those of :func:`find_candidates`.
+    """
+    with ExitStack() as stack:
+        writers = {
+            name: stack.enter_context(CANDIDATES.writer(path, made_with)) for name, path in paths.items()
+        }
+        bar = stack.enter_context(progress_bar("candidates", "events"))
         pieces = _checked(read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK), hits_path, geometry)
-        for columns in parallel_map(chunk, pieces, workers):
-            writer.write_table(table(columns, CANDIDATES.schema))
+        for found in parallel_map(find, pieces, workers):
+            for name, columns in found.items():
+                writers[name].write_table(table(columns, CANDIDATES.schema))
             bar.update(EVENTS_PER_CHUNK)
 
 
@@ -88,6 +113,10 @@ class Search:
 
     def candidates(self, hits: Columns, segments: Segments, kind: Kind = LONG) -> Columns:
         """Find candidates; see :func:`find_candidates`."""
+        return self.of_kinds(hits, segments, [kind])[0]
+
+    def of_kinds(self, hits: Columns, segments: Segments, kinds: Iterable[Kind]) -> list[Columns]:
+        """Find the candidates of several kinds, each as :meth:`candidates` does, with one search."""
         geometry, magnet = self.geometry, self.magnet
         rows, number = distinct_hits(hits)
         distinct = select(hits, rows)
@@ -99,26 +128,35 @@ class Search:
             velo, scifi = find_velo_segments(hits), find_scifi_segments(hits, geometry, magnet)
         i, j, h = match_segments(velo, scifi, magnet)
         ut = find_ut_hits(Strips(distinct, geometry), velo.event[i], velo.lines[i], h, magnet)
-        if kind is LONG:
-            own = {"velo": velo.hits[i], "ut": rows_or_none(rows, ut), "scifi": scifi.hits[j]}
-            return self._columns(hits, velo.event[i], number, own, h, kind)
         # Without UT hits, a pair may well be segments of two particles.
         sure = (ut >= 0).any(axis=1)
-        strips = Strips(distinct, geometry, taken=ut[sure])
-        left: DetectorSegments
-        if kind.velo:
-            left = alone = velo.without(i[sure])
-            ut = find_ut_hits_of_any_momentum(strips, alone.event, alone.lines, magnet)
-        else:
-            left = behind = scifi.without(j[sure])
-            ut = find_ut_hits_behind(strips, behind, magnet)
-        wanted = (ut >= 0).any(axis=1) == kind.ut
-        own = {
-            "velo": left.hits[wanted] if kind.velo else np.full((wanted.sum(), VELO_SLOTS), -1),
-            "ut": rows_or_none(rows, ut[wanted]),
-            "scifi": left.hits[wanted] if kind.scifi else np.full((wanted.sum(), SCIFI_LAYERS), -1),
-        }
-        return self._columns(hits, left.event[wanted], number, own, first_h(kind, hits, own, magnet), kind)
+
+        @cache
+        def left_over(in_velo: bool) -> tuple[DetectorSegments, np.ndarray]:
+            """Return the other segments of a detector, and the UT hits of each."""
+            strips = Strips(distinct, geometry, taken=ut[sure])
+            if in_velo:
+                alone = velo.without(i[sure])
+                return alone, find_ut_hits_of_any_momentum(strips, alone.event, alone.lines, magnet)
+            behind = scifi.without(j[sure])
+            return behind, find_ut_hits_behind(strips, behind, magnet)
+
+        def of(kind: Kind) -> Columns:
+            if kind is LONG:
+                own = {"velo": velo.hits[i], "ut": rows_or_none(rows, ut), "scifi": scifi.hits[j]}
+                return self._columns(hits, velo.event[i], number, own, h, kind)
+            left, found = left_over(kind.velo)
+            wanted = (found >= 0).any(axis=1) == kind.ut
+            own = {
+                "velo": left.hits[wanted] if kind.velo else np.full((wanted.sum(), VELO_SLOTS), -1),
+                "ut": rows_or_none(rows, found[wanted]),
+                "scifi": left.hits[wanted] if kind.scifi else np.full((wanted.sum(), SCIFI_LAYERS), -1),
+            }
+            return self._columns(
+                hits, left.event[wanted], number, own, first_h(kind, hits, own, magnet), kind
+            )
+
+        return [of(kind) for kind in kinds]
 
     def matched(self, hits: Columns, kind: Kind = LONG) -> Columns:
         """Make a candidate of the hits that each particle of a kind left behind, by truth.
@@ -197,10 +235,14 @@ def share_of(particle: np.ndarray, made_by: np.ndarray, hits: np.ndarray, number
 
     `made_by`, `hits` and `number` are those of :func:`majority`.
     """
+    made = made_by[hits] == particle[:, None]
+    # Only a hit of several particles has other rows than this one.
+    several = np.bincount(number)[number] > 1
+    left = several[hits] & ~made
     many = made_by.max(initial=-1) + 2
-    known = number * many + made_by
-    wanted = number[hits] * many + particle[:, None]
-    return (np.isin(wanted, known) & (hits >= 0)).sum(axis=1) / (hits >= 0).sum(axis=1)
+    wanted = (number[hits] * many + particle[:, None])[left]
+    made[left] = np.isin(wanted, (number * many + made_by)[several])
+    return (made & (hits >= 0)).sum(axis=1) / (hits >= 0).sum(axis=1)
 
 
 def majority(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from parkf.detector.geometry import SCIFI_PLANES
+from parkf.detector.geometry import PLANES, SCIFI_PLANES
 from parkf.io.arrow import table
 from parkf.io.events import Columns, read_by_event, select
 from parkf.io.tables import HITS
@@ -38,11 +38,12 @@ def misalign_scifi(hits: Path, path: Path, *, module: float, mat: float, seed: i
     shifts = scifi_shifts(module=module, mat=mat, seed=seed)
     with HITS.writer(path) as writer, progress_bar("misalign", "events") as bar:
         for columns in read_by_event(HITS, hits, events=_EVENTS_PER_PIECE):
-            writer.write_table(table(_shifted(columns, shifts), HITS.schema))
+            writer.write_table(table(shifted(columns, shifts), HITS.schema))
             bar.update(_EVENTS_PER_PIECE)
 
 
-def _shifted(columns: Columns, shifts: np.ndarray) -> Columns:
+def shifted(columns: Columns, shifts: np.ndarray) -> Columns:
+    """Return hits, columns of `parkf.io.tables.HITS`, moved by :func:`scifi_shifts`, and sorted again."""
     scifi = np.flatnonzero(columns["plane"] >= SCIFI_PLANES.start)
     x = columns["x"].copy()
     mat = np.floor(x[scifi] / MAT_WIDTH).astype(int) + shifts.shape[2] // 2
@@ -50,5 +51,10 @@ def _shifted(columns: Columns, shifts: np.ndarray) -> Columns:
     # If a mat is displaced by +dx, a particle crosses it at an x that is smaller by dx in the mat's
     # coordinates.
     x[scifi] -= shifts[columns["plane"][scifi] - SCIFI_PLANES.start, half, mat]
-    order = np.lexsort((x, columns["plane"], columns["event"]))
+    group = columns["event"].astype(np.int64) * PLANES + columns["plane"]
+    group -= group.min(initial=0)
+    # NumPy sorts small integers fastest.
+    group = group.astype(np.min_scalar_type(group.max(initial=0)))
+    order = np.argsort(x, kind="stable")
+    order = order[np.argsort(group[order], kind="stable")]
     return select(columns | {"x": x}, order)
