@@ -157,13 +157,16 @@ def _loss(
     for begin in range(0, len(features), _BLOCK):
         block = slice(begin, begin + _BLOCK)
         f, y, w = features[block], genuine[block], weight[block]
-        units = np.maximum(f @ rows[:, :m].T + rows[:, m], 0)
+        units = f @ rows[:, :m].T
+        units += rows[:, m]
+        np.maximum(units, 0, out=units)
         odds = units @ last + offset
         value += float((w * np.logaddexp(0, np.where(y, -odds, odds))).sum(dtype=np.float64))
         pull = w * (0.5 * (1 + np.tanh(0.5 * odds)) - y)
         gradient[-hidden - 1 : -1] += units.T @ pull
         gradient[-1] += pull.sum(dtype=np.float64)
-        back = np.where(units > 0, pull[:, None] * last, 0)
+        back = pull[:, None] * last
+        back *= units > 0
         of_rows[:, :m] += back.T @ f
-        of_rows[:, m] += back.sum(0, dtype=np.float64)
+        of_rows[:, m] += np.einsum("ij->j", back, dtype=np.float64)
     return value + 0.5 * RIDGE * float(numbers @ numbers), gradient + RIDGE * numbers
