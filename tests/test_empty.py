@@ -36,7 +36,7 @@ class Stages:
     def __init__(self, folder, field):
         self.folder = folder
         field.save(folder / "field.npz")
-        self.through_field = (*ALIGNED[:2], "--field", folder / "field.npz")
+        self.through_field = (*GEOMETRY, "--field", folder / "field.npz")
         self.detector = (*ALIGNED, "--field", folder / "field.npz")
         self.simulated = (*self.detector, "--polarity", 1)
         for table in (PARTICLES, STATES, HITS, FATES, CANDIDATES, FITTED, CLOSURE_TRACKS, STEP_DATA):
