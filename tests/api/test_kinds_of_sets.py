@@ -19,7 +19,7 @@ def hits():
 )
 def test_the_newest_set_fits_every_kind(hits, kind, precision, lost):
     """The example's tracks are long ones: their hits in the detectors of another kind are such a track."""
-    newest = parkf.load("2026-run3-like-2-r013")
+    newest = parkf.load("2026-run3-like-2-r014")
     tracks, long = newest.fit(hits, kind=kind), newest.fit(hits)
     # One track in eight has no hits in the UT. Without the SciFi, it has no momentum.
     known = np.isfinite(hits["ut_x"]).any(axis=1) | (kind != "upstream")
@@ -27,6 +27,16 @@ def test_the_newest_set_fits_every_kind(hits, kind, precision, lost):
     change = (long.p / (tracks.p + lost) - 1)[known]
     assert abs(np.median(change)) < precision / 5
     assert precision / 2 < np.quantile(abs(change), 0.68) < precision
+
+
+def test_the_newest_set_fits_electrons(hits):
+    """Pions that the fit is told are electrons: where they were produced they had more momentum, not less."""
+    newest = parkf.load("2026-run3-like-2-r014")
+    tracks, pions = newest.fit(hits, electrons=True), newest.fit(hits)
+    known = np.isfinite(tracks["hard"])
+    assert known.mean() > 0.95
+    assert (tracks.p[known] > 0.99 * pions.p[known]).all()
+    assert ((0 < tracks["hard"][known]) & (tracks["hard"][known] < 1)).all()
 
 
 def test_a_set_without_steps_inside_the_magnet_refuses_other_kinds(hits):

@@ -127,8 +127,9 @@ def test_drawn_losses_are_as_probable_as_the_density_says():
     random, count = np.random.default_rng(5), 20_000
     tracks = seen(count, ratio=0.9, error=0.2)
     weight = 1 - estimate(seen(ratio=0.9, error=0.2))["hard"][0]
-    _, _, turn = tracks.inputs[:, 0]
-    sure = tracks.inputs[1, 0]
+    # The UT measures q/p to 0.2, among electrons whose q/p there spreads by 0.3.
+    sure = 0.3**2 / (0.3**2 + 0.2**2)
+    turn = (0.9 - 1) * sure
     soft, hard = np.exp(NUMBERS[4] + NUMBERS[6] * turn), np.exp(NUMBERS[7] + NUMBERS[8:10] @ [sure, turn])
     angle = (random.integers(4, size=count) + 0.5) * np.pi / 8
     scale = np.where(random.random(count) < weight, soft * np.cos(angle) ** 2, hard)

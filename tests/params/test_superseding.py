@@ -35,10 +35,10 @@ def used(sets, run):
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        ({"training": {"events.training": "1000"}}, "events.training 1000 instead of 10000"),
-        ({"training": {"training.rays": "1000"}}, "training.rays 1000 instead of 2.09715e"),
+        ({"training": {"events.training": "1000"}}, "events.training 1,000 instead of 10,000"),
+        ({"training": {"training.rays": "1000"}}, "training.rays 1,000 instead of 2,097,152"),
         ({"training": {"polarities": '["up"]'}}, "polarities 1 instead of 2"),
-        ({"training": None}, "events.training unknown instead of 10000"),
+        ({"training": None}, "events.training unknown instead of 10,000"),
         ({"inputs": {"geometry": "x"}}, "another geometry"),
         ({"inputs": {"alignment": "x"}}, "another alignment"),
         ({"inputs": {"field": "x"}}, "another field"),

@@ -43,7 +43,7 @@ def test_a_gate_is_missed_or_not_measured_never_both():
 
 
 def test_a_set_of_less_is_refused_until_the_command_names_what_it_replaces():
-    less = "events.training 1000 instead of 10000"
+    less = "events.training 1,000 instead of 10,000"
     one = decision(GOOD, replaces={"r001": [less], "r002": []}, problems=["published already"], signed=True)
     assert one.reasons == [f"it would replace r001, with {less}", "published already"]
     assert one.command(Path("set")) == "parkf params publish set --supersede r001 --key KEY"

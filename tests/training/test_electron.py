@@ -13,13 +13,7 @@ from parkf.io.files import write_sealed
 from parkf.io.kinds import KINDS
 from parkf.params.electron import ElectronFit
 from parkf.params.parameter_set import load
-from parkf.training.electron import (
-    SURELY,
-    Likelihood,
-    fit_mixture,
-    folded,
-    train_electron,
-)
+from parkf.training.electron import SURELY, fit_mixture, train_electron
 from parkf.training.electron_sample import simulate_electrons
 
 ROOT = Path(__file__).parents[2]
@@ -47,43 +41,6 @@ def losses(seen, numbers, seed):
         is_below = density(np.append(numbers, SURELY), seen, middle)[1] < share
         low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
     return low
-
-
-def test_the_likelihood_is_that_of_the_kernel_and_has_its_gradient():
-    seen = tracks(500, 1)
-    loss = losses(seen, NUMBERS, 2)
-    likelihood = Likelihood(seen, loss)
-    kernel = density(np.append(NUMBERS, SURELY), seen, loss)[0]
-    assert likelihood.value(NUMBERS) == pytest.approx(-np.log(kernel + 1e-9).sum(), rel=1e-9)
-    for number in range(len(NUMBERS)):
-        step = np.zeros(len(NUMBERS))
-        step[number] = 1e-6
-        slope = (likelihood.value(NUMBERS + step) - likelihood.value(NUMBERS - step)) / 2e-6
-        assert likelihood.gradient(NUMBERS)[number] == pytest.approx(slope, rel=1e-5, abs=1e-3), number
-
-
-def test_a_folded_exponential_is_stable_and_has_its_derivatives():
-    u, scale, width = (
-        one.ravel()
-        for one in np.meshgrid(
-            [-0.02, 0.0, 0.003, 0.5], [1e-9, 1e-4, 0.05, 2.0], [0.002, 0.02], indexing="ij"
-        )
-    )
-    found = folded(u, scale, width)
-    assert np.isfinite(found).all()
-    # An exponential without length is the Gaussian alone.
-    short = scale == 1e-9
-    gauss = np.exp(-0.5 * (u / width) ** 2) / (np.sqrt(2 * np.pi) * width)
-    np.testing.assert_allclose(found[0, short], gauss[short], rtol=1e-5, atol=1e-12)
-    long = ~short
-    steps = (
-        (1, folded(u + 1e-7, scale, width), folded(u - 1e-7, scale, width), 2e-7),
-        (2, folded(u, scale, width * 1.00001), folded(u, scale, width / 1.00001), 2e-5),
-        (3, folded(u, scale * 1.00001, width), folded(u, scale / 1.00001, width), 2e-5),
-    )
-    for row, above, below, step in steps:
-        slope = (above[0] - below[0])[long] / step
-        np.testing.assert_allclose(found[row, long], slope, rtol=2e-3, atol=2e-4 * np.abs(slope).max())
 
 
 def test_a_toy_is_recovered():

@@ -32,12 +32,16 @@ rule train:
         dataset=f"{RESULTS}/datasets/{{step}}.parquet",
         # Only the step through the magnet depends on the table.
         table=lambda w: [TABLE] if w.step == "UTTF" else [],
+        # Tracks that are born in the magnet are carried through the field.
+        field=lambda w: [FIELD] if STEPS[w.step].displaced else [],
+        geometry=lambda w: [GEOMETRY] if STEPS[w.step].displaced else [],
         start_from=lambda w: RUN.start(w.step),
     output: f"{RESULTS}/fits/{{step}}.json"
     wildcard_constraints: step="|".join(step for step in STEPS if step not in IN_PARTS)
     params:
         step="{step}",
         forms=RUN["forms"],
+        seed=RUN["seed"],
         part=None,
         fingerprint=lambda w: {"formulas": STEPS[w.step].formula_hash()},
     priority: FIRST

@@ -67,17 +67,6 @@ NB_MODULE(_electron, module) {
   using namespace parkf::electron;
   module.doc() = "Compiled momenta of electrons; parkf.fit.electron is its front.";
   module.def(
-      "inputs",
-      [](In qop, In variance, In hits, In up, In up_variance) {
-        const Tracks tracks(qop, variance, hits, up, up_variance);
-        return tracks.rows<3>([&](std::size_t i) {
-          const Inputs in(tracks[i]);
-          return std::array<double, 3>{in.modules, in.sure, in.turn};
-        });
-      },
-      "Return what weights and scales depend on, (3, n): modules, sure, turn.", "qop"_a, "variance"_a, "velo_hits"_a,
-      "upstream_qop"_a, "upstream_variance"_a);
-  module.def(
       "estimate",
       [](In given, In qop, In variance, In hits, In up, In up_variance) {
         const Tracks tracks(qop, variance, hits, up, up_variance);
@@ -109,5 +98,4 @@ NB_MODULE(_electron, module) {
   std::vector<std::tuple<std::string, std::string, std::string>> named;
   for (const Name& one : names) named.emplace_back(one.set, one.name, one.text);
   module.attr("names") = nb::cast(named);
-  module.attr("soft_nodes") = soft_nodes;
 }

@@ -64,11 +64,6 @@ class TrackSeen:
         """The columns, as functions of the kernel take them."""
         return self.qop, self.variance, self.velo_hits, self.upstream_qop, self.upstream_variance
 
-    @property
-    def inputs(self) -> F64:
-        """What weights and scales of the mixture depend on, (3, n)."""
-        return _electron.inputs(*self.columns)
-
     def rows(self, rows: NDArray[Any]) -> Self:
         """Return the tracks that a mask or row numbers choose."""
         return type(self)(*(np.ascontiguousarray(column[rows]) for column in self.columns))

@@ -14,7 +14,7 @@ def differences(new: Manifest, old: Manifest) -> list[str]:
     others = [f"another {name}" for name in _DETECTOR if new.inputs.get(name) != old.inputs.get(name)]
     amounts = ((key, _amount(new, key), _amount(old, key)) for key in _STATISTICS)
     fewer = [
-        f"{key} {'unknown' if mine is None else f'{mine:g}'} instead of {its:g}"
+        f"{key} {'unknown' if mine is None else f'{mine:,.10g}'} instead of {its:,.10g}"
         for key, mine, its in amounts
         if its is not None and (mine is None or mine < its)
     ]

@@ -1,7 +1,6 @@
 """Training of what electrons radiate: a mixture, from simulated electrons and their full fits.
 
-The density is that of ``src/kernel/fit/electron.hpp``. Here it is repeated with its gradient, for the
-minimiser; tests compare both. The full fits need no parameter set, so that this training waits for nothing.
+The full fits need no parameter set, so that this training waits for nothing.
 """
 
 from functools import partial
@@ -9,14 +8,13 @@ from functools import partial
 import numpy as np
 from iminuit import Minuit
 from numpy.typing import NDArray
-from scipy.special import erfcx, ndtr
 from threadpoolctl import threadpool_limits
 
 import parkf._electron as _electron
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.fit.candidates import from_arrays
-from parkf.fit.electron import TrackSeen
+from parkf.fit.electron import TrackSeen, density
 from parkf.fit.reference.full import fit_full
 from parkf.io.errors import ParkfError
 from parkf.io.kinds import KINDS
@@ -36,7 +34,6 @@ SURELY = 0.3
 _START = (0.0, 0.0, 0.0, 0.0, np.log(0.2), 0.0, 0.0, np.log(0.6), 0.0, 0.0, 0.0, 1.0)
 _LIMITS = {"s0": (-8.0, 2.0), "h0": (-5.0, 2.0), "shift": (-0.05, 0.05), "width": (0.3, 3.0)}
 _LEAST = 1e-9  # a density far outside of all that is expected
-_NODES = np.cos((np.arange(_electron.soft_nodes) + 0.5) / _electron.soft_nodes * np.pi / 2) ** 2
 
 
 def train_electron(
@@ -74,9 +71,13 @@ def _sample(
 
 def fit_mixture(seen: TrackSeen, loss: F64) -> tuple[F64, F64]:
     """Fit all numbers but the last to losses (n,); return values and errors."""
+
+    def nll(numbers: F64) -> float:
+        at, _ = density(np.append(numbers, SURELY), seen, loss)
+        return -float(np.log(at + _LEAST).sum())
+
     names = [name for _, name, _ in _electron.names][:-1]
-    likelihood = Likelihood(seen, loss)
-    minuit = Minuit(likelihood.value, np.array(_START), grad=likelihood.gradient, name=names)
+    minuit = Minuit(nll, np.array(_START), name=names)
     for name, limits in _LIMITS.items():
         minuit.limits[name] = limits
     minuit.errordef = Minuit.LIKELIHOOD
@@ -84,72 +85,3 @@ def fit_mixture(seen: TrackSeen, loss: F64) -> tuple[F64, F64]:
     if not minuit.valid:
         raise ParkfError("electrons: the fit of what they radiate did not converge; use another seed")
     return np.array(minuit.values), np.array(minuit.errors)
-
-
-class Likelihood:
-    """Negative logarithm of the likelihood of losses, and its gradient."""
-
-    def __init__(self, seen: TrackSeen, loss: F64) -> None:
-        modules, sure, turn = seen.inputs
-        one = np.ones(len(loss))
-        # What multiplies the numbers of the weight, of the soft scale and of the hard scale.
-        self._by = [np.stack(each, axis=1) for each in ((one, modules, sure, turn), (one, modules, turn))]
-        self._by.append(np.stack((one, sure, turn), axis=1))
-        self._loss, self._width = loss, np.sqrt(seen.variance) / np.abs(seen.qop)
-        self._last: tuple[bytes, float, F64] = (b"", 0.0, np.zeros(0))
-
-    def value(self, numbers: F64) -> float:
-        """Return the negative logarithm at numbers (12,)."""
-        return self._at(numbers)[0]
-
-    def gradient(self, numbers: F64) -> F64:
-        """Return its gradient, (12,)."""
-        return self._at(numbers)[1]
-
-    def _at(self, numbers: F64) -> tuple[float, F64]:
-        numbers = np.asarray(numbers, np.float64)
-        if self._last[0] != numbers.tobytes():
-            self._last = (numbers.tobytes(), *self._computed(numbers))
-        return self._last[1:]
-
-    def _computed(self, numbers: F64) -> tuple[float, F64]:
-        parts = [rows @ part for rows, part in zip(self._by, np.split(numbers[:10], (4, 7)), strict=True)]
-        weight = 1 / (1 + np.exp(-parts[0]))
-        soft_scale, hard_scale = (np.exp(np.clip(part, -25.0, 2.0)) for part in parts[1:])
-        u, width = self._loss + numbers[10], numbers[11] * self._width
-        soft = np.mean([folded(u, node * soft_scale, width) for node in _NODES], axis=0)
-        hard = folded(u, hard_scale, width)
-        density, by_u, by_log_width = weight * soft[:3] + (1 - weight) * hard[:3]
-        density = density + _LEAST
-        slopes = [
-            weight * (1 - weight) * (soft[0] - hard[0]) @ self._over(density, 0),
-            weight * soft[3] @ self._over(density, 1),
-            (1 - weight) * hard[3] @ self._over(density, 2),
-            [(by_u / density).sum(), (by_log_width / density).sum() / numbers[11]],
-        ]
-        return -float(np.log(density).sum()), -np.concatenate(slopes)
-
-    def _over(self, density: F64, part: int) -> F64:
-        return self._by[part] / density[:, None]
-
-
-def folded(u: F64, scale: F64, width: F64) -> F64:
-    """Return an exponential of mean `scale` folded with a Gaussian of `width`, and its derivatives, (4, n).
-
-    They are the density at u (n,), and its derivatives by u, by ln width and by ln scale.
-    """
-    z = u / width - width / scale
-    gauss = np.exp(-0.5 * (u / width) ** 2)
-    with np.errstate(over="ignore", invalid="ignore"):
-        behind = 0.5 / scale * gauss * erfcx(-z / np.sqrt(2))
-        above = np.exp(0.5 * (width / scale) ** 2 - u / scale) / scale * ndtr(z)
-    density = np.where(z < 0, behind, above)
-    gauss = gauss / (np.sqrt(2 * np.pi) * width)
-    return np.stack(
-        [
-            density,
-            (gauss - density) / scale,
-            (width / scale) ** 2 * density - gauss * (u / scale + (width / scale) ** 2),
-            density * (u / scale - 1 - (width / scale) ** 2) + gauss * width**2 / scale**2,
-        ]
-    )

@@ -60,6 +60,12 @@ class Fits:
         self._parameters = parameters
         self._moved: dict[int, F64] = {}
 
+    def on(self, rows: StoredRows) -> "Fits":
+        """Return fits of the same parameter set on other rows; each knows what the other has fitted."""
+        other = Fits(rows, self._parameters, self.where, self.workers)
+        other._moved = self._moved
+        return other
+
     def minimise(
         self,
         likelihood: Likelihood,

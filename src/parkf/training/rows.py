@@ -5,7 +5,7 @@ parameter set. Memory then holds only a block of rows and a sample, no matter ho
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +36,10 @@ SAMPLE = 10_000
 # Number of groups that particles are distributed over; see `group_of_particle`.
 GROUPS = 4096
 KEPT = (*COLUMNS, *(f"{c}{end}" for end in "1e" for c in COMPONENTS), "p_true", "group")
+# Number of a step's rows of displaced tracks, over the number of its other rows. A tenth doubles the misfit
+# of long tracks' ty between stations, to 0.2 of the scattering. A hundredth leaves half of the misfit of
+# displaced tracks.
+DISPLACED_SHARE = 0.05
 # UNREAD are the columns of a step dataset that no fit reads; _READ are all others.
 UNREAD = ("pdg_id", "charge")
 _READ = tuple(name for name, _ in STEP_DATA.columns if name not in UNREAD)
@@ -44,10 +48,11 @@ _READ = tuple(name for name, _ in STEP_DATA.columns if name not in UNREAD)
 def scratch_bytes(rows: int, step: str) -> int:
     """Return the bytes in TMPDIR that the training of a step with this number of rows needs.
 
-    These are 144 bytes for each row, and 320 for UTTF, whose rows are kept before and behind the magnet.
+    These are 144 bytes for each row. UTTF's rows, 320 bytes, are kept before and behind the magnet. T's, 296
+    bytes, are kept with and without those of displaced tracks.
     """
-    changed = len(KEPT) + len(BEFORE_COLUMNS) if step == "UTTF" else 0
-    return rows * (len(KEPT) + changed) * np.dtype(np.float64).itemsize
+    copied = {"UTTF": len(KEPT) + len(BEFORE_COLUMNS), "T": (1 + DISPLACED_SHARE) * len(KEPT)}.get(step, 0)
+    return round(rows * (len(KEPT) + copied) * np.dtype(np.float64).itemsize)
 
 
 class StoredRows:
@@ -101,6 +106,13 @@ class StoredRows:
         result = StoredRows(self._path.with_suffix(".changed"), KEPT + BEFORE_COLUMNS)
         for block in self.blocks():
             result.append(change(block))
+        return result
+
+    def with_rows(self, more: Rows) -> "StoredRows":
+        """Return these rows and more of them, in a new file beside this one."""
+        result = StoredRows(self._path.with_suffix(".more"), self._columns)
+        for block in chain(self.blocks(), [more]):
+            result.append(block)
         return result
 
     def sample(self, largest: int) -> Rows:

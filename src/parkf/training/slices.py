@@ -24,17 +24,12 @@ from parkf.model.steps.symbols import COMPONENTS, h, tx, ty, x, y
 from parkf.params.manifest import Scatterer
 from parkf.params.slices import MagnetSlices
 from parkf.simulation.particles import MASSES, PION
+from parkf.training.births import BIRTHS, births
 
 F64 = NDArray[np.float64]
 
 TRACKS = 16_000
 TOLERANCE = 1e-5  # mm, of a Runge-Kutta step
-P_MIN, P_MAX = 1400.0, 100e3  # MeV
-# Half of the tracks are born up to the first z, before the magnet, the others up to the second, mm.
-BIRTHS = (2500.0, 7000.0)
-# Directions of births, as slopes of the line to the origin, and their spread times momentum, MeV: the
-# products of decays fly apart.
-BIRTH_SLOPES, SPREAD = (0.34, 0.28), 175.0
 # Tracks farther out would only determine the borders of the grid; mm, and steepest slope.
 EDGE, STEEPEST = (2900.0, 2550.0), 1.2
 NEWTON_STEPS = 2
@@ -165,13 +160,7 @@ def scatterers(geometry: Geometry) -> tuple[Scatterer, ...]:
 
 def _tracks(field: FieldMap, planes: F64, *, seed: int, count: int, threads: int | None) -> F64:
     """Return states (planes, tracks, 5) of x, y, tx, ty, q/p in MagUp; NaN where there is no track."""
-    random = np.random.Generator(np.random.Philox(key=[seed, 0]))
-    flat, normal = random.uniform(size=(count, 5)), random.standard_normal((count, 2))
-    # Uniform in 1/p: a polynomial in 1/p needs most tracks where its range ends.
-    qop = (1 / P_MAX + flat[:, 0] * (1 / P_MIN - 1 / P_MAX)) * np.where(flat[:, 1] < 0.5, -1, 1)
-    born = flat[:, 2] * np.where(np.arange(count) % 2, BIRTHS[1], BIRTHS[0])
-    line = (2 * flat[:, 3:] - 1) * BIRTH_SLOPES
-    states = np.column_stack([line * born[:, None], line + SPREAD * np.abs(qop)[:, None] * normal, qop])
+    states, born = births(count, seed=seed)
     z, alive = born.copy(), np.ones(count, dtype=bool)
     result = np.full((len(planes), count, 5), np.nan)
     for i, end in enumerate(planes):

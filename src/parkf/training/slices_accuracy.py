@@ -14,8 +14,9 @@ from parkf.detector.geometry import PLANES, SCIFI_PLANES, Geometry
 from parkf.detector.transport import propagate, track_through
 from parkf.fit.inside import Carried, carry_inside
 from parkf.params.slices import MagnetSlices
+from parkf.training.births import BIRTHS
 from parkf.training.rows import COMPONENTS
-from parkf.training.slices import BIRTHS, pions_from_origin
+from parkf.training.slices import pions_from_origin
 from parkf.training.spread import by_momentum, half_width
 
 F64 = NDArray[np.float64]

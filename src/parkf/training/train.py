@@ -1,6 +1,6 @@
 """The fit of one step, set by set: first p from the Runge–Kutta target, then p̃ from the truth."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from parkf.io.files import scratch_folder, sha256
 from parkf.io.option_types import FormsName
 from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.model.steps import FORMS, Step
+from parkf.training.displaced import beside
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
@@ -41,13 +42,16 @@ def train_part(
     *,
     forms: FormsName,
     table: Path | None = None,
+    displaced: Sequence[Rows] | None = None,
     neighbour: Neighbour | None = None,
     workers: int = 1,
 ) -> PartResult:
     """Fit the parameter sets of a part of a step to its dataset, both polarities together.
 
-    UTTF needs the magnet table. `neighbour` is the fit for a similar detector: the search for each minimum
-    then begins at the neighbour's minimum. This moves the results by a few per cent of an error at most.
+    UTTF needs the magnet table. Steps that are `displaced` need rows of displaced tracks for each of their
+    sets, of :func:`parkf.training.displaced.displaced_rows`. `neighbour` is the fit for a similar detector:
+    the search for each minimum then begins at the neighbour's minimum. This moves the results by a few per
+    cent of an error at most.
     Equal inputs lead to equal results, with any number of processes, `workers`. TMPDIR must have room for
     :func:`parkf.training.rows.scratch_bytes`. A ParkfError reports a fit that is invalid.
     """
@@ -62,11 +66,21 @@ def train_part(
             f"{table}: a magnet table of other forms than '{forms}'; train it with `--forms {forms}`"
         )
     own, numbers, where = steps[step], part.of(steps[step]), str(dataset)
+    if own.displaced != (displaced is not None):
+        need = "give --field and --geometry" if own.displaced else "give neither --field nor --geometry"
+        raise ParkfError(f"step {step}, forms '{forms}': {need}, for tracks that are born in the magnet")
     batches = read_batches(dataset, range(own.joined * numbers.start, own.joined * numbers.stop))
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1):
         sets = train_rows(
-            batches, own, numbers=numbers, table=magnet, neighbour=neighbour, where=where, workers=workers
+            batches,
+            own,
+            numbers=numbers,
+            table=magnet,
+            displaced=displaced,
+            neighbour=neighbour,
+            where=where,
+            workers=workers,
         )
     return PartResult(
         forms=forms,
@@ -86,6 +100,7 @@ def train_rows(
     *,
     numbers: range | None = None,
     table: MagnetTable | None = None,
+    displaced: Sequence[Rows] | None = None,
     neighbour: Neighbour | None = None,
     where: str = "rows",
     workers: int = 1,
@@ -110,7 +125,11 @@ def train_rows(
                 rows = rows.through_magnet(partial(through_magnet, functions, table, p=start))
             fits = Fits(rows, len(start), name, workers)
             near = None if neighbour is None else neighbour.values[number]
-            values, minima = fit_extrapolation(functions, fits, start, near)
+            followed = fits
+            if displaced is not None:
+                loss = float(start[list(step.indices("loss"))][0])
+                followed = fits.on(beside(rows, displaced[number], loss))
+            values, minima = fit_extrapolation(functions, followed, start, near)
             values, more = fit_noise(functions, fits, values, near)
             scatters = bool(step.noise)
             results.append(set_result(functions, label, rows, values, minima + more, scatters=scatters))

@@ -1,5 +1,6 @@
 """Properties of a run that the rules of the workflow use, from a checked configuration."""
 
+import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -159,7 +160,8 @@ class Run(dict[str, Any]):
             kind = "signals" if purpose in _SIGNALS else purpose.replace("misaligned", "validation")
             total, block = self["events"].get(kind), BLOCK_EVENTS
             if kind == "signals":
-                total, block = self["signals"]["collisions"], BLOCK_COLLISIONS
+                collisions = self["signals"]["collisions"] * DECAYS[purpose].share
+                total, block = math.ceil(collisions), BLOCK_COLLISIONS
             width = self._widths.get(kind, 1)
             ranges = [range(1)] if total is None else chunk_ranges(int(total), block, width)
             self._chunks[sample] = dict(zip(chunk_names(sample, len(ranges)), ranges, strict=True))

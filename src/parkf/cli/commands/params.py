@@ -72,7 +72,7 @@ def _listed(sets: "Registry", columns: Sequence[str], rows: Sequence[dict[str, A
     return aligned(columns, [[row[name] for name in columns] for row in rows])
 
 
-@app.command(epilog="Example: parkf params show 2026-run3-like-2-r013 --numbers")
+@app.command(epilog="Example: parkf params show 2026-run3-like-2-r014 --numbers")
 def show(
     name: Set,
     numbers: Annotated[bool, Option("--numbers", help="Print every number of the constant blob.")] = False,
@@ -281,7 +281,7 @@ def _top(what: str, heads: Sequence[str], rows: Sequence[Any], most: int, those:
     return [f"{what}; {those}:" if len(rows) > most else f"{what}:", aligned(heads, rows[:most])]
 
 
-@app.command(epilog="Example: parkf params reproduce 2026-run3-like-2-r013 --cores 2")
+@app.command(epilog="Example: parkf params reproduce 2026-run3-like-2-r014 --cores 2")
 def reproduce(
     name: Set,
     work: Annotated[Path | None, Option(help="Training folder; else results/reproduced/<version>.")] = None,

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option, Typer
 
@@ -81,23 +81,33 @@ def train(
     output: Annotated[Path, Argument(help="Fit to write (.json).")],
     forms: options.FormsOfSet = "improved",
     table: Annotated[Path | None, Option(help="Magnet table, for UTTF.")] = None,
+    field: Annotated[Path | None, Option(help="Field map (.npz), for T of forms 'improved'.")] = None,
+    geometry: Annotated[Path | None, Option(help="Geometry file (YAML), for the same.")] = None,
+    seed: options.Seed = 0,
     start_from: Annotated[Path | None, Option(help="Start from a neighbour's run, set or fit file.")] = None,
     part: Annotated[str | None, Option(help="Fit only this part of the sets, such as 2-of-5.")] = None,
     threads: options.Threads = 1,
 ) -> None:
-    """Fit the parameters of one step, then its scattering."""
+    """Fit the parameters of one step, then its scattering.
+
+    T of forms 'improved' is also fitted to tracks that are born in the magnet. They are drawn with the seed
+    and carried through the field.
+    """
     from parkf.training.neighbour import neighbour
     from parkf.training.result import Part
     from parkf.training.train import train_part, train_step
 
-    near = None if start_from is None else neighbour(start_from, step, forms)
+    how: dict[str, Any] = {"forms": forms, "table": table, "workers": threads}
+    how["neighbour"] = None if start_from is None else neighbour(start_from, step, forms)
+    if field is not None and geometry is not None:
+        from parkf.training.displaced import displaced_rows
+
+        place = options.field_map(field), options.aligned(geometry)
+        how["displaced"] = displaced_rows(*place, seed=seed, threads=threads)
     if part is None:
-        whole = train_step(dataset, step, forms=forms, table=table, neighbour=near, workers=threads)
-        whole.save(output)
+        train_step(dataset, step, **how).save(output)
     else:
-        sets = Part.parse(part)
-        one = train_part(dataset, step, sets, forms=forms, table=table, neighbour=near, workers=threads)
-        one.save(output)
+        train_part(dataset, step, Part.parse(part), **how).save(output)
     written(output)
 
 

@@ -76,7 +76,19 @@ def _improved() -> Step:
     )
     noise = p.scattering(1.35, gap.levers(1.35), gained)
     sets, numbers = tuple(f"gap {number}" for number in range(GAPS)), tuple(p.parameters)
-    return Step(_NAME, _TEXT, sets, numbers, outputs, noise, _SURFACE, parts=parts, joined=2, layout=2)
+    return Step(
+        _NAME,
+        _TEXT,
+        sets,
+        numbers,
+        outputs,
+        noise,
+        _SURFACE,
+        parts=parts,
+        joined=2,
+        displaced=True,
+        layout=2,
+    )
 
 
 PRODUCTION = (_into_scifi(loses=False), _production())

@@ -46,6 +46,8 @@ class Step:
     # Named parts of the outputs, for reading; a part may contain earlier ones.
     parts: dict[sp.Symbol, sp.Expr] = field(default_factory=dict)
     joined: int = 1  # number of adjacent sets of the step's dataset that are one set here
+    # Whether p is also fitted to tracks that are born in the magnet; see parkf.training.displaced.
+    displaced: bool = False
     # First version of the layout with this form. A set of forms has the largest one of its steps and table.
     layout: int = 1
 

@@ -194,7 +194,8 @@ def _bar(threshold: Threshold, bounded: _Bounded | None = None) -> str:
         bar = f"{least} to {most}{unit}"
     else:
         bar = (f"≥ {least}" if most is None else f"≤ {most}") + unit
-    return bar + (f", give or take {threshold.errors:g} errors" if threshold.errors else "")
+    errors = "1 error" if threshold.errors == 1 else f"{threshold.errors:g} errors"
+    return bar + (f", give or take {errors}" if threshold.errors else "")
 
 
 def _unit(threshold: Threshold) -> tuple[float, str]:

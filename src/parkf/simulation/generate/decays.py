@@ -20,6 +20,7 @@ class Decay:
     # mm; vertices at smaller z are left out, because nothing is measured on them.
     z_min: float = -math.inf
     z_max: float = math.inf  # the same at larger z
+    share: float = 1.0  # of the collisions that a run asks for, where a part is enough for the figures
 
 
 def _late(title: str, mother: int, mass: float, products: str) -> Decay:
@@ -85,6 +86,7 @@ DECAYS: dict[str, Decay] = {
         settings=(*_JPSI, "443:onIfMatch = 11 -11"),
         p_min=6000.0,
         pt_min=300.0,
+        share=0.2,
     ),
     "gamma-ee": Decay(
         title="γ → ee",
@@ -95,6 +97,7 @@ DECAYS: dict[str, Decay] = {
         p_min=2000.0,
         # Behind this place, electrons cross too few modules of the VELO for a long track.
         z_max=550.0,
+        share=0.05,
     ),
     "ks": _late("K⁰s → ππ", 310, 497.611, "211 -211"),
     "lambda": _late("Λ → pπ", 3122, 1115.683, "2212 -211"),
