@@ -44,16 +44,17 @@ class Kernel:
     warps: int  # that a multiprocessor holds at a time
 
 
-def compiled(forms: str, file: str, precision: str, architecture: str) -> list[Kernel]:
+def compiled(forms: str, file: str, precision: str, architecture: str, *options: str) -> list[Kernel]:
     """Compile a source for an architecture, and read what the assembler reports of each of its kernels.
 
-    A RuntimeError has the compiler's words where it refuses the source or warns.
+    `options` are further ones of nvcc. A RuntimeError has the compiler's words where it refuses the source or
+    warns.
     """
     with tempfile.TemporaryDirectory(prefix="parkf-gpu-") as folder:
         source = Path(folder) / "source.cu"
         source.write_text(flattened(forms, file))
         # Warning 177 is about constants of the headers that the GPU does not use.
-        flags = [*OPTIONS, "-diag-suppress=177", f"-arch={architecture}", "-Xptxas=-v", "-cubin"]
+        flags = [*OPTIONS, "-diag-suppress=177", f"-arch={architecture}", "-Xptxas=-v", "-cubin", *options]
         command = ["nvcc", *flags, f"-DPARKF_REAL={TYPES[precision]}", str(source)]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode or "warning" in done.stderr:

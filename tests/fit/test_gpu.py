@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.gpu_build import FILES, compiled, source_of, version, warps
+from cuda_quick import quick, quick_nvcc
 from kalman_toy import generate
 from uniform_field import uniform
 
@@ -69,10 +70,13 @@ def nvrtc():
 def test_the_run_time_compiler_takes_it(real, file, forms):
     """CuPy's compiler has no standard headers, so the source must not use any."""
     library, program = nvrtc(), ctypes.c_void_p()
+    release, minor = ctypes.c_int(), ctypes.c_int()
+    library.nvrtcVersion(ctypes.byref(release), ctypes.byref(minor))
     library.nvrtcCreateProgram(
         ctypes.byref(program), flattened(forms, file).encode(), b"fit.cu", 0, None, None
     )
-    options = [o.encode() for o in (*OPTIONS, "--gpu-architecture=sm_80", f"-DPARKF_REAL={real}")]
+    given = (*OPTIONS, "--gpu-architecture=sm_80", f"-DPARKF_REAL={real}", *quick(release.value))
+    options = [one.encode() for one in given]
     status = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
     library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
@@ -86,7 +90,7 @@ def test_the_run_time_compiler_takes_it(real, file, forms):
 @both_forms
 @pytest.mark.parametrize("file", FILES[1:])
 def test_nvcc_compiles_the_other_fits(file, forms):
-    assert compiled(forms, file, "float32", "sm_80")
+    assert compiled(forms, file, "float32", "sm_80", *quick_nvcc())
 
 
 @pytest.fixture

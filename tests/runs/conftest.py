@@ -1,14 +1,13 @@
 """A finished smoke run, made once for all tests that read it; each process of the tests has a copy."""
 
 import fcntl
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from .ready import snakemake
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,22 +49,7 @@ class Project:
             *("--configfile", str(self.folder / "workflow/config/smoke.yaml")),
             *arguments,
         ]
-        # An editable installation finds its modules before any path does.
-        start = "import sys; from snakemake.cli import main; main(sys.argv[1:])"
-        if source is not None:
-            start = (
-                "import sys;"
-                "sys.meta_path[:] = [f for f in sys.meta_path if 'Redirect' not in type(f).__name__];"
-                f"sys.path.insert(0, {str(source)!r}); {start}"
-            )
-        return subprocess.run(
-            [sys.executable, "-c", start, *command],
-            cwd=self.folder,
-            env=os.environ | environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return snakemake(*command, folder=self.folder, source=source, environment=environment)
 
     def would_run(self, *arguments, source=None):
         """Jobs that a run would do now, by rule."""

@@ -1,13 +1,12 @@
 """A family in one DAG: the member that makes each product, and the members that link to it."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 import yaml
 
 from .conftest import ROOT
+from .ready import snakemake
 
 FAMILY = {
     "family": "fam",
@@ -28,28 +27,28 @@ FAMILY = {
 }
 
 
+def ran(project, *arguments):
+    """Run Snakemake on the project's family."""
+    return snakemake(
+        *("--snakefile", str(ROOT / "workflow/family.smk"), "--directory", str(project.folder)),
+        *("--configfile", str(project.folder / "family.yaml")),
+        *("--workflow-profile", str(ROOT / "workflow/profiles/local"), "--cores", "2"),
+        *arguments,
+        folder=project.folder,
+    )
+
+
 @pytest.fixture
 def family(project):
     """Run Snakemake on a family in a folder of its own; return the output."""
     (project.folder / "family.yaml").write_text(yaml.safe_dump(FAMILY, sort_keys=False))
 
-    def snakemake(*arguments):
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "workflow/family.smk")),
-                *("--directory", str(project.folder), "--configfile", str(project.folder / "family.yaml")),
-                *("--workflow-profile", str(ROOT / "workflow/profiles/local"), "--cores", "2"),
-                *arguments,
-            ],
-            cwd=project.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def run(*arguments):
+        done = ran(project, *arguments)
         assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
         return done.stdout + done.stderr
 
-    return snakemake
+    return run
 
 
 def jobs(text):
@@ -94,17 +93,7 @@ def test_a_link_is_the_file_of_the_member_that_made_it(family, project):
 
 def test_a_mistake_stops_the_family_before_anything_runs(project):
     (project.folder / "family.yaml").write_text(yaml.safe_dump(FAMILY | {"famly": 1}))
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "workflow/family.smk")),
-            *("--directory", str(project.folder), "--configfile", str(project.folder / "family.yaml")),
-            *("--cores", "1"),
-        ],
-        cwd=project.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran(project)
     assert done.returncode != 0
     assert "unknown key 'famly'; did you mean 'family'?" in done.stdout + done.stderr
     assert not (project.folder / "results").exists()

@@ -9,7 +9,9 @@ import cProfile
 import json
 import os
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 
 
 def _record(folder: Path) -> None:
@@ -37,7 +39,29 @@ def _record(folder: Path) -> None:
         (folder / f"{number}.json").write_text(json.dumps(record))
 
     atexit.register(write)
+    _leave_out_imports(profile)
     profile.enable()
+
+
+def _leave_out_imports(profile: cProfile.Profile) -> None:
+    """Run the code at the top of modules unrecorded, since it takes as long as all the rest.
+
+    The profile keeps its stack meanwhile, so that it still knows who calls what after the import.
+    """
+    execute = SourceFileLoader.exec_module
+
+    def exec_module(self: SourceFileLoader, module: ModuleType) -> None:
+        # Other threads and imports inside of imports are not recorded anyway.
+        recorded = sys.getprofile() is profile
+        if recorded:
+            sys.setprofile(None)
+        try:
+            execute(self, module)
+        finally:
+            if recorded:
+                profile.enable()
+
+    SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign]
 
 
 if "PARKF_TRACED" in os.environ and any(Path(word).name == "parkf" for word in sys.orig_argv[:2]):

@@ -51,5 +51,6 @@ int main(int argc, char** argv) {
     for (char& c : said) c = c == '\n' ? ' ' : c;
     std::cout << (said.empty() ? "loaded" : said) << '\n';
   }
+  return 0;
 }
 #endif

@@ -4,6 +4,7 @@ import shutil
 
 import example
 import pytest
+from cuda_quick import quick_nvcc
 
 from parkf.fit.consumer import cpp_header
 from parkf.model.steps import FORMS
@@ -11,7 +12,7 @@ from parkf.model.steps import FORMS
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 def test_nvcc_compiles_the_cuda_example(tmp_path, header):
-    flags = ["-std=c++17", "-O3", "--fmad=true", "-diag-suppress=177", "-arch=sm_86"]
+    flags = ["-std=c++17", "-O0", "--fmad=true", "-diag-suppress=177", "-arch=sm_86", *quick_nvcc()]
     example.run("nvcc", *flags, f"-I{header}", example.EXAMPLES / "cuda/fit.cu", "-o", tmp_path / "fit")
 
 

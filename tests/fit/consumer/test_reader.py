@@ -11,12 +11,15 @@ import pytest
 from parkf.io.errors import ParkfError
 from parkf.params import load
 
+FUZZ = Path(__file__).with_name("fuzz.cpp")
+# Both programs are one, because the header compiles slowly.
 PROGRAM = r"""
-#include <iostream>
-
-#include "parkf.hpp"
+#define main replay
+#include "fuzz.cpp"
+#undef main
 
 int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == std::string("replay")) return replay(argc - 1, argv + 1);
   for (int i = 1; i < argc; ++i) {
     try {
       const auto set = parkf::ParameterSet::load(argv[i]);
@@ -29,25 +32,25 @@ int main(int argc, char** argv) {
 """
 
 
-def compiled(folder: Path, header: Path, source: Path, *options: str) -> Path:
-    """Compile a program with the sanitizers."""
-    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-psabi"]
-    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DPARKF_CALLS"]
-    program = folder / source.stem
-    command = ["g++", "-std=c++17", *warnings, *sanitizers, *options, f"-I{header}", str(source)]
-    subprocess.run([*command, "-o", program, "-pthread"], check=True)
-    return program
-
-
 @pytest.fixture(scope="module")
-def cpp_load(header, tmp_path_factory):
-    """Load sets with the C++ reader under the sanitizers; return a line for each set."""
+def reader(header, tmp_path_factory) -> Path:
+    """Compile the C++ reader with the sanitizers."""
     folder = tmp_path_factory.mktemp("reader")
     (folder / "main.cpp").write_text(PROGRAM)
-    program = compiled(folder, header, folder / "main.cpp")
+    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-psabi"]
+    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    defined = ["-DPARKF_CALLS", "-DPARKF_REPLAY"]
+    command = ["g++", "-std=c++17", *warnings, *sanitizers, *defined, f"-I{header}", f"-I{FUZZ.parent}"]
+    subprocess.run([*command, folder / "main.cpp", "-o", folder / "main", "-pthread"], check=True)
+    return folder / "main"
+
+
+@pytest.fixture
+def cpp_load(reader):
+    """Load sets with the C++ reader; return a line for each set."""
 
     def run(*sets: Path) -> list[str]:
-        done = subprocess.run([program, *sets], capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run([reader, *sets], capture_output=True, text=True, check=True, timeout=60)
         return done.stdout.splitlines()
 
     return run
@@ -98,12 +101,10 @@ def reason(message: str) -> str:
     return re.sub("got .*, expected", "got …, expected", re.split(" of forms|; ", message)[0])
 
 
-def test_what_the_fuzzer_kept(tmp_path, header, parameters):
+def test_what_the_fuzzer_kept(tmp_path, reader, parameters):
     """Both readers give the same verdict on the inputs with which libFuzzer (fuzz.cpp) reached new code."""
-    fuzz = Path(__file__).with_name("fuzz.cpp")
-    program = compiled(tmp_path, header, fuzz, "-DPARKF_REPLAY")
     (tmp_path / "corpus").mkdir()
-    with tarfile.open(fuzz.with_name("corpus.tar.xz")) as corpus:
+    with tarfile.open(FUZZ.with_name("corpus.tar.xz")) as corpus:
         files = {m.name: corpus.extractfile(m).read() for m in corpus.getmembers()}
     # Inputs that were valid then must be valid now.
     today = f'"formulas":"{parameters.manifest.formulas}"'.encode()
@@ -112,7 +113,10 @@ def test_what_the_fuzzer_kept(tmp_path, header, parameters):
     parameters.save(tmp_path / "set")
     paths = sorted((tmp_path / "corpus").iterdir())
     said = subprocess.run(
-        [program, *paths], env={"PARKF_FUZZ_SET": str(tmp_path / "set")}, capture_output=True, check=True
+        [reader, "replay", *paths],
+        env={"PARKF_FUZZ_SET": str(tmp_path / "set")},
+        capture_output=True,
+        check=True,
     )
     messages = said.stdout.decode(errors="ignore").split("\n")[:-1]
     assert len(messages) == len(paths) > 400

@@ -15,8 +15,8 @@ import gc
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.metadata import distribution
 from itertools import accumulate
@@ -69,14 +69,14 @@ def _installed() -> "Sources":
     return Sources(source("parkf"), PROJECT, main.module)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
-    """A part of a program: a statement, a file, a compiled module; parts of one name and digest are equal."""
+    """A part of a program: a statement, a file, a compiled module."""
 
     name: str
     digest: str  # of its content
-    find: Callable[[], Iterable["Part"]] = field(default=tuple, compare=False)  # finds the parts that it uses
-    statement: Statement | None = field(default=None, compare=False)
+    find: Callable[[], Iterable["Part"]] = tuple  # finds the parts that it uses
+    statement: Statement | None = None
 
 
 class Sources:
@@ -90,6 +90,7 @@ class Sources:
         self._project = project
         self._kernel = project / "src/kernel"
         self._main = main
+        self._parts: dict[tuple[str, str], Part] = {}
         self._needs: dict[Part, frozenset[Part]] = {}
         self._files: dict[Path, Part] = {}
         self._modules: dict[str, Module | None] = {}
@@ -106,29 +107,42 @@ class Sources:
 
     def parts_of(self, *commands: str, without: tuple[str, ...] = ()) -> set[Part]:
         """Return all parts that commands use, except the modules `without` and parts that only these use."""
-        main = self._existing(self._main)
-        start = [self._statement(main, one) for one in start_of(main)]
         called = []
         for command in commands:
             if command not in self.commands:
                 known = ", ".join(sorted(self.commands))
                 raise ParkfError(f"no command '{command}' of parkf; there are: {known}")
             called.append(self._statement(*self.commands[command]))
-        # At its start the program uses a compiled module only for the processor, which environment() reports.
-        compiled = set(map(self._compiled, self._builds))
-        return self._reached(start, compiled) | self._reached(called, set(), without)
+        return self._start | self._reached(called, lambda part: re.split("[: ]", part.name)[0] in without)
 
-    def _reached(self, begin: Iterable[Part], without: Set[Part], modules: Sequence[str] = ()) -> set[Part]:
+    @cached_property
+    def _start(self) -> set[Part]:
+        """Parts that the program uses before a command; of compiled modules only the processor counts then.
+
+        :func:`environment` reports the processor.
+        """
+        main = self._existing(self._main)
+        start = [self._statement(main, one) for one in start_of(main)]
+        return self._reached(start, lambda part: part.name in self._builds)
+
+    def _reached(self, begin: Iterable[Part], is_left_out: Callable[[Part], bool]) -> set[Part]:
+        """Return the parts that some use, with these; parts that are left out lead to no others."""
         found: set[Part] = set()
-        todo = list(begin)
-        while todo:
-            part = todo.pop()
-            if part not in found and part not in without and re.split("[: ]", part.name)[0] not in modules:
-                found.add(part)
-                if part not in self._needs:
-                    self._needs[part] = frozenset(part.find())
-                todo += self._needs[part]
+        new = set(self._once(begin))
+        while new:
+            new = {one for one in new if not is_left_out(one)}
+            found |= new
+            new = set().union(*map(self._needed, new)) - found
         return found
+
+    def _needed(self, part: Part) -> frozenset[Part]:
+        if part not in self._needs:
+            self._needs[part] = self._once(part.find())
+        return self._needs[part]
+
+    def _once(self, parts: Iterable[Part]) -> frozenset[Part]:
+        """Replace parts by the first ones of the same name and digest, which are the same parts."""
+        return frozenset(self._parts.setdefault((one.name, one.digest), one) for one in parts)
 
     @cached_property
     def commands(self) -> dict[str, tuple[Module, Statement]]:

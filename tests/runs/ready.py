@@ -1,0 +1,64 @@
+"""Snakemake, ready to run: one process imports it for all runs, since that takes as long as a dry run."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+# A copy of the process does each run, in which nothing was imported or planned but Snakemake itself.
+_SERVE = """
+import json, os, sys
+from snakemake.cli import main
+
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+
+run = json.loads(line)
+os.chdir(run["folder"])
+os.environ.clear()
+os.environ.update(run["environment"])
+for number, path in enumerate((os.devnull, *run["said"])):
+    os.dup2(os.open(path, os.O_RDWR), number)
+if run["source"] is not None:
+    # An editable installation finds its modules before any path does.
+    sys.meta_path[:] = [one for one in sys.meta_path if "Redirect" not in type(one).__name__]
+    sys.path.insert(0, run["source"])
+main(run["arguments"])
+"""
+
+
+@cache
+def _server():
+    return subprocess.Popen(
+        [sys.executable, "-c", _SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def snakemake(*arguments, folder, source=None, environment=None):
+    """Run Snakemake in a folder; return the process that has ended, with its output.
+
+    `source` replaces the package's source, and `environment` has variables to add.
+    """
+    server = _server()
+    with tempfile.TemporaryDirectory(prefix="snakemake-") as place:
+        said = [Path(place, name) for name in ("stdout", "stderr")]
+        for path in said:
+            path.touch()
+        run = {
+            "folder": str(folder),
+            "environment": os.environ | (environment or {}),
+            "said": [str(path) for path in said],
+            "source": None if source is None else str(source),
+            "arguments": [str(one) for one in arguments],
+        }
+        print(json.dumps(run), file=server.stdin, flush=True)
+        code = int(server.stdout.readline())
+        return subprocess.CompletedProcess(arguments, code, *(path.read_text() for path in said))
