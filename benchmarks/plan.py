@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 CHUNK = 2000
 PARTS = 8
 # Jobs of a run for each of its chunks, and jobs that do not depend on their number.
-JOBS_A_CHUNK, OTHER_JOBS = 44, 100
+JOBS_A_CHUNK, OTHER_JOBS = 60, 130
 
 
 def plan(config: Mapping[str, Any], chunks: Mapping[str, int]) -> Any:
