@@ -1,8 +1,7 @@
 #pragma once
 // What the fitter needs from a number type: float and double here, several tracks at once in lanes.hpp. Only this
 // header distinguishes compilers: CUDA (nvcc, NVRTC without standard headers) or a C++17 host. There are two
-// exceptions: magnet_block.hpp waits for the threads of a GPU, and lanes.hpp names instructions of processors that
-// compilers do not find.
+// exceptions: magnet_block.hpp waits for the threads of a GPU, and lanes.hpp writes past the caches of a processor.
 
 #if defined(__CUDACC__)
 #define KERNEL_FUNCTION __host__ __device__ __forceinline__
