@@ -21,7 +21,11 @@ def test_datasets_have_the_same_bytes(finished, project):
 
 def test_every_stage_from_generation_to_fits_is_cut(project):
     config = project.folder / "workflow/config/smoke.yaml"
-    own = {"events": {"validation": 150}, "signals": {"collisions": 1000}, "misalignment": {"scifi_mat": 0.1}}
+    own = {
+        "events": {"validation": 150},
+        "signals": {"collisions": 20_000},
+        "misalignment": {"scifi_mat": 0.1},
+    }
     config.rename(config.with_name("small.yaml"))
     config.write_text(json.dumps({"extends": "small", "run": "smoke", "polarities": ["up"]} | own))
     # There are fewer blocks than chunks asked for, and no chunk is empty.
