@@ -2,12 +2,14 @@
 // Prefetches the rows of the next tracks while tracks are fitted. There are too many streams of rows for the hardware
 // to prefetch, and requests for all rows at once would stall the fit.
 
+#include "fit/kind.hpp"
 #include "fit/track.hpp"
 
 namespace parkf::kalman {
 
-/// The rows of the next tracks.
+/// The rows of the next tracks; those of the detectors of their kind are prefetched.
 struct Ahead {
+  const Kind* kind;
   const void* velo[3];
   const void* ut[4];
   const void* scifi[4];
@@ -15,9 +17,15 @@ struct Ahead {
   /// Prefetch one part of the rows of the tracks in one T. There are as many parts as SciFi layers.
   template <class T>
   KERNEL_FUNCTION void fetch(int part) const {
-    for (const void* rows : velo) fetch_rows<velo_slots * sizeof(T)>(rows, part);
-    for (const void* rows : ut) fetch_rows<ut_layers * sizeof(T)>(rows, part);
-    for (const void* rows : scifi) fetch_rows<scifi_layers * sizeof(T)>(rows, part);
+    if (kind->velo) {
+      for (const void* rows : velo) fetch_rows<velo_slots * sizeof(T)>(rows, part);
+    }
+    if (kind->ut) {
+      for (const void* rows : ut) fetch_rows<ut_layers * sizeof(T)>(rows, part);
+    }
+    if (kind->scifi) {
+      for (const void* rows : scifi) fetch_rows<scifi_layers * sizeof(T)>(rows, part);
+    }
   }
 
  private:

@@ -23,11 +23,12 @@ KERNEL_FUNCTION constexpr StartWidths start_widths(int round) {
 /// Width of q/p where no pattern recognition knows it, 1/MeV: no track has less than 500 MeV.
 constexpr double unknown_qop = 2e-3;
 
-/// Carries the state where a track begins along, with its whole covariance.
+/// Carries the state where a track begins along, in the last round with its whole covariance.
 template <class T>
 struct StartMemory : AsTheyAre<T> {
   Smoothed<T> start;
   Covariance<T> c;
+  bool last;
 
   template <class Jacobian>
   KERNEL_FUNCTION void step(const Jacobian& f) {
@@ -36,7 +37,7 @@ struct StartMemory : AsTheyAre<T> {
   KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>&) {
     T v[4];
     for (int l = 0; l < 4; ++l) v[l] = update_first(l, u, slope, p, start);
-    for (int l = 0; l < 4; ++l) {
+    for (int l = 0; last && l < 4; ++l) {
       const T weighted = v[l] * u.weight;
       for (int j = 0; j <= l; ++j) c(l, j) -= weighted * v[j];
     }
@@ -111,6 +112,7 @@ KERNEL_FUNCTION void begin_behind_velo(const Candidates<Scalar<T>>& tracks, long
   const T k = load<T>(tracks.qop + i), tx = first.x / first.z_hit;
   State<T> s{tx * z, zero, tx, zero, k};
   for (int round = 0; round < 2; ++round) {
+    memory.last = round == 1;
     begin_at(s, z, start_widths(round), round == 0, fit, memory);
     if constexpr (ut) {
       forward_ut<true>(tracks, i, detector.constant, pol, fit, memory);

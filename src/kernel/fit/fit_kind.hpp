@@ -43,9 +43,22 @@ KERNEL_FUNCTION void transport(const JacobianHop<T>& f, Covariance<T>& c) {
   }
 }
 
+/// x and tx at z_out of a state at z_in by slices, and their derivatives with respect to q/p.
+template <class T>
+KERNEL_FUNCTION BentX<T> bent_x(const slices::Slices& slices, const Scalar<T>* constant, const T& pol,
+                              const State<T>& s) {
+  const Scalar<T>* header = constant + layout::UTT_META;
+  T local, local_k;
+  local_qop<T>(constant + layout::UTTF, s.k, local, local_k);
+  slices::Bending<T> track;
+  track.s = {s.x, s.y, s.tx, s.ty, local};
+  slices::carry(slices, pol, T(header[0]), T(header[1]), track);
+  return {track.s.x, track.s.tx, track.by_k[0] * local_k, track.by_k[2] * local_k};
+}
+
 /// Carry a state at z_in to z_out by slices: unlike the magnet table, they know tracks from anywhere.
 template <class T>
-KERNEL_CALLED void through_slices(const slices::Slices& slices, const Scalar<T>* constant, const T& pol, State<T>& s,
+KERNEL_FUNCTION void through_slices(const slices::Slices& slices, const Scalar<T>* constant, const T& pol, State<T>& s,
                                     JacobianHop<T>& f, Mask<T>& outside) {
   const Scalar<T>* header = constant + layout::UTT_META;
   T local, local_k;
@@ -69,23 +82,22 @@ KERNEL_FUNCTION void forward_slices(const Candidates<Scalar<T>>& tracks, long i,
   const Scalar<T>* header = constant + layout::UTT_META;
   const T z_in(header[0]), z_out(header[1]);
   const FirstHit<T> hit = first_scifi_hit<T>(tracks, i, constant);
-  JacobianHop<T> f;
-  Mask<T> far = hit.measured, outside;
-  State<T> before = fit.state, after = before;
+  Mask<T> far = hit.measured;
   T qop_variance = fit.qop_variance;
-  through_slices(slices, constant, pol, after, f, outside);
   for (int round = 0; round < newton_rounds && any(far); ++round) {
-    const BentX<T> bent{after.x, after.tx, f.of[0][4], f.of[2][4]};
+    const BentX<T> bent = bent_x(slices, constant, pol, fit.state);
     const T change = select(far, towards(hit, fit, bent, z_in, z_out, qop_variance), T(0));
     far = far & (magnitude(change) > T(Scalar<T>(0.5)) * magnitude(fit.state.k));
     move(change, fit, memory);
-    after = before = fit.state;
-    through_slices(slices, constant, pol, after, f, outside);
   }
   fit.qop_variance = select(hit.measured, qop_variance, fit.qop_variance);
-  fit.state = after;
+  JacobianHop<T> f;
+  Mask<T> outside;
+  const State<T> before = fit.state;
+  through_slices(slices, constant, pol, fit.state, f, outside);
   carry(f, fit, memory);
-  add(memory.scattering(scifi_slots, noise_UTTF<T>(constant + layout::UTTF, after.k, before, after)), fit.c);
+  const Noise<T> q = noise_UTTF<T>(constant + layout::UTTF, fit.state.k, before, fit.state);
+  add(memory.scattering(scifi_slots, q), fit.c);
   fit.z = z_out;
   fit.status = fit.status | flag<T>(outside, status::outside_slices);
 }
@@ -126,6 +138,34 @@ KERNEL_FUNCTION FittedBehind<T> fit_scifi(const Candidates<Scalar<T>>& tracks, l
   return publish_behind(z, loss, fit, memory);
 }
 
+/// Carries the first state along in the last round of a fit. In a round before, which only finds q/p, the rows of the next
+/// tracks are prefetched.
+template <class T>
+struct LastRoundMemory : FirstStateMemory<T> {
+  const Ahead* ahead;
+  bool last;
+
+  KERNEL_FUNCTION void velo(int slot, const JacobianV<T>& f, const Innovation<T>& ux, const Innovation<T>& uy,
+                            const T* p) {
+    if (last) FirstStateMemory<T>::velo(slot, f, ux, uy, p);
+  }
+  template <class Jacobian>
+  KERNEL_FUNCTION void step(const Jacobian& f) {
+    if (last) FirstStateMemory<T>::step(f);
+  }
+  KERNEL_FUNCTION void hit(const Innovation<T>& u, const T& slope, const T* p, const Parabola<T>& hits) {
+    if (last) FirstStateMemory<T>::hit(u, slope, p, hits);
+  }
+  template <class Fit>
+  KERNEL_FUNCTION void layer(int number, const Fit&) {
+    constexpr int parts = scifi_layers / ut_layers;
+    if constexpr (Number<T>::lanes > 1) {
+      if (last || ahead == nullptr) return;
+      for (int part = 0; part < parts; ++part) ahead->template fetch<T>(parts * number + part);
+    }
+  }
+};
+
 /// VELO and UT: the state is at the beam line, as of a long track. The noise of a second round is that of the q/p that a
 /// first one finds, which is twice as precise as a pattern recognition's.
 template <class T>
@@ -136,9 +176,11 @@ KERNEL_FUNCTION Fitted<T> fit_upstream(const Candidates<Scalar<T>>& tracks, long
   Candidates<S> seen = tracks;
   S found[Number<T>::lanes];
   Filter<T> fit;
-  FirstStateMemory<T> memory;
+  LastRoundMemory<T> memory;
+  memory.ahead = tracks.ahead;
   T z_first;
   for (int round = 0; round < 2; ++round) {
+    memory.last = round == 1;
     fit.worst = Worst<T>();
     forward_velo(seen, i, detector, pol, fit, memory.first, z_first, memory);
     fit.qop_variance = T(S(unknown_qop * unknown_qop));
@@ -155,22 +197,24 @@ KERNEL_FUNCTION Fitted<T> fit_upstream(const Candidates<Scalar<T>>& tracks, long
   return publish(detector, pol, z_first, memory.first, fit, T(1) / fit.known().weight);
 }
 
-/// Fit tracks i … of a kind besides long ones, and store them as tracks `to` … in rows of `stride` numbers: those of
-/// `Fitted`, and without VELO hits the further covariances behind them. `loss` is the mean loss of momentum before the
-/// first layer behind the VELO, MeV.
+/// Fit tracks i … of a kind besides long ones. `loss` is the mean loss of momentum before the first layer behind the VELO,
+/// MeV.
 template <class T>
-KERNEL_FUNCTION void fit_kind(const Kind& kind, const Candidates<Scalar<T>>& tracks, long i,
-                              const Detector<Scalar<T>>& detector, const slices::Slices& slices, const T& loss,
-                              long stride, long to, Scalar<T>* numbers, int* integers) {
-  if (kind.velo) {
-    store(fit_upstream<T>(tracks, i, detector), stride, to, numbers, integers);
-    return;
-  }
-  const FittedBehind<T> fitted = kind.ut ? fit_downstream<T>(tracks, i, detector, slices, loss)
-                                         : fit_scifi<T>(tracks, i, detector, loss);
-  store(fitted.track, stride, to, numbers, integers);
-  for (int q = 0; q < more_covariances; ++q) {
-    store(fitted.more[q], numbers + (fitted_numbers + q) * stride + to);
+KERNEL_FUNCTION FittedBehind<T> fit_kind(const Kind& kind, const Candidates<Scalar<T>>& tracks, long i,
+                                         const Detector<Scalar<T>>& detector, const slices::Slices& slices,
+                                         const T& loss) {
+  if (kind.velo) return {fit_upstream<T>(tracks, i, detector), {}};
+  return kind.ut ? fit_downstream<T>(tracks, i, detector, slices, loss) : fit_scifi<T>(tracks, i, detector, loss);
+}
+
+/// Write tracks of a kind to (quantity, track) arrays at track `to`: the numbers of `Fitted`, and without VELO hits the
+/// further covariances behind them.
+template <bool past_caches = false, class T>
+KERNEL_FUNCTION void store(const Kind& kind, const FittedBehind<T>& fitted, long stride, long to, Scalar<T>* numbers,
+                           int* integers) {
+  kalman::store<past_caches>(fitted.track, stride, to, numbers, integers);
+  for (int q = 0; !kind.velo && q < more_covariances; ++q) {
+    kalman::store<past_caches>(fitted.more[q], numbers + (fitted_numbers + q) * stride + to);
   }
 }
 

@@ -13,5 +13,6 @@ extern "C" __global__ void __launch_bounds__(PARKF_THREADS)
   if (i >= count) return;
   const parkf::kalman::Kind kind{"", "", velo, ut, scifi};
   const parkf::slices::Slices inside{slice_count, first, length, edge_x, edge_y, centre, slices, scatterers, scatterer};
-  forms::fit_kind<Real>(kind, PARKF_ROWS.one(i), 0, PARKF_DETECTOR, inside, loss, count, i, numbers, integers);
+  const auto fitted = forms::fit_kind<Real>(kind, PARKF_ROWS.one(i), 0, PARKF_DETECTOR, inside, loss);
+  forms::store(kind, fitted, count, i, numbers, integers);
 }

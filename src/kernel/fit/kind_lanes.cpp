@@ -17,9 +17,15 @@ void PARKF_NAME(kind_, PARKF_BUILD)(const Batch<S>& batch, long begin, long end)
   Tile<T> tile;
   Ahead ahead;
   for (long i = begin; i < end; i += Number<T>::lanes) {
-    const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead);
-    fit_kind(kind, tracks, 0, batch.detector, batch.slices, loss, batch.stride, i, batch.numbers, batch.integers);
+    const Candidates<S> tracks = tracks_from<T>(batch.tracks, i, large, tile, ahead, kind);
+    const FittedBehind<T> fitted = fit_kind(kind, tracks, 0, batch.detector, batch.slices, loss);
+    if (large) {
+      store<true>(kind, fitted, batch.stride, i, batch.numbers, batch.integers);
+    } else {
+      store(kind, fitted, batch.stride, i, batch.numbers, batch.integers);
+    }
   }
+  finish_streams();
 }
 template void PARKF_NAME(kind_, PARKF_BUILD)(const Batch<float>&, long, long);
 template void PARKF_NAME(kind_, PARKF_BUILD)(const Batch<double>&, long, long);

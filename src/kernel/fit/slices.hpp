@@ -24,12 +24,23 @@ struct Slices {
 
 constexpr int covariance_numbers = 15;  // lower triangle of x, y, tx, ty, q/p, row by row
 
-/// A track on its way. `jacobian` has the derivatives of x, y, tx, ty with respect to x, y, tx, ty, q/p at the start.
+/// A track on its way.
 template <class T>
-struct Moving {
+struct Underway {
   State<T> s;
-  T jacobian[4][5];
   Mask<T> lost;  // whether it left the grid or the range in z
+};
+
+/// The same with its derivatives with respect to q/p.
+template <class T>
+struct Bending : Underway<T> {
+  T by_k[4];
+};
+
+/// The same with all derivatives of x, y, tx, ty, with respect to x, y, tx, ty, q/p at the start.
+template <class T>
+struct Moving : Underway<T> {
+  T jacobian[4][5];
 };
 
 /// The same with its covariance, to which the material on the way adds scattering.
@@ -62,16 +73,16 @@ struct Axis {
 template <class S>
 KERNEL_FUNCTION Fields<S> look_up(const float* numbers, const Axis<S>& x, const Axis<S>& y) {
   const float* node = numbers + (to_integer(x.first) * nodes_y + to_integer(y.first)) * row;
-  S sum[row] = {}, by_x[row] = {}, by_y[row] = {};
+  S sum[maps] = {}, by_x[sloped] = {}, by_y[sloped] = {};
   for (int a = 0; a < 3; ++a, node += nodes_y * row) {
-    S along[row] = {}, along_y[row] = {};
+    S along[maps] = {}, along_y[sloped] = {};
     for (int b = 0; b < 3; ++b) {
-      for (int m = 0; m < row; ++m) along[m] += y.w[b] * S(node[b * row + m]);
-      for (int m = 0; m < row; ++m) along_y[m] += y.slope[b] * S(node[b * row + m]);
+      for (int m = 0; m < maps; ++m) along[m] += y.w[b] * S(node[b * row + m]);
+      for (int m = 0; m < sloped; ++m) along_y[m] += y.slope[b] * S(node[b * row + m]);
     }
-    for (int m = 0; m < row; ++m) sum[m] += x.w[a] * along[m];
-    for (int m = 0; m < row; ++m) by_x[m] += x.slope[a] * along[m];
-    for (int m = 0; m < row; ++m) by_y[m] += x.w[a] * along_y[m];
+    for (int m = 0; m < maps; ++m) sum[m] += x.w[a] * along[m];
+    for (int m = 0; m < sloped; ++m) by_x[m] += x.slope[a] * along[m];
+    for (int m = 0; m < sloped; ++m) by_y[m] += x.w[a] * along_y[m];
   }
   Fields<S> fields;
   keep(fields, sum, by_x, by_y);
@@ -80,6 +91,18 @@ KERNEL_FUNCTION Fields<S> look_up(const float* numbers, const Axis<S>& x, const 
 
 KERNEL_FUNCTION constexpr int element(int i, int j) {
   return i < j ? j * (j + 1) / 2 + i : i * (i + 1) / 2 + j;
+}
+
+/// Begin to count derivatives.
+template <class T>
+KERNEL_FUNCTION void begin(Bending<T>& track) {
+  for (T& one : track.by_k) one = T(0);
+}
+template <class T>
+KERNEL_FUNCTION void begin(Moving<T>& track) {
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 5; ++j) track.jacobian[i][j] = T(i == j ? 1 : 0);
+  }
 }
 
 /// Multiply the Jacobian by that of a hop. q/p stays.
@@ -143,6 +166,15 @@ KERNEL_FUNCTION void scatter(const Slices& slices, const T& z_begin, const T& z_
 
 /// Go on behind a hop with Jacobian `f`.
 template <class T>
+KERNEL_FUNCTION void advance(const Slices&, const T (&f)[4][5], const T&, const T&, Bending<T>& track) {
+  T moved[4];
+  for (int i = 0; i < 4; ++i) {
+    moved[i] = f[i][4];
+    for (int m = 0; m < 4; ++m) moved[i] += f[i][m] * track.by_k[m];
+  }
+  for (int i = 0; i < 4; ++i) track.by_k[i] = moved[i];
+}
+template <class T>
 KERNEL_FUNCTION void advance(const Slices&, const T (&f)[4][5], const T&, const T&, Moving<T>& track) {
   chain(f, track.jacobian);
 }
@@ -180,11 +212,14 @@ KERNEL_FUNCTION void through(const Slices& slices, int number, bool downstream, 
   State<T> s = track.s;
   cross(hop, fields, pol, s, f);
   // A track that waits stays exactly as it is, so that its result does not depend on the others.
-  track.s = {select(moving, s.x, track.s.x), select(moving, s.y, track.s.y), select(moving, s.tx, track.s.tx),
-             select(moving, s.ty, track.s.ty), track.s.k};
-  for (int i = 0; i < 4; ++i) {
-    for (int j = 0; j < 5; ++j) f[i][j] = select(moving, f[i][j], T(S(i == j ? 1 : 0)));
+  if (any(!moving)) {
+    s = {select(moving, s.x, track.s.x), select(moving, s.y, track.s.y), select(moving, s.tx, track.s.tx),
+         select(moving, s.ty, track.s.ty), s.k};
+    for (int i = 0; i < 4; ++i) {
+      for (int j = 0; j < 5; ++j) f[i][j] = select(moving, f[i][j], T(S(i == j ? 1 : 0)));
+    }
   }
+  track.s = s;
   advance(slices, f, middle_z + hop.begin * hop.length, middle_z + hop.end * hop.length, track);
 }
 
@@ -193,16 +228,13 @@ template <class T, class Track>
 KERNEL_FUNCTION void carry(const Slices& slices, const T& pol, const T& z_from, const T& z_to, Track& track) {
   using S = Scalar<T>;
   const T first(static_cast<S>(slices.first)), last(static_cast<S>(slices.first + slices.count * slices.length));
-  for (int i = 0; i < 4; ++i) {
-    for (int j = 0; j < 5; ++j) track.jacobian[i][j] = T(S(i == j ? 1 : 0));
-  }
+  begin(track);
   const Mask<T> within = at_most(first, smaller(z_from, z_to)) & at_most(larger(z_from, z_to), last);
   track.lost = !within;
-  if (any(z_from < z_to)) {
-    for (int i = 0; i < slices.count; ++i) through(slices, i, true, pol, z_from, z_to, track);
-  }
-  if (any(z_to < z_from)) {
-    for (int i = slices.count - 1; i >= 0; --i) through(slices, i, false, pol, z_from, z_to, track);
+  // There and back in one loop, because a slice is a lot of code.
+  const int there = slices.count, back = 2 * there, end = any(z_to < z_from) ? back : there;
+  for (int i = any(z_from < z_to) ? 0 : there; i < end; ++i) {
+    through(slices, i < there ? i : back - 1 - i, i < there, pol, z_from, z_to, track);
   }
   const State<T>& s = track.s;
   const Mask<T> good = finite(T(s.x + s.y + s.tx + s.ty));

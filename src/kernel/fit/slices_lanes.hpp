@@ -6,35 +6,56 @@
 
 namespace parkf::slices {
 
-/// Interpolate the maps of a slice for each track. A track reads nine nodes, each of them as one vector.
+/// A node, or the node twice where M is two rows.
+template <class S, int M>
+KERNEL_FUNCTION Lanes<S, M> read_node(const float* node) {
+  if constexpr (M == row) {
+    return from_floats<S, row>(node);
+  } else {
+    return from_floats_twice<S, row>(node);
+  }
+}
+
+/// Interpolate the maps of a slice for each track. A track reads nine nodes, each of them as one vector. Values and
+/// derivatives with respect to y are sums of the same nodes with other weights: two vectors, or the halves of one.
 template <class S, int N>
 KERNEL_FUNCTION Fields<Lanes<S, N>> look_up(const float* numbers, const Axis<Lanes<S, N>>& x,
                                             const Axis<Lanes<S, N>>& y) {
-  using Row = Lanes<S, row>;
-  Lanes<S, N> maps[row], by_x[row], by_y[row];
-  for (int lane = 0; lane < N; ++lane) {
-    const int ix = to_integer(lane_of(x.first, lane)), iy = to_integer(lane_of(y.first, lane));
-    const float* node = numbers + (ix * nodes_y + iy) * row;
-    Row sum(S(0)), slope_x(S(0)), slope_y(S(0));
+  constexpr int parts = N < 2 * row ? 2 : 1, slopes = row / 2;
+  static_assert(sloped <= slopes, "there is room for the derivatives");
+  using Part = Lanes<S, 2 * row / parts>;
+  using Slopes = Lanes<S, slopes>;
+  const auto place = to_integer(x.first * Lanes<S, N>(S(nodes_y * row)) + y.first * Lanes<S, N>(S(row)));
+  typename Part::Mask first_row;
+  for (int i = 0; i < 2 * row / parts; ++i) first_row.bits[i] = i < row ? -1 : 0;
+  S rows[N * 2 * row];  // of each track: the maps, and derivatives of the first ones with respect to y and to x
+  KERNEL_ROLLED for (int lane = 0; lane < N; ++lane) {
+    const float* node = numbers + place.bits[lane];
+    Part weights[3][parts], sum[parts];
+    for (int b = 0; b < 3; ++b) {
+      weights[b][parts - 1] = Part(lane_of(y.slope[b], lane));
+      weights[b][0] = select(first_row, Part(lane_of(y.w[b], lane)), weights[b][parts - 1]);
+    }
+    for (Part& part : sum) part = Part(S(0));
+    Slopes by_x(S(0));
     for (int a = 0; a < 3; ++a, node += nodes_y * row) {
-      Row along(S(0)), along_y(S(0));
+      Part along[parts];
+      for (Part& part : along) part = Part(S(0));
       for (int b = 0; b < 3; ++b) {
-        const Row read = from_floats<S, row>(node + b * row);
-        along += Row(lane_of(y.w[b], lane)) * read;
-        along_y += Row(lane_of(y.slope[b], lane)) * read;
+        const Part read = read_node<S, 2 * row / parts>(node + b * row);
+        for (int part = 0; part < parts; ++part) along[part] += weights[b][part] * read;
       }
-      sum += Row(lane_of(x.w[a], lane)) * along;
-      slope_x += Row(lane_of(x.slope[a], lane)) * along;
-      slope_y += Row(lane_of(x.w[a], lane)) * along_y;
+      for (int part = 0; part < parts; ++part) sum[part] += Part(lane_of(x.w[a], lane)) * along[part];
+      by_x += Slopes(lane_of(x.slope[a], lane)) * first_lanes<slopes>(along[0]);
     }
-    for (int m = 0; m < row; ++m) {
-      put(maps[m], lane, lane_of(sum, m));
-      put(by_x[m], lane, lane_of(slope_x, m));
-      put(by_y[m], lane, lane_of(slope_y, m));
-    }
+    S* const to = rows + lane * 2 * row;
+    __builtin_memcpy(to, sum, sizeof(sum));
+    __builtin_memcpy(to + row + slopes, &by_x, sizeof(by_x));
   }
+  Lanes<S, N> turned[2 * row];
+  turn<Lanes<S, N>, 2 * row>(rows, 2 * row, reinterpret_cast<S*>(turned));
   Fields<Lanes<S, N>> fields;
-  keep(fields, maps, by_x, by_y);
+  keep(fields, turned, turned + row + slopes, turned + row);
   return fields;
 }
 

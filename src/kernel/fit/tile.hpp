@@ -2,6 +2,7 @@
 // A few candidates, turned from rows of slots into the order that the fit reads: one track in each lane. A tile stays
 // in the first-level cache, and a whole batch is never copied.
 
+#include "fit/kind.hpp"
 #include "fit/track.hpp"
 #include "numbers/lanes.hpp"
 
@@ -22,47 +23,6 @@ struct alignas(64) Tile {
   }
 };
 
-/// Join W slots from each of the rows 0, W, 2·W, …; neighbouring rows are `slots` apart.
-template <class S, int N, int W, int slots>
-KERNEL_FUNCTION typename Lanes<S, N>::Vector pieces(const S* source) {
-  if constexpr (N == W) {
-    typename Lanes<S, W>::Vector piece;
-    __builtin_memcpy(&piece, source, sizeof(piece));
-    return piece;
-  } else {
-    return joined(pieces<S, N / 2, W, slots>(source), pieces<S, N / 2, W, slots>(source + N / 2 * slots),
-                  std::make_integer_sequence<int, N>{});
-  }
-}
-
-/// Turn W slots of the rows, from `first` on, into (slot, lane).
-template <class T, int W, int slots>
-KERNEL_FUNCTION void turn_slots(const Scalar<T>* source, int first, Scalar<T>* target) {
-  typename T::Vector turned[W];
-  for (int j = 0; j < W; ++j) {
-    turned[j] = pieces<Scalar<T>, Number<T>::lanes, W, slots>(source + first + j * slots);
-  }
-  transpose_rows<1, W>(turned);
-  __builtin_memcpy(target + first * Number<T>::lanes, turned, sizeof(turned));
-}
-
-/// Turn the first `used` slots of the rows into (slot, lane).
-template <class T, int slots>
-KERNEL_FUNCTION void turn(const Scalar<T>* source, int used, Scalar<T>* target) {
-  constexpr int n = Number<T>::lanes;
-  if constexpr (n >= 4) {
-    int slot = 0;
-    if constexpr (n >= 8 && slots >= 8) {
-      for (; slot + 4 < used; slot += 8) turn_slots<T, 8, slots>(source, slot + 8 < slots ? slot : slots - 8, target);
-    }
-    for (; slot < used; slot += 4) turn_slots<T, 4, slots>(source, slot + 4 < slots ? slot : slots - 4, target);
-  } else {
-    for (int slot = 0; slot < used; ++slot) {
-      for (int lane = 0; lane < n; ++lane) target[slot * n + lane] = source[lane * slots + slot];
-    }
-  }
-}
-
 /// Read the last `left` tracks, which are fewer than the lanes; the other lanes repeat the last track.
 template <class T>
 KERNEL_FUNCTION void fill_last(const CandidateRows<Scalar<T>>& rows, long begin, int left, Tile<T>& tile) {
@@ -81,19 +41,24 @@ KERNEL_FUNCTION void fill_last(const CandidateRows<Scalar<T>>& rows, long begin,
   }
 }
 
-/// Read the UT and SciFi hits of the tracks from number `begin` on. There are at least as many tracks as lanes.
+/// Read the UT and SciFi hits of the tracks from number `begin` on, of the detectors of their kind. There are at least as
+/// many tracks as lanes.
 template <class T>
-KERNEL_FUNCTION void fill_strips(const CandidateRows<Scalar<T>>& rows, long begin, Tile<T>& tile) {
+KERNEL_FUNCTION void fill_strips(const CandidateRows<Scalar<T>>& rows, long begin, Tile<T>& tile,
+                                 const Kind& kind = kinds[0]) {
   constexpr int n = Number<T>::lanes;
   for (int q = 0; q < 4; ++q) {
-    turn<T, ut_layers>(rows.ut[q] + begin * ut_layers, ut_layers, tile.ut + q * ut_layers * n);
-    turn<T, scifi_layers>(rows.scifi[q] + begin * scifi_layers, scifi_layers, tile.scifi + q * scifi_layers * n);
+    if (kind.ut) turn<T, ut_layers>(rows.ut[q] + begin * ut_layers, ut_layers, tile.ut + q * ut_layers * n);
+    if (kind.scifi) {
+      turn<T, scifi_layers>(rows.scifi[q] + begin * scifi_layers, scifi_layers, tile.scifi + q * scifi_layers * n);
+    }
   }
 }
 
-/// Read the tracks from number `begin` on.
+/// Read the tracks from number `begin` on, with their hits in the detectors of their kind.
 template <class T>
-KERNEL_FUNCTION void fill(const CandidateRows<Scalar<T>>& rows, long begin, Tile<T>& tile) {
+KERNEL_FUNCTION void fill(const CandidateRows<Scalar<T>>& rows, long begin, Tile<T>& tile,
+                          const Kind& kind = kinds[0]) {
   constexpr int n = Number<T>::lanes;
   if (rows.count - begin < n) {
     fill_last(rows, begin, static_cast<int>(rows.count - begin), tile);
@@ -106,10 +71,10 @@ KERNEL_FUNCTION void fill(const CandidateRows<Scalar<T>>& rows, long begin, Tile
   int used = 1;
   for (const int hits : tile.velo_n) used = used < hits ? hits : used;
   if (used > velo_slots) used = velo_slots;
-  for (int q = 0; q < 3; ++q) {
+  for (int q = 0; kind.velo && q < 3; ++q) {
     turn<T, velo_slots>(rows.velo[q] + begin * velo_slots, used, tile.velo + q * velo_slots * n);
   }
-  fill_strips(rows, begin, tile);
+  fill_strips(rows, begin, tile, kind);
 }
 
 }  // namespace parkf::kalman

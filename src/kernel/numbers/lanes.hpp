@@ -125,6 +125,12 @@ struct Lanes {
     return Integer(mask.bits ? yes.bits : no.bits);
   }
   KERNEL_FUNCTION friend bool any(const Mask& mask) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(Bits) == sizeof(__m512i)) {
+      const auto bits = reinterpret_cast<__m512i>(mask.bits);
+      return _mm512_test_epi32_mask(bits, bits) != 0;
+    }
+#endif
     I result = 0;
     for (int i = 0; i < N; ++i) result |= mask.bits[i];
     return result != 0;
@@ -194,10 +200,32 @@ KERNEL_FUNCTION void transpose(Lanes<S, N>* rows) {
 /// N consecutive floats as numbers.
 template <class S, int N>
 KERNEL_FUNCTION Lanes<S, N> from_floats(const float* source) {
-  typedef float Floats __attribute__((vector_size(N * sizeof(float))));
-  Floats floats;
-  __builtin_memcpy(&floats, source, sizeof(Floats));
-  return Lanes<S, N>(__builtin_convertvector(floats, typename Lanes<S, N>::Vector));
+  // For doubles, GCC makes one instruction of the loop, and many of a conversion of vectors.
+  S numbers[N];
+  for (int i = 0; i < N; ++i) numbers[i] = source[i];
+  Lanes<S, N> result;
+  __builtin_memcpy(&result.v, numbers, sizeof(numbers));
+  return result;
+}
+
+/// The first M lanes.
+template <int M, class S, int N>
+KERNEL_FUNCTION Lanes<S, M> first_lanes(const Lanes<S, N>& numbers) {
+  return Lanes<S, M>(joined(numbers.v, numbers.v, std::make_integer_sequence<int, M>{}));
+}
+
+/// N consecutive floats as numbers, and once more behind them.
+template <class S, int N>
+KERNEL_FUNCTION Lanes<S, 2 * N> from_floats_twice(const float* source) {
+#if defined(__AVX512F__)
+  // One load, where compilers make a load and a shuffle.
+  if constexpr (sizeof(Lanes<S, 2 * N>) == sizeof(__m512d) && sizeof(S) == sizeof(float)) {
+    const __m512d twice = _mm512_maskz_broadcast_f64x4(-1, _mm256_castps_pd(_mm256_loadu_ps(source)));
+    return Lanes<S, 2 * N>(reinterpret_cast<typename Lanes<S, 2 * N>::Vector>(twice));
+  }
+#endif
+  const Lanes<S, N> once = from_floats<S, N>(source);
+  return Lanes<S, 2 * N>(joined(once.v, once.v, std::make_integer_sequence<int, 2 * N>{}));
 }
 
 template <class S, int N>
@@ -210,5 +238,46 @@ struct Number<Lanes<S, N>> {
     return Lanes<S, N>(__builtin_convertvector(a.bits, typename Lanes<S, N>::Vector));
   }
 };
+
+/// Join W slots from each of the rows 0, W, 2·W, …; neighbouring rows are `slots` apart.
+template <class S, int N, int W, int slots>
+KERNEL_FUNCTION typename Lanes<S, N>::Vector pieces(const S* source) {
+  if constexpr (N == W) {
+    typename Lanes<S, W>::Vector piece;
+    __builtin_memcpy(&piece, source, sizeof(piece));
+    return piece;
+  } else {
+    return joined(pieces<S, N / 2, W, slots>(source), pieces<S, N / 2, W, slots>(source + N / 2 * slots),
+                  std::make_integer_sequence<int, N>{});
+  }
+}
+
+/// Turn W slots of the rows, from `first` on, into (slot, lane).
+template <class T, int W, int slots>
+KERNEL_FUNCTION void turn_slots(const Scalar<T>* source, int first, Scalar<T>* target) {
+  typename T::Vector turned[W];
+  for (int j = 0; j < W; ++j) {
+    turned[j] = pieces<Scalar<T>, Number<T>::lanes, W, slots>(source + first + j * slots);
+  }
+  transpose_rows<1, W>(turned);
+  __builtin_memcpy(target + first * Number<T>::lanes, turned, sizeof(turned));
+}
+
+/// Turn the first `used` slots of the rows into (slot, lane).
+template <class T, int slots>
+KERNEL_FUNCTION void turn(const Scalar<T>* source, int used, Scalar<T>* target) {
+  constexpr int n = Number<T>::lanes;
+  if constexpr (n >= 4) {
+    int slot = 0;
+    if constexpr (n >= 8 && slots >= 8) {
+      for (; slot + 4 < used; slot += 8) turn_slots<T, 8, slots>(source, slot + 8 < slots ? slot : slots - 8, target);
+    }
+    for (; slot < used; slot += 4) turn_slots<T, 4, slots>(source, slot + 4 < slots ? slot : slots - 4, target);
+  } else {
+    for (int slot = 0; slot < used; ++slot) {
+      for (int lane = 0; lane < n; ++lane) target[slot * n + lane] = source[lane * slots + slot];
+    }
+  }
+}
 
 }  // namespace parkf

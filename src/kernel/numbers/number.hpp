@@ -1,33 +1,28 @@
 #pragma once
 // What the fitter needs from a number type: float and double here, several tracks at once in lanes.hpp. Only this
 // header distinguishes compilers: CUDA (nvcc, NVRTC without standard headers) or a C++17 host. There are two
-// exceptions: magnet_block.hpp waits for the threads of a GPU, and lanes.hpp writes past the caches of a processor.
+// exceptions: magnet_block.hpp waits for the threads of a GPU, and lanes.hpp names instructions of processors that
+// compilers do not find.
 
 #if defined(__CUDACC__)
 #define KERNEL_FUNCTION __host__ __device__ __forceinline__
-#define KERNEL_CALLED KERNEL_FUNCTION
 // For a loop over an array that should stay in registers.
 #define KERNEL_UNROLLED _Pragma("unroll")
 // The same, except that processors do not unroll, because the code of the fit is already too long for their first-level
 // cache.
 #define KERNEL_ROLLED _Pragma("unroll")
 #else
-#define KERNEL_INLINED inline __attribute__((always_inline))
-// For a long function with several callers, which each take it as it is. A program may have a copy of the kernel for each
-// instruction set. No copy may call a function of another one: the names are the copy's own, or all is inlined.
-#if defined(PARKF_COPY)
-#define KERNEL_CALLED inline __attribute__((abi_tag(PARKF_COPY)))
-#elif defined(PARKF_CALLS)
-#define KERNEL_CALLED inline
+// All is inlined in every program: compilers fuse products and sums within a function alone, so that the last bit of a
+// result depends on what is inlined. With PARKF_CALLS the compiler chooses, for plain builds, which fuse nothing, and
+// where nobody compares bits. This takes it a third of the time, without optimisation a tenth, and the fit is a quarter
+// slower (float32, AVX-512).
+#if !defined(PARKF_CALLS)
+#define KERNEL_FUNCTION inline __attribute__((always_inline))
+#elif defined(PARKF_COPY)
+// A program has copies of the kernel for several instruction sets. None may call a function of another one.
+#define KERNEL_FUNCTION inline __attribute__((abi_tag(PARKF_COPY)))
 #else
-#define KERNEL_CALLED KERNEL_INLINED
-#endif
-// With PARKF_CALLS the compiler chooses what it inlines. This takes it a third of the time, without optimisation a tenth,
-// and the fit is a quarter slower (float32, AVX-512).
-#if defined(PARKF_CALLS)
-#define KERNEL_FUNCTION KERNEL_CALLED
-#else
-#define KERNEL_FUNCTION KERNEL_INLINED
+#define KERNEL_FUNCTION inline
 #endif
 #define KERNEL_UNROLLED
 #if defined(__clang__)

@@ -1,6 +1,7 @@
 """The numbers of the steps inside the magnet, which a parameter set may have in a file of its own."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -75,14 +76,22 @@ class MagnetSlices:
         """Median loss of momentum, MeV, before the first layer of the UT, or else of the SciFi."""
         return self.described.loss_before_ut if ut else self.described.loss_before_scifi
 
-    @property
+    @cached_property
     def for_kernel(self) -> tuple[F32, list[float], F64, F64]:
-        """Numbers, place, centre and scatterers, as functions of the kernel take them."""
+        """Numbers, place, centre and scatterers, as functions of the kernel take them.
+
+        The numbers begin with a line of the caches: then no node of the grid lies in two lines.
+        """
         described = self.described
         layers = np.array([[one.z, one.angle, one.opening] for one in described.scatterers]).reshape(-1, 3)
         length = (described.z_last - described.z_first) / len(described.centre)
         place = [described.z_first, length, described.edge_x, described.edge_y]
-        return self.numbers, place, np.array(described.centre), layers
+        line = 64 // self.numbers.itemsize
+        memory = np.empty(self.numbers.size + line, self.numbers.dtype)
+        first = -(memory.ctypes.data // memory.itemsize) % line
+        numbers = memory[first : first + self.numbers.size].reshape(self.numbers.shape)
+        numbers[...] = self.numbers
+        return numbers, place, np.array(described.centre), layers
 
     def save(self, path: Path) -> None:
         """Write as arrays in one .npz; equal numbers have equal bytes."""

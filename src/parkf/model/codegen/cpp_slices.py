@@ -11,6 +11,7 @@ from parkf.model.steps.symbols import COMPONENTS, STATE, h, k, tx, ty
 
 _HOP = (slices.length, slices.begin, slices.end, slices.centre)
 _FIELDS = (*slices.FIELDS, *slices.SLOPES)
+_SLOPED = {str(slope).split("_")[0] for slope in slices.SLOPES}
 # Floats of a node: those of its maps, filled up so that a vector holds them.
 ROW = 8
 
@@ -22,6 +23,7 @@ def slice_functions() -> list[str]:
         f"constexpr int cells_x = {cells[0]}, cells_y = {cells[1]};",
         f"constexpr int nodes_x = {nodes[0]}, nodes_y = {nodes[1]};",
         f"constexpr int maps = {len(slices.MAPS)}, row = {ROW};",
+        f"constexpr int sloped = {len(_SLOPED)};  // the first maps, whose derivatives are used",
         "",
         "/// A part of a slice that a track crosses, and the bend in the slice's centre.",
         *_struct("Hop", _HOP),
