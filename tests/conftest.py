@@ -1,5 +1,6 @@
 """Fixtures for all tests: the embedded detector and field, and programs under a sanitizer."""
 
+import gc
 import subprocess
 from collections import Counter
 from collections.abc import Callable
@@ -13,6 +14,13 @@ from parkf.detector.geometry import Geometry, load_geometry
 from .edits import Copy
 
 ROOT = Path(__file__).parents[1]
+# Modules and tests are a million objects that stay: the search for garbage leaves them out, here and below.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,8 @@
-"""Snakemake, ready to run: one process imports it for all runs, since that takes as long as a dry run."""
+"""Snakemake, ready to run: one process imports it for all runs, since that takes as long as a dry run.
+
+It also imports the formulas and other modules that the rules import. These are the installed package's. Where
+other sources replace it, another process does the runs, and has imported no more than SymPy.
+"""
 
 import json
 import os
@@ -8,10 +12,16 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-# A copy of the process does each run, in which nothing was imported or planned but Snakemake itself.
+# Modules that the rules import.
+_OF_RULES = ("parkf.model.steps", "parkf.workflow.running.rules", "parkf.training.ghost_score")
+# A copy of the process does each run. It has planned nothing, and imported only Snakemake and the arguments.
 _SERVE = """
-import json, os, sys
+import gc, importlib, json, os, sys
 from snakemake.cli import main
+
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+gc.freeze()
 
 for line in sys.stdin:
     child = os.fork()
@@ -36,9 +46,9 @@ main(run["arguments"])
 
 
 @cache
-def _server():
+def _server(*imported):
     return subprocess.Popen(
-        [sys.executable, "-c", _SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _SERVE, *imported], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
 
 
@@ -47,7 +57,7 @@ def snakemake(*arguments, folder, source=None, environment=None):
 
     `source` replaces the package's source, and `environment` has variables to add.
     """
-    server = _server()
+    server = _server(*(_OF_RULES if source is None else ("sympy",)))
     with tempfile.TemporaryDirectory(prefix="snakemake-") as place:
         said = [Path(place, name) for name in ("stdout", "stderr")]
         for path in said:

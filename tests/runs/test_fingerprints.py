@@ -77,17 +77,25 @@ def test_every_stage_of_a_run_was_traced(traced):
 
 
 def test_a_constant_of_any_function_that_a_job_called_runs_it_again(traced, source_copy):
-    """One constant of each file is changed at a time, in a function that the command has called."""
+    """One constant of each file is changed at a time, in a function that the command has called.
+
+    Each file has as few changes as there can be for all commands that have called a function of it.
+    """
     called, _ = traced
     before = source_copy.codes(*called)
     edits = {file: source_copy.edits(file) for files in called.values() for file in files}
-    changes = defaultdict(set)
-    for name, files in called.items():
-        for file, lines in files.items():
-            functions = [tree for line, tree in sorted(edits[file].functions().items()) if line in lines]
-            found = ((tree, one) for tree in functions for one in edits[file].constants(tree))
-            if functions:
-                changes[file, *next(found, (functions[0], None))].add(name)
+    changes = {}
+    for file, edit in edits.items():
+        functions = edit.functions()
+        constants = {line: next(edit.constants(tree), None) for line, tree in functions.items()}
+        callers = {one: {name for name in called if one in called[name].get(file, ())} for one in functions}
+        left = set().union(*callers.values())
+        while left:
+            # A constant that is there is changed rather than another one added.
+            most = {line: names & left for line, names in sorted(callers.items()) if names & left}
+            line = max(most, key=lambda one: (constants[one] is not None, len(most[one])))
+            changes[file, functions[line], constants[line]] = most[line]
+            left -= most[line]
     missed = []
     for (file, function, constant), names in changes.items():
         text = edits[file].changed(constant) if constant else edits[file].with_one_more(function)

@@ -35,6 +35,7 @@ def configure(project, **paths):
     """Write a configuration whose inputs have such names; return its path."""
     config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
     config["training"]["closure"]["tracks"] = 1000
+    config["field"]["spacing"] = 200  # an eighth of the field's time
     for key, path in paths.items():
         section = "field" if key == "source" else "detector"
         config[section][key] = path

@@ -15,7 +15,7 @@ import gc
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.metadata import distribution
@@ -95,6 +95,9 @@ class Sources:
         self._files: dict[Path, Part] = {}
         self._modules: dict[str, Module | None] = {}
         self._imports: dict[Target, list[Module]] = {}
+        self._statements: dict[Statement, Part] = {}
+        self._executions: dict[Module, Part] = {}
+        self._targets: dict[tuple[Target, str | None], tuple[Part, ...]] = {}
 
     def code_of(self, *commands: str, without: tuple[str, ...] = ()) -> str:
         """Fingerprint of commands, as :func:`code_of` returns it."""
@@ -113,7 +116,7 @@ class Sources:
                 known = ", ".join(sorted(self.commands))
                 raise ParkfError(f"no command '{command}' of parkf; there are: {known}")
             called.append(self._statement(*self.commands[command]))
-        return self._start | self._reached(called, lambda part: re.split("[: ]", part.name)[0] in without)
+        return self._start | self._reached(called, without)
 
     @cached_property
     def _start(self) -> set[Part]:
@@ -123,14 +126,15 @@ class Sources:
         """
         main = self._existing(self._main)
         start = [self._statement(main, one) for one in start_of(main)]
-        return self._reached(start, lambda part: part.name in self._builds)
+        return self._reached(start, self._builds)
 
-    def _reached(self, begin: Iterable[Part], is_left_out: Callable[[Part], bool]) -> set[Part]:
-        """Return the parts that some use, with these; parts that are left out lead to no others."""
+    def _reached(self, begin: Iterable[Part], without: Collection[str]) -> set[Part]:
+        """Return the parts that some use, with these; modules that are left out lead to no others."""
         found: set[Part] = set()
         new = set(self._once(begin))
         while new:
-            new = {one for one in new if not is_left_out(one)}
+            if without:
+                new = {one for one in new if re.split("[: ]", one.name)[0] not in without}
             found |= new
             new = set().union(*map(self._needed, new)) - found
         return found
@@ -188,8 +192,10 @@ class Sources:
         return module
 
     def _statement(self, module: Module, statement: Statement) -> Part:
-        name = f"{module.name}:{statement.name}"
-        return Part(name, statement.form.digest, partial(self._used, module, statement), statement)
+        if statement not in self._statements:
+            name, find = f"{module.name}:{statement.name}", partial(self._used, module, statement)
+            self._statements[statement] = Part(name, statement.form.digest, find, statement)
+        return self._statements[statement]
 
     def _used(self, module: Module, statement: Statement) -> Iterator[Part]:
         form = statement.form
@@ -200,7 +206,9 @@ class Sources:
         for name, attribute in form.uses:
             for target in form.imports.get(name, ()):
                 yield from self._target(target, attribute)
-            yield from self._name(module, name, attribute)
+            # Most names are those of a function's own variables.
+            if name in module.bound or name in module.imports or name == "__file__":
+                yield from self._name(module, name, attribute)
         for text in form.texts:
             yield from self._text(module, text)
 
@@ -213,7 +221,10 @@ class Sources:
             for target in (Target(module.name), *(one for of in module.imports.values() for one in of)):
                 yield from map(self._execution, self._imported(target))
 
-        return Part(f"{module.name} imported", _in_order(module.effects), needed)
+        if module not in self._executions:
+            part = Part(f"{module.name} imported", _in_order(module.effects), needed)
+            self._executions[module] = part
+        return self._executions[module]
 
     def _name(self, module: Module, name: str, attribute: str | None) -> Iterator[Part]:
         """Iterate over the parts that define a name of a module; none where the name is not the module's."""
@@ -228,8 +239,13 @@ class Sources:
         if len(statements) > 1:
             yield Part(f"{module.name}:{name} in order", _in_order(statements))
 
-    def _target(self, target: Target, attribute: str | None) -> Iterator[Part]:
-        """Iterate over the parts that an import binds, if code reads this attribute; None means all of it."""
+    def _target(self, target: Target, attribute: str | None) -> tuple[Part, ...]:
+        """Return the parts that an import binds, if code reads this attribute; None means all of it."""
+        if (target, attribute) not in self._targets:
+            self._targets[target, attribute] = tuple(self._bound(target, attribute))
+        return self._targets[target, attribute]
+
+    def _bound(self, target: Target, attribute: str | None) -> Iterator[Part]:
         if target.module.partition(".")[0] == self._package.name:
             inner = f"{target.module}.{target.name}"
             if target.name is not None and self._is_module(inner):

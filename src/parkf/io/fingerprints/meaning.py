@@ -13,6 +13,8 @@ from parkf.io.files import existing, sha256
 LARGEST = 16 << 20
 """Bytes of a document; a larger file counts as its bytes."""
 _KINDS = (".yaml", ".yml", ".json")
+# Fingerprints of documents that were read, by kind and fingerprint of the bytes; a run asks for some often.
+_KNOWN: dict[tuple[bool, str], str] = {}
 
 
 def meaning_of(path: Path) -> str:
@@ -24,9 +26,17 @@ def meaning_of(path: Path) -> str:
     """
     if path.suffix not in _KINDS or existing(path).stat().st_size > LARGEST:
         return sha256(path)
+    written = path.read_bytes()
+    key = path.suffix == ".json", hashlib.sha256(written).hexdigest()
+    if key not in _KNOWN:
+        _KNOWN[key] = _of_content(written, *key)
+    return _KNOWN[key]
+
+
+def _of_content(written: bytes, is_json: bool, digest: str) -> str:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-        if path.suffix == ".json":
+        text = written.decode("utf-8-sig")
+        if is_json:
             content = json_text.parse(text)
         else:
             # Imported here, because most jobs read no YAML.
@@ -35,7 +45,7 @@ def meaning_of(path: Path) -> str:
             content = content_of(text)
     except ValueError:
         # The readers of the document report what is wrong with it.
-        return sha256(path)
+        return digest
     canonical = json.dumps(_canonical(content), separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
