@@ -28,7 +28,7 @@ SOURCES = (
 def tree(tmp_path_factory):
     """A copy of rules and sources, whose kernel is the one that was built here."""
     tmp_path = tmp_path_factory.mktemp("tree")
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.so"))
     for built in Path(_transport.__file__).parent.glob("*.so"):
         (tmp_path / "src/parkf" / built.name).symlink_to(built)
     for name in ("workflow", "data", "params"):

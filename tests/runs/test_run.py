@@ -89,7 +89,7 @@ def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
 
 def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
     source = tmp_path / "src"
-    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("*.so"))
     # Inputs are checked before any job runs, with the kernel that was built here.
     for built in Path(_transport.__file__).parent.glob("*.so"):
         (source / "parkf" / built.name).symlink_to(built)

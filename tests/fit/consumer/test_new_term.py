@@ -57,7 +57,7 @@ def changed(tmp_path_factory):
     """A copy of the source with the how-to's term, and the sources of its kernel."""
     source = tmp_path_factory.mktemp("changed")
     package = source / "parkf"
-    shutil.copytree(ROOT / "src/parkf", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    shutil.copytree(ROOT / "src/parkf", package, ignore=shutil.ignore_patterns("*.so"))
     for built in INSTALLED.glob("*.so"):
         (package / built.name).symlink_to(built)
     for folder in ("fit", "numbers"):
