@@ -17,10 +17,11 @@ _OF_RULES = ("parkf.model.steps", "parkf.workflow.running.rules", "parkf.trainin
 # A copy of the process does each run. It has planned nothing, and imported only Snakemake and the arguments.
 _SERVE = """
 import gc, importlib, json, os, sys
-from snakemake.cli import main
+from snakemake.cli import get_argument_parser, main
 
 for name in sys.argv[1:]:
     importlib.import_module(name)
+get_argument_parser()  # finds the plug-ins
 gc.freeze()
 
 for line in sys.stdin:
