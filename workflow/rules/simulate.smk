@@ -29,8 +29,6 @@ rule generate:
         # The second polarity.
         beside=lambda w, output: [*output[1:], *map(RUN.seed, RUN.generated(**w)[1:])],
         pile_up=RUN["events"]["pile_up"],
-        # Ghost rates need independent crossings; the training has none.
-        azimuths=lambda w: 4 if w.purpose == "training" else 1,
     priority: lambda w: FIRST if w.purpose == "training" else 0
     threads: TWO_THREADS
     resources: **needs(COSTS, "generate", lambda w: sum(map(RUN.size, RUN.generated(**w))))

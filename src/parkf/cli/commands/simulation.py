@@ -43,7 +43,6 @@ def generate(
         float,
         Option(min=0, max=200, callback=options.finite, help="Mean inelastic pp collisions a crossing."),
     ] = 5.5,
-    azimuths: Annotated[int, Option(min=1, max=4, help="Events that use one side of a collision.")] = 1,
     first: Annotated[int, Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
     beside: Annotated[
         tuple[Path, int] | None,
@@ -57,16 +56,7 @@ def generate(
     beam = options.aligned(geometry).beam
     for path, own_seed in [(output, seed), *([] if beside is None else [beside])]:
         say(f"generate: {events} events from {first} on, seed {own_seed}", file=sys.stderr)
-        run(
-            path,
-            beam=beam,
-            events=events,
-            seed=own_seed,
-            pile_up=pile_up,
-            azimuths=azimuths,
-            first=first,
-            workers=threads,
-        )
+        run(path, beam=beam, events=events, seed=own_seed, pile_up=pile_up, first=first, workers=threads)
 
 
 @app.command("generate-signal")

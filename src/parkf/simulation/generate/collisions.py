@@ -7,10 +7,10 @@ material end at the interaction. Secondaries from the beam pipe and the SciFi, a
 the UT, are added.
 
 Both beams are protons, and the detector covers one side. Every collision of Pythia is therefore used twice:
-its forward particles in one event, and its backward particles, turned around, in another. No direction across
-the beams differs from another, so each side can be used in several azimuths, too. It then has other vertices,
-crosses other parts of the detector and scatters anew, but has as many particles. A training needs no more.
-Ghost rates depend on the number of particles, so a validation has one azimuth.
+its forward particles in one event, and its backward particles, turned around, in another. Signals use them in
+several azimuths, too. Crossings do not, because a collision's momenta and number of particles would come
+again. In seven pairs of trainings with 100 crossings, four azimuths made the parameters of V, VUT and UT vary
+1.17 ± 0.05 times as much from seed to seed.
 """
 
 from collections.abc import Callable
@@ -50,23 +50,21 @@ def generate(
     events: int,
     seed: int,
     pile_up: float,
-    azimuths: int = 1,
     first: int = 0,
     workers: int | None = None,
 ) -> None:
     """Write the charged particles of bunch crossings: `parkf.io.tables.PARTICLES`, by event and particle.
 
-    A crossing has `pile_up` inelastic collisions on average (Poisson). Each side of a collision is used in
-    `azimuths` events, at most four, a quarter of a turn apart. The numbers of the `events` crossings begin
-    with `first`. A crossing depends only on seed and number, not on other crossings of the same call or on
-    the number of `workers` (all cores by default). A ParkfError is raised when `events` or `pile_up` is
+    A crossing has `pile_up` inelastic collisions on average (Poisson). The numbers of the `events` crossings
+    begin with `first`. A crossing depends only on seed and number, not on other crossings of the same call or
+    on the number of `workers` (all cores by default). A ParkfError is raised when `events` or `pile_up` is
     not positive, `first` is no multiple of `EVENTS_PER_CHUNK`, or Pythia cannot be initialised.
     """
     if events <= 0 or not pile_up > 0:
         raise ParkfError(f"events and pile-up must be positive, got {events} and {pile_up}")
     chunks = chunks_of(first, events, EVENTS_PER_CHUNK)
     pythia = initialised(SOFT_COLLISIONS)
-    crossings = partial(_crossings, pythia, beam, seed, pile_up, azimuths)
+    crossings = partial(_crossings, pythia, beam, seed, pile_up)
     with PARTICLES.writer(path) as writer:
         write_chunks(writer, chunks, crossings, "generate", workers)
 
@@ -100,7 +98,7 @@ def write_chunks(
     return rows
 
 
-def _crossings(pythia: Any, beam: Beam, seed: int, pile_up: float, azimuths: int, events: range) -> Columns:
+def _crossings(pythia: Any, beam: Beam, seed: int, pile_up: float, events: range) -> Columns:
     """Charged final particles of some crossings: columns of PARTICLES, sorted by event and particle."""
     counts, vertices = [], []
     for number in events:
@@ -111,7 +109,7 @@ def _crossings(pythia: Any, beam: Beam, seed: int, pile_up: float, azimuths: int
         keyed_generator(seed, events.start, stream)
         for stream in (Stream.INTERACTIONS, Stream.SECONDARIES, Stream.DECAYS)
     )
-    particles = draw_collisions(pythia, sum(counts), azimuths, seed, events.start)
+    particles = draw_collisions(pythia, sum(counts), seed, events.start)
     particles = from_vertices(particles, np.concatenate(vertices), interactions)
     later = secondaries(particles, extra)
     particles, products = decay_behind_ut(concatenate([particles, later]), decays)
@@ -131,10 +129,11 @@ def _crossings(pythia: Any, beam: Beam, seed: int, pile_up: float, azimuths: int
     }
 
 
-def draw_collisions(pythia: Any, count: int, azimuths: int, seed: int, chunk: int) -> Columns:
+def draw_collisions(pythia: Any, count: int, seed: int, chunk: int, azimuths: int = 1) -> Columns:
     """Return the particles of `count` sides of collisions, as from :func:`stable_particles`.
 
-    The number of the chunk is that of its first event. Its seed is drawn from the seeds that Pythia accepts.
+    Pythia makes as many collisions as are needed if both sides of each are used in `azimuths`. The number of
+    the chunk is that of its first event. Its seed is drawn from the seeds that Pythia accepts.
     """
     pythia.rndm.init(int(keyed_generator(seed, chunk, Stream.PYTHIA).integers(1, MAX_SEED)))
     particles = stable_particles(pythia, collisions(pythia, -(-count // (2 * azimuths))), azimuths)
@@ -157,8 +156,8 @@ def collisions(pythia: Any, wanted: int) -> ak.Array:
 def stable_particles(pythia: Any, records: ak.Array, azimuths: int = 1) -> Columns:
     """Collect particles that leave a track, and photons, with columns as in PARTICLES.
 
-    `collision` counts in each azimuth over the forward sides of all records, then over the backward ones,
-    which are rotated by 180° about y.
+    They are used in `azimuths`, at most four, a quarter of a turn apart. In each, `collision` counts over the
+    forward sides of all records, then over the backward ones, which are rotated by 180° about y.
     """
     sizes = ak.to_numpy(ak.num(records))
     flat = ak.flatten(records)

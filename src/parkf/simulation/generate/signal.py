@@ -68,7 +68,7 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Co
         keyed_generator(seed, chunk.start, stream) for stream in (Stream.COLLISIONS, Stream.INTERACTIONS)
     )
     count = 2 * len(chunk)  # both sides of each
-    particles = collisions.draw_collisions(pythia, count, AZIMUTHS, seed, chunk.start)
+    particles = collisions.draw_collisions(pythia, count, seed, chunk.start, AZIMUTHS)
     mothers = np.abs(particles["mother"])
     # Pythia's photons have not converted yet.
     wanted = particles["pdg_id"] == PHOTON if decay.mother == PHOTON else mothers == decay.mother
