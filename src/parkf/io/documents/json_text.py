@@ -131,7 +131,7 @@ def _plain(place: Place, line: int, word: str) -> Any:
 
 
 def _looked_through(content: dict[str, Any] | list[Any]) -> tuple[int, bool]:
-    """Return how deep lists and mappings are nested, and whether every number is one of :func:`check_number`."""
+    """Return how deep lists and mappings are nested, and whether :func:`check_number` accepts all numbers."""
     depth, is_finite = 0, True
     for one in content.values() if isinstance(content, dict) else content:
         kind = type(one)
