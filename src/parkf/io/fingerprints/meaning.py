@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,15 @@ def meaning_of(path: Path) -> str:
     """
     if path.suffix not in _KINDS or existing(path).stat().st_size > LARGEST:
         return sha256(path)
+    return _meaning(path.read_bytes(), path.suffix == ".json")
+
+
+@lru_cache(maxsize=32)
+def _meaning(document: bytes, is_json: bool) -> str:
+    """Return the fingerprint of a document; a run asks for that of its geometry 25 times."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-        if path.suffix == ".json":
+        text = document.decode("utf-8-sig")
+        if is_json:
             content = json_text.parse(text)
         else:
             # Imported here, because most jobs read no YAML.
@@ -35,7 +42,7 @@ def meaning_of(path: Path) -> str:
             content = content_of(text)
     except ValueError:
         # The readers of the document report what is wrong with it.
-        return sha256(path)
+        return hashlib.sha256(document).hexdigest()
     canonical = json.dumps(_canonical(content), separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
