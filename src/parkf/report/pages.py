@@ -63,8 +63,9 @@ def write_report(
     parameters, registry = load(results / "set"), readable_registry()
     manifest, against = parameters.manifest, registry.newest_alike(parameters.manifest)
     pulls = moves(registry.load(against), parameters) if against else {}
-    write_sealed(results / IDENTITY_FILE, identify(results, manifest))
+    # The identity names the copies that are kept here, and not other files of the same meaning.
     keep_documents(results, manifest, inputs or {})
+    write_sealed(results / IDENTITY_FILE, identify(results, manifest))
     measure_beside(results, registry.path(against) if against else None)
     own = load_subject(str(results), thresholds, registry)
     comparison = compare_subjects([load_subject(against, thresholds, registry), own]) if against else None
