@@ -315,7 +315,13 @@ def test_files_that_a_module_names_count(source_copy, before):
 
 
 # A command that calls each compiled module.
-CALLS = {"_transport": "simulate", "_pattern": "candidates", "_full_fit": "fit-full", "_fitter": "fit"}
+CALLS = {
+    "_transport": "simulate",
+    "_pattern": "candidates",
+    "_full_fit": "fit-full",
+    "_fitter": "fit",
+    "_figures": "validate",
+}
 
 
 def _compiled_from(compiler, module):

@@ -20,7 +20,7 @@ from typing import Any
 from tools.mutants.mutant import ROOT, Mutant, numbered
 
 KERNEL = ROOT / "src/kernel"
-EXTENSIONS = ("_fitter", "_full_fit", "_transport", "_pattern")
+EXTENSIONS = ("_fitter", "_full_fit", "_transport", "_pattern", "_figures")
 # Headers that are not mutated: they tune speed, name builds, or run on GPUs alone.
 LEFT_OUT = {
     *(
@@ -165,6 +165,7 @@ def _parts(lanes: bool) -> tuple[Part, ...]:
         Part("_transport", "transport/carriers.cpp"),
         Part("_transport", "bindings/transport.cpp"),
         Part("_pattern", "bindings/pattern.cpp"),
+        Part("_figures", "bindings/figures.cpp"),
     )
 
 

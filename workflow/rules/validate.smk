@@ -43,7 +43,7 @@ rule without_ut:
         candidates=[f"{RESULTS}/candidates/{s}.parquet" for s in RUN.samples("validation")],
     output: f"{RESULTS}/kinds/long_no_ut.json"
     params: parameters=fixed(f"{RESULTS}/set")
-    threads: LAST_THREADS
+    threads: SIDE_THREADS
     resources: **needs(COSTS, "without_ut", RUN.sizes("validation"))
     log: f"{RESULTS}/logs/without-ut.log"
     shell: "parkf measure-without-ut --job {log}.json --threads {threads} 2> {log}"
@@ -62,7 +62,7 @@ rule measure_electrons:
         results=fixed(RESULTS),
         samples=VALIDATED_ONCE,
         decays=OF_ELECTRONS,
-    threads: LAST_THREADS
+    threads: SIDE_THREADS
     resources: **needs(COSTS, "measure_electrons", RUN.sizes("validation", *ELECTRONS))
     log: f"{RESULTS}/logs/measure-electrons.log"
     shell: "parkf measure-electrons --job {log}.json --threads {threads} 2> {log}"
@@ -80,7 +80,9 @@ rule measure_kinds:
         results=fixed(RESULTS),
         samples=RUN.samples("validation"),
         decays=RUN.samples(*STRANGE),
-    threads: LAST_THREADS
+    # The longest of these jobs begins first.
+    priority: FIRST / 2
+    threads: SIDE_THREADS
     resources: **needs(COSTS, "measure_kinds", RUN.sizes("validation"))
     log: f"{RESULTS}/logs/measure-kinds.log"
     shell: "parkf measure-kinds --job {log}.json --threads {threads} 2> {log}"

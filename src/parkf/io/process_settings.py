@@ -3,6 +3,7 @@
 import os
 import platform
 import sys
+from functools import cache
 from importlib.metadata import version as installed
 
 import parkf._transport as _transport
@@ -30,6 +31,7 @@ def prepare_process() -> None:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
 
 
+@cache
 def environment() -> dict[str, str]:
     """Return the versions and settings that results depend on beside the code, by name."""
     return {

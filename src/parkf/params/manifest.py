@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from parkf.io.errors import DamagedFileError, ParkfError
-from parkf.io.files import replacing
+from parkf.io.files import replacing, sha256
 from parkf.io.option_types import FormsName
 from parkf.params.schema import first_problem, read_document
 
@@ -298,8 +298,14 @@ def read_manifest(path: Path) -> Manifest:
     """Read and check a manifest.
 
     A file that is missing, too large, no JSON, of a format that this reader does not understand, or unlike
-    the schema raises a ParkfError; a wrong checksum raises a DamagedFileError.
+    the schema raises a ParkfError; a wrong checksum raises a DamagedFileError. The same content of a file is
+    checked once in a process.
     """
+    return _read(path, sha256(path))
+
+
+@cache
+def _read(path: Path, fingerprint: str) -> Manifest:
     content = read_document(path)
     fields = content if isinstance(content, dict) else {}
     versions = [fields.get(name) for name in ("format_version", "minimum_reader")]

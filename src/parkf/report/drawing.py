@@ -9,6 +9,7 @@ import math
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from itertools import chain, pairwise
 from typing import Any, Literal, TypeGuard
@@ -94,22 +95,27 @@ class Drawn:
         found = {one.name: (one.name, one.colour, one.dashed) for p in self.panels for one in p.series}
         return list(found.values())
 
+    @cached_property
+    def _contents(self) -> list[str]:
+        """What is drawn in each panel, as SVG."""
+        return [_content(panel) for panel in self.panels]
+
     @property
     def svgs(self) -> list[str]:
         """A picture of each panel, for a page."""
         labels = ((f"{p.y_label} against {p.x_label}" if p.x_label else p.y_label) for p in self.panels)
         return [
             f'<svg class="panel" role="img" aria-label="{escape(text)}"'
-            f' viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}">{_content(panel)}</svg>'
-            for text, panel in zip(labels, self.panels, strict=True)
+            f' viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}">{content}</svg>'
+            for text, content in zip(labels, self._contents, strict=True)
         ]
 
     @property
     def picture(self) -> Picture:
         """All panels as one picture, for files."""
         panels = (
-            f'<g transform="translate({number * _WIDTH:g} 0)">{_content(panel)}</g>'
-            for number, panel in enumerate(self.panels)
+            f'<g transform="translate({number * _WIDTH:g} 0)">{content}</g>'
+            for number, content in enumerate(self._contents)
         )
         keys = (
             label(

@@ -20,7 +20,7 @@ from parkf.proof.comparing.inputs import displacements
 from parkf.proof.comparing.subject import IDENTITY_FILE, identify, measure_beside
 from parkf.proof.gates import Thresholds
 from parkf.proof.gates.room import step_light
-from parkf.proof.publishing import decide
+from parkf.proof.publishing import Decision, decide
 from parkf.report import tables
 from parkf.report.closure_page import closure_page
 from parkf.report.compare_page import comparison_page, published_trend
@@ -63,8 +63,9 @@ def write_report(
     parameters, registry = load(results / "set"), readable_registry()
     manifest, against = parameters.manifest, registry.newest_alike(parameters.manifest)
     pulls = moves(registry.load(against), parameters) if against else {}
-    write_sealed(results / IDENTITY_FILE, identify(results, manifest))
+    # The identity names the copies that are kept here, and not other files of the same meaning.
     keep_documents(results, manifest, inputs or {})
+    write_sealed(results / IDENTITY_FILE, identify(results, manifest))
     measure_beside(results, registry.path(against) if against else None)
     own = load_subject(str(results), thresholds, registry)
     comparison = compare_subjects([load_subject(against, thresholds, registry), own]) if against else None
@@ -100,28 +101,31 @@ def write_report(
     titles = {name: title for name, (title, _, _) in contents.items()}
     pages = [Page(index.name, "Overview"), *(Page(f"{name}.html", titles[name]) for name in titles)]
 
-    def write(name: str) -> None:
+    def write(name: str) -> Decision | None:
+        if name == index.stem:
+            return decide(parameters, results, own.gates, registry)
         _, template, content = contents[name]
         write_page(index.with_name(f"{name}.html"), f"{template}.html", pages=pages, **content())
         if name != "event":
-            return
+            return None
         for old in index.parent.glob("event-*.html"):
             old.unlink()
         for file, number, _ in choice[1:]:
             one = _event(results, choice, number)
             write_page(index.with_name(file), "event.html", pages=pages, under="event.html", **one)
+        return None
 
-    # The slowest pages are written first: the detector, and steps of many sets.
-    rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents} | {"detector": 12}
-    for _ in parallel_map(write, sorted(contents, key=rows.__getitem__, reverse=True), threads):
-        pass
+    # The slowest come first: the detector, the decision on the overview, and steps of many sets.
+    rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents}
+    rows |= {"detector": 12, index.stem: 12}
+    (decision,) = filter(None, parallel_map(write, sorted(rows, key=rows.__getitem__, reverse=True), threads))
     # The overview is written last: once it exists, every page that it links to exists.
     write_page(
         index,
         "index.html",
         pages=pages,
         run=results.name,
-        **verdict_part(own, comparison, lights, decide(parameters, results, own.gates, registry)),
+        **verdict_part(own, comparison, lights, decision),
         **figures_part(own, validation, accuracy, throughput, fits, lights),
     )
 

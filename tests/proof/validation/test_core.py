@@ -6,7 +6,8 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.stats import norm, truncnorm
 
-from parkf.proof.validation.core import _moments, fit_core, spread
+from parkf._figures import moments
+from parkf.proof.validation.core import fit_core, spread
 
 
 def test_clean_gaussian_is_found_within_its_errors():
@@ -51,7 +52,7 @@ def test_the_range_follows_a_mean_that_moves_while_the_width_stays():
 def test_moments_are_those_of_a_truncated_gaussian():
     mean, width = 0.5, 0.7
     expected = truncnorm((-2 - mean) / width, (2 - mean) / width, mean, width)
-    assert _moments(mean, width) == pytest.approx([expected.moment(order) for order in (1, 2, 3, 4)])
+    assert moments(mean, width) == pytest.approx([expected.moment(order) for order in (1, 2, 3, 4)])
 
 
 @pytest.mark.parametrize("values", [np.zeros(3), np.full(100, np.nan)])

@@ -13,9 +13,6 @@ from typing import Any
 from parkf.io.documents.position import DEEPEST, DocumentError, Place, too_deep, twice
 
 _TOKEN = re.compile(r'[\[\]{}:,]|"(?:[^"\\]|\\.)*"|[^\s\[\]{}:,"]+')
-# Text without a match has no number that is too large for a double or for 64 bits. A match must begin where a
-# number can begin, because text such as a checksum is full of such digits.
-_LARGE = re.compile(r"(?:\A|[\s:,\[])-?(?:\d{19}|\d[\d.]*[eE]\+?\d{3})")
 
 
 def parse(text: str, *, finite: bool = True) -> Any:
@@ -26,7 +23,7 @@ def parse(text: str, *, finite: bool = True) -> Any:
     """
     try:
         content = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-        depth = _depth(content)
+        depth, is_finite = _looked_through([content])
     except _SuspicionError as suspicion:
         # Go through the same text value by value, which raises the error with its place.
         for _ in _values(text):
@@ -43,9 +40,9 @@ def parse(text: str, *, finite: bool = True) -> Any:
             raise DocumentError(str(error)) from error
         what = f"got an integer of {len(found.group())} digits, expected one of 64 bits"
         raise DocumentError(what, text.count("\n", 0, found.start()) + 1) from error
-    if depth > DEEPEST:
+    if depth > DEEPEST + 1:
         raise too_deep()
-    if finite and _LARGE.search(text):
+    if finite and not is_finite:
         for place, line, value in _values(text):
             check_number(place, line, value)
     return content
@@ -133,8 +130,16 @@ def _plain(place: Place, line: int, word: str) -> Any:
         return None
 
 
-def _depth(content: Any) -> int:
-    values = content.values() if isinstance(content, dict) else content
-    if not isinstance(content, dict | list) or not values:
-        return 0
-    return 1 + max((_depth(one) for one in values if isinstance(one, dict | list)), default=0)
+def _looked_through(content: dict[str, Any] | list[Any]) -> tuple[int, bool]:
+    """Return how deep lists and mappings are nested, and whether :func:`check_number` accepts all numbers."""
+    depth, is_finite = 0, True
+    for one in content.values() if isinstance(content, dict) else content:
+        kind = type(one)
+        if kind is dict or kind is list:
+            below, is_good = _looked_through(one)
+            depth, is_finite = max(depth, below), is_finite and is_good
+        elif kind is float:
+            is_finite = is_finite and math.isfinite(one)
+        elif kind is int:
+            is_finite = is_finite and -(2**63) <= one < 2**64
+    return (depth + 1 if content else 0), is_finite

@@ -133,6 +133,19 @@ def copies_in(storage: Any) -> str:
     return "" if provider is None else f"{prefix}/{provider}"
 
 
+def kernel_may_be_old() -> bool:
+    """Whether the kernel is not from today's formulas, or these are wrong; ``parkf kernel`` says more.
+
+    This process has read the formulas anyway; another one would take a second.
+    """
+    from parkf.workflow.installation import kernel_is_current
+
+    try:
+        return not kernel_is_current()
+    except ParkfError:
+        return True
+
+
 def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> None:
     """Write files for the jobs of a planned run and for its report, and begin to report its progress.
 
