@@ -16,11 +16,9 @@ from parkf.io.files import read_json
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.report.job_graph import GRAPH_FILE
 from parkf.workflow.running.damage import ASIDE, damage_of, from_here, snakemake_record
-from parkf.workflow.running.jobs import Job
+from parkf.workflow.running.jobs import RESULTS, Job
 from parkf.workflow.running.records import ENDING, Record, content_of, stamp_of
-from parkf.workflow.running.shared import STORE
 
-RESULTS = STORE.parent
 PROOF = ("set/manifest.json", "validation.json", "accuracy.json")
 ENDS = ("report/index.html", "index.html", *PROOF)
 """Last files of a run or a family; everything that they were made of must be there and be right."""
@@ -231,7 +229,8 @@ def _links(run: Path) -> Iterator[Link]:
             if record is None:
                 continue
             job = record.job
-        if job.run == str(run):
+        # Products in a storage are not looked at.
+        if job.run == str(run) and not job.storage:
             yield Link(job, record if record is not None and record.job.run == job.run else None)
 
 

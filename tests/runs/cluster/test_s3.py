@@ -1,0 +1,117 @@
+"""Runs whose products are in a bucket have the bytes of a local run, and take each other's products."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+import yaml
+
+from parkf.workflow.config_files import laid, read_layers
+
+from ..conftest import ROOT
+
+pytestmark = pytest.mark.slow
+BIN = Path(sys.executable).parent
+# The hits are removed after their use in a local run. Four jobs make them, and the candidates.
+WANTED = ("states/training_up.parquet", "candidates/training_up.parquet")
+JOBS = 4
+KEYS = {f"SNAKEMAKE_STORAGE_S3_{name}_KEY": "of-the-test" for name in ("ACCESS", "SECRET")}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Address of a server of S3 on this machine."""
+    for module in ("snakemake_storage_plugin_s3", "moto", "flask", "flask_cors"):
+        pytest.importorskip(module, reason="needs pip install 'parkf[dev]'")
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("moto") / "log.txt"
+    with (
+        log.open("w") as said,
+        subprocess.Popen(
+            [BIN / "moto_server", "-H", "127.0.0.1", "-p", str(port)], stdout=said, stderr=said
+        ) as process,
+    ):
+        for _ in range(300):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail(f"moto_server: {log.read_text()}")
+        yield f"http://127.0.0.1:{port}"
+        process.terminate()
+
+
+@pytest.fixture
+def bucket(server):
+    """What is in the bucket of the test, by path."""
+    import boto3
+
+    keys = dict(zip(("aws_access_key_id", "aws_secret_access_key"), KEYS.values(), strict=True))
+    own = boto3.resource("s3", endpoint_url=server, region_name="us-east-1", **keys).Bucket("physics")
+
+    def content():
+        found = {one.key.removeprefix("parkf/"): one.get()["Body"].read() for one in own.objects.all()}
+        assert all(path.startswith("results/") for path in found), sorted(found)
+        return found
+
+    return content
+
+
+def configure(folder, name):
+    """Write a configuration of few tracks."""
+    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml")) | {"run": name}
+    config["events"] |= {"training": 4}
+    (folder / f"workflow/config/{name}.yaml").write_text(yaml.safe_dump(config))
+
+
+def run(folder, name, profile):
+    """Run parkf until the products are there; return the logs of the jobs, and what it said."""
+    configure(folder, name)
+    wanted = [f"results/{name}/{path}" for path in WANTED]
+    done = subprocess.run(
+        [BIN / "parkf", "run", "--profile", profile, "--cores", "1", name, *wanted],
+        cwd=folder,
+        env=os.environ | KEYS,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    log = folder / f"results/{name}/logs/snakemake.txt"
+    assert done.returncode == 0, said + (log.read_text() if log.exists() else "")
+    return [path.read_text() for path in log.parent.glob("*.log")], said
+
+
+def test_runs_in_a_bucket_have_the_bytes_of_a_local_run_and_share_products(project, server, bucket):
+    folder = project.folder
+    profile = folder / "workflow/profiles/ours/profile.yaml"
+    profile.parent.mkdir()
+    text = (folder / "workflow/profiles/s3/profile.yaml").read_text()
+    text = text.replace("s3://bucket/prefix", "s3://physics/parkf")
+    profile.write_text(f"{text}storage-s3-endpoint-url: {server}\n")
+
+    logs, said = run(folder, "first", "ours")
+    assert "results/first: its products are in s3://physics/parkf/results/first, its logs are here" in said
+    assert len(logs) == JOBS
+    # The local run would take the products of the first one, if it could.
+    run(folder, "local", "local")
+    stored = bucket()
+    for path in WANTED:
+        assert stored[f"results/first/{path}"] == (folder / "results/local" / path).read_bytes(), path
+        assert not (folder / "results/first" / path).exists()
+
+    logs, _ = run(folder, "second", "ours")
+    assert len(logs) == JOBS
+    assert all(log.startswith("taken from results/.shared/") for log in logs), logs
+    stored = bucket()
+    for path in WANTED:
+        assert stored[f"results/second/{path}"] == stored[f"results/first/{path}"], path
+    # Copies are removed when the jobs that needed them end.
+    assert [path for path in (folder / ".snakemake/storage").rglob("*") if path.is_file()] == []
