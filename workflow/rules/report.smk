@@ -39,6 +39,8 @@ rule report:
         output=f"{RESULTS}/report/index.html",
     params:
         results=fixed(RESULTS),
+        # This file stays in the folder, also if the products are elsewhere.
+        graph=fixed(f"{RESULTS}/graph.json"),
         **gates(),
         captions=lambda w, output: Captions(Path(output[0])),
     threads: LAST_THREADS

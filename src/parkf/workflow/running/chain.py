@@ -107,7 +107,9 @@ class Chain:
             ends = [*targets, *(path for one in makers for path in one.job.outputs)]
         needed = self._needed(ends)
         found: dict[Path, Problem] = {}
-        for link in {id(link): link for link in self._links.values()}.values():
+        # Products in a storage are not looked at, nor copies of them that a user has put here.
+        here = {id(link): link for link in self._links.values() if not link.job.storage}
+        for link in here.values():
             for problem in (*self._of_outputs(link), *self._of_inputs(link)):
                 is_needed = str(problem.path) in needed
                 before = found.get(problem.path)
@@ -229,8 +231,7 @@ def _links(run: Path) -> Iterator[Link]:
             if record is None:
                 continue
             job = record.job
-        # Products in a storage are not looked at.
-        if job.run == str(run) and not job.storage:
+        if job.run == str(run):
             yield Link(job, record if record is not None and record.job.run == job.run else None)
 
 
