@@ -1,6 +1,7 @@
 """Runs whose products are in a bucket have the bytes of a local run, and take each other's products."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from parkf.workflow.config_files import laid, read_layers
 from ..conftest import ROOT
 
 pytestmark = pytest.mark.slow
+HOW_TO = ROOT / "docs/how-to/cluster.md"
 BIN = Path(sys.executable).parent
 # Field, collisions, transport. The job of the states also makes hits, which a local run removes after use.
 WANTED = "states/training_up.parquet"
@@ -23,9 +25,9 @@ JOBS = 3
 KEYS = {f"SNAKEMAKE_STORAGE_S3_{name}_KEY": "of-the-test" for name in ("ACCESS", "SECRET")}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server(tmp_path_factory):
-    """Address of a server of S3 on this machine."""
+    """Address of an empty server of S3 on this machine."""
     for module in ("snakemake_storage_plugin_s3", "moto", "flask", "flask_cors"):
         pytest.importorskip(module, reason="needs pip install 'parkf[dev]'")
     with closing(socket.socket()) as free:
@@ -71,13 +73,13 @@ def configure(folder, name):
     (folder / f"workflow/config/{name}.yaml").write_text(yaml.safe_dump(config))
 
 
-def run(folder, name, profile):
+def run(folder, name, profile, server):
     """Run parkf until the states are there; return the logs of the jobs, and what it said."""
     configure(folder, name)
     done = subprocess.run(
         [BIN / "parkf", "run", "--profile", profile, "--cores", "1", name, f"results/{name}/{WANTED}"],
         cwd=folder,
-        env=os.environ | KEYS,
+        env=os.environ | KEYS | {"SNAKEMAKE_STORAGE_S3_ENDPOINT_URL": server},
         capture_output=True,
         text=True,
         check=False,
@@ -88,23 +90,38 @@ def run(folder, name, profile):
     return [path.read_text() for path in log.parent.glob("*.log")], said
 
 
-def test_runs_in_a_bucket_have_the_bytes_of_a_local_run_and_share_products(project, server, bucket):
-    folder = project.folder
+def write_profile(folder, text):
+    """Write the profile `ours` with the bucket of the test."""
     profile = folder / "workflow/profiles/ours/profile.yaml"
     profile.parent.mkdir()
-    text = (folder / "workflow/profiles/s3/profile.yaml").read_text()
-    text = text.replace("s3://bucket/prefix", "s3://physics/parkf")
-    profile.write_text(f"{text}storage-s3-endpoint-url: {server}\n")
+    profile.write_text(text.replace("s3://bucket/prefix", "s3://physics/parkf"))
 
-    logs, said = run(folder, "first", "ours")
+
+@pytest.mark.slurm
+def test_jobs_of_a_cluster_have_their_products_in_a_bucket(node, project, server, bucket):
+    folder = project.folder
+    # The lines that the how-to adds to the profile of a cluster.
+    (lines,) = re.findall(r"```yaml\n(default-storage.*?)```", HOW_TO.read_text(), re.DOTALL)
+    slurm = (folder / "workflow/profiles/slurm/profile.yaml").read_text()
+    write_profile(folder, re.sub("(before-status-checks): 10", r"\1: 2", slurm) + lines)
+    run(folder, "first", "ours", server)
+    run(folder, "local", "local", server)
+    assert bucket()[f"results/first/{WANTED}"] == (folder / "results/local" / WANTED).read_bytes()
+    assert not (folder / "results/first" / WANTED).exists()
+
+
+def test_runs_in_a_bucket_have_the_bytes_of_a_local_run_and_share_products(project, server, bucket):
+    folder = project.folder
+    write_profile(folder, (folder / "workflow/profiles/s3/profile.yaml").read_text())
+    logs, said = run(folder, "first", "ours", server)
     assert "results/first: its products are in s3://physics/parkf/results/first, its logs are here" in said
     assert len(logs) == JOBS
-    run(folder, "local", "local")
+    run(folder, "local", "local", server)
     made = (folder / "results/local" / WANTED).read_bytes()
     assert bucket()[f"results/first/{WANTED}"] == made
     assert not (folder / "results/first" / WANTED).exists()
 
-    logs, _ = run(folder, "second", "ours")
+    logs, _ = run(folder, "second", "ours", server)
     assert len(logs) == JOBS
     assert all(log.startswith("taken from results/.shared/") for log in logs), logs
     assert bucket()[f"results/second/{WANTED}"] == made
