@@ -81,26 +81,33 @@ def repeated(toy: Toy, count: int, precision: str) -> Candidates:
     return from_arrays(arrays, precision)
 
 
-def run_of_fits(
-    toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = ""
-) -> tuple[int, Callable[[], None]]:
-    """Return how many tracks a run fits on one core, and the run, from rows in memory to result arrays."""
+def run_of_fits(tracks: Candidates, fitted: Callable[[], object]) -> tuple[int, Callable[[], None]]:
+    """Return how many tracks a run fits on one core, and the run, which fits the batch many times."""
     # Fit so often that what earlier programs left in the caches no longer matters.
     turns = max(1, 262144 // tracks.count)
 
     def run() -> None:
         for _ in range(turns):
-            cpu.fit(toy.parameters, tracks, smoother=smoother, threads=1, build=build)
+            fitted()
 
     run()
     return turns * tracks.count, run
+
+
+def of_long(
+    toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = ""
+) -> tuple[int, Callable[[], None]]:
+    """Return the same for long tracks, from rows in memory to result arrays."""
+    return run_of_fits(
+        tracks, partial(cpu.fit, toy.parameters, tracks, smoother=smoother, threads=1, build=build)
+    )
 
 
 def tracks_per_second(
     machine: Machine, toy: Toy, tracks: Candidates, *, smoother: bool = True, build: str = ""
 ) -> float:
     """Rate of fits on one core."""
-    count, run = run_of_fits(toy, tracks, smoother=smoother, build=build)
+    count, run = of_long(toy, tracks, smoother=smoother, build=build)
     return count / machine.seconds(run)
 
 
@@ -141,7 +148,7 @@ def extras(machine: Machine, toy: Toy, tracks: Candidates) -> dict[str, float]:
     return {name: tracks.count / timing.value for name, timing in zip(runs, timings, strict=True)}
 
 
-def of_kinds(machine: Machine, toy: Toy, tracks: Candidates, peak: float) -> dict[str, dict[str, float]]:
+def of_kinds(machine: Machine, toy: Toy, precision: str, peak: float) -> dict[str, dict[str, Any]]:
     """Rates of one core for each kind of tracks, beside its own floor.
 
     Runs of all kinds alternate. `peak` is the machine's rate of multiply-adds.
@@ -149,16 +156,23 @@ def of_kinds(machine: Machine, toy: Toy, tracks: Candidates, peak: float) -> dic
     p, sigma = toy.parameters, toy.parameters.manifest.constants.velo_sigma
     p.slices = uniform(KICK)
     kinds = [kind for kind in KINDS.values() if kind is not LONG]
-    timings = machine.timings([partial(cpu.fit_kind, p, tracks, kind, threads=1) for kind in kinds])
+    rates: dict[str, dict[str, float]] = {kind.name: {} for kind in kinds}
+    for size in SIZES:
+        tracks = repeated(toy, size, precision)
+        runs = [run_of_fits(tracks, partial(cpu.fit_kind, p, tracks, kind, threads=1)) for kind in kinds]
+        timings = machine.timings([run for _, run in runs])
+        for kind, (count, _), timing in zip(kinds, runs, timings, strict=True):
+            rates[kind.name][str(size)] = count / timing.value
     single = repeated(toy, SIZES[0], "float32")
     result = {}
-    for kind, timing in zip(kinds, timings, strict=True):
-        counted = machine.kind_operations(single, p.constant, p.table, sigma, kind.name, p.slices)
-        rate, flops = tracks.count / timing.value, sum(counted.values())
-        result[kind.name] = {
+    for name, batch in rates.items():
+        flops = sum(machine.kind_operations(single, p.constant, p.table, sigma, name, p.slices).values())
+        rate = batch[str(SIZES[0])]
+        result[name] = {
             "tracks_per_s_core": rate,
             "flops_per_track": flops,
             "floor_ratio": peak / flops / rate,
+            "batch": batch,
         }
     return result
 
@@ -182,7 +196,7 @@ def measure(machine: Machine, toy: Toy, precision: str) -> dict[str, Any]:
         for name in schemes
     }
     flops = {name: sum(parts.values()) for name, parts in counted.items()}
-    count, run = run_of_fits(toy, tracks)
+    count, run = of_long(toy, tracks)
     of_fit, of_dense, of_peak = machine.timings(
         [
             run,
@@ -216,7 +230,7 @@ def measure(machine: Machine, toy: Toy, precision: str) -> dict[str, Any]:
         "batch": {str(n): tracks_per_second(machine, toy, repeated(toy, n, precision)) for n in SIZES},
         "schemes": {n: tracks_per_second(machine, toy, tracks, smoother=n == "smoother") for n in schemes},
         "extras": extras(machine, toy, repeated(toy, SIZES[1], precision)),
-        "kinds": of_kinds(machine, toy, repeated(toy, SIZES[1], precision), peak),
+        "kinds": of_kinds(machine, toy, precision, peak),
         "builds": {build: tracks_per_second(machine, toy, tracks, build=build) for build in _fitter.builds()},
     }
 
@@ -287,10 +301,9 @@ def show(results: dict[str, Any]) -> None:
 def show_kinds(results: dict[str, Any]) -> None:
     for precision, r in results["cpu"].items():
         for name, of in r["kinds"].items():
-            rate, flops = of["tracks_per_s_core"] / 1e6, of["flops_per_track"]
-            print(
-                f"{precision} {name}: {rate:.2f} M/s, {flops:.0f} FLOPs, {of['floor_ratio']:.2f} x its floor"
-            )
+            batch = ", ".join(f"{size} {rate / 1e6:.2f} M/s" for size, rate in of["batch"].items())
+            flops, ratio = of["flops_per_track"], of["floor_ratio"]
+            print(f"{precision} {name}: {batch}, {flops:.0f} FLOPs, {ratio:.2f} x its floor")
 
 
 def show_gpu(results: dict[str, Any]) -> None:

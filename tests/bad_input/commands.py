@@ -60,6 +60,11 @@ CASES = [
     usage("no threads", "fit", "s", "c", "f", "--threads", "0", says=["--threads", "parkf"]),
     usage("polarity 3", *SIMULATE, "--polarity", "3", "--seed", "1", says=["--polarity", "+1 (MagUp) or -1"]),
     usage("unknown scheme", "fit", "s", "c", "f", "--scheme", "best", says=["--scheme", "parkf fit --help"]),
+    usage(
+        "a field without a geometry",
+        *("train", "T", "d.parquet", "x.json", "--field", "field.npz"),
+        says=["give both --field and --geometry, or neither"],
+    ),
     usage("cut NaN", "fit", "s", "c", "f", "--outliers", "nan", says=["--outliers"]),
     Case(
         "command line",

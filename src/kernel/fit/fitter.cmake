@@ -57,13 +57,8 @@ foreach(name IN LISTS forms)
 endforeach()
 
 # For CuPy, which compiles them at run time, and for C++ users.
-set(fit_headers status tile shared_tile ahead state parabola measurement track velo after_velo magnet magnet_lanes magnet_block downstream
-    beamline smoother outlier trigger_state trigger_steps trigger record later interval rich treatment kink robust robust_layout
-    robust_track score score_layout slices slices_lanes kind behind_velo fit_kind gpu_arguments electron)
-list(TRANSFORM fit_headers PREPEND src/kernel/fit/)
-list(TRANSFORM fit_headers APPEND .hpp)
-install(FILES ${fit_headers} src/kernel/fit/fit.cu src/kernel/fit/robust.cu src/kernel/fit/kind.cu DESTINATION parkf/kernel/fit)
-install(FILES src/kernel/numbers/number.hpp src/kernel/numbers/lanes.hpp DESTINATION parkf/kernel/numbers)
+install(DIRECTORY src/kernel/fit src/kernel/numbers DESTINATION parkf/kernel
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cu")
 install(FILES ${generated}/slices_generated.hpp DESTINATION parkf/kernel)
 foreach(name IN LISTS forms)
   install(FILES ${generated}/${name}/steps_generated.hpp ${generated}/${name}/layout.json DESTINATION parkf/kernel/${name})

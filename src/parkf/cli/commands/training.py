@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option, Typer
+from typer import Argument, BadParameter, Option, Typer
 
 from parkf.cli.commands import options
 from parkf.cli.messages import written
@@ -99,6 +99,8 @@ def train(
 
     how: dict[str, Any] = {"forms": forms, "table": table, "workers": threads}
     how["neighbour"] = None if start_from is None else neighbour(start_from, step, forms)
+    if (field is None) != (geometry is None):
+        raise BadParameter("give both --field and --geometry, or neither")
     if field is not None and geometry is not None:
         from parkf.training.displaced import displaced_rows
 
