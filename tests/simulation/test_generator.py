@@ -113,6 +113,21 @@ def test_what_flies_backward_is_turned_about_the_vertical_axis():
     assert 0.3 < (both["collision"][~final] >= 20).mean() < 0.7
 
 
+def test_a_side_in_another_azimuth():
+    """A use is the one before it of the same side, a quarter of a turn further."""
+    pythia = initialised(SOFT_COLLISIONS)
+    pythia.rndm.init(9)
+    particles = stable_particles(pythia, collisions_of(pythia, 20), azimuths=4)
+    uses = [select(particles, particles["collision"] // 20 == use) for use in range(8)]
+    for before, turned in zip(uses[:-2], uses[2:], strict=True):
+        for along, across in (("x", "y"), ("px", "py")):
+            assert np.array_equal(turned[across], before[along])
+            assert np.array_equal(turned[along], -before[across])
+        for name in ("z", "z_end", "pz", "mass", "pdg_id", "charge", "mother"):
+            assert np.array_equal(turned[name], before[name])
+        assert np.array_equal(turned["collision"], before["collision"] + 40)
+
+
 def test_long_lived_neutrals_decay_and_their_products_know_it(collisions):
     particles = collisions.particles
     from_kaon = particles[particles.mother == 310]

@@ -21,6 +21,7 @@ from parkf.simulation.particles import PHOTON
 from parkf.simulation.random_numbers import Stream, keyed_generator
 
 COLLISIONS_PER_CHUNK = 500  # fixed, because the events of a seed depend on it
+AZIMUTHS = 4  # in which each side of a collision of Pythia's is used
 _COMMON = ("PartonLevel:MPI = off", "PhaseSpace:pTHatMin = 2.")
 
 
@@ -39,7 +40,8 @@ def generate_signal(
     The table is `parkf.io.tables.PARTICLES`. Pairs are from J/ψ→μμ or J/ψ→ee in B_s→J/ψφ, D⁰→Kπ in
     D*⁺→D⁰π⁺, photons that convert in front of the magnet, or K⁰s→ππ and Λ→pπ behind the VELO. The `number`
     collisions are numbered from `first` on, and each has a heavy quark pair, or for photons, K⁰s and Λ any
-    hard scattering. One in five makes a J/ψ with both tracks, one in seven a D⁰.
+    hard scattering. One in five makes a J/ψ with both tracks, one in seven a D⁰. Pythia makes a quarter of
+    the collisions, and each is used in four azimuths.
     Pairs and their event numbers depend only on the seed and the number of their collision, not on other
     collisions or on the number of `workers` (all cores by default). A ParkfError is raised when `number` is
     not positive, `first` is no multiple of `COLLISIONS_PER_CHUNK`, Pythia cannot be initialised, or no pair
@@ -65,14 +67,14 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Co
     vertex_random, interactions = (
         keyed_generator(seed, chunk.start, stream) for stream in (Stream.COLLISIONS, Stream.INTERACTIONS)
     )
-    particles = collisions.draw_collisions(pythia, len(chunk), seed, chunk.start)
+    count = 2 * len(chunk)  # both sides of each
+    particles = collisions.draw_collisions(pythia, count, seed, chunk.start, AZIMUTHS)
     mothers = np.abs(particles["mother"])
     # Pythia's photons have not converted yet.
     wanted = particles["pdg_id"] == PHOTON if decay.mother == PHOTON else mothers == decay.mother
     if decay.from_mother:
         witnesses = particles["collision"][mothers == decay.from_mother]
         wanted &= np.isin(particles["collision"], witnesses)
-    count = 2 * len(chunk)  # both sides of each
     vertices = collisions.vertices_of(beam, count, vertex_random)
     particles = collisions.from_vertices(select(particles, wanted), vertices, interactions)
     # Keep the two tracks of a mother, which begin where she decays, without particles that they made in the
