@@ -7,9 +7,9 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Where jobs run: a folder of workflow/profiles. A cluster's scheduler counts cores itself, and CORES are those of this
 # machine for what is too small to submit.
 PROFILE ?= local
-EXECUTOR = $(shell sed -n 's/^executor: *//p' $(call quoted,workflow/profiles/$(PROFILE)/profile.yaml))
-# Snakemake's executor for a cluster, which the profile names, and its copying are packages of their own.
-EXTRAS = $(patsubst %,$(VENV)/.extra-%,$(EXECUTOR) $(if $(SCRATCH),scratch))
+PLUGINS = $(shell sed -nE 's/^(executor|default-storage-provider): *//p' $(call quoted,workflow/profiles/$(PROFILE)/profile.yaml))
+# Snakemake's executor for a cluster and its storage, which the profile names, and its copying are packages of their own.
+EXTRAS = $(patsubst %,$(VENV)/.extra-%,$(PLUGINS) $(if $(SCRATCH),scratch))
 # What is given on the command line is one word to the shell, whatever is in it.
 quoted = '$(subst ','\'',$(1))'
 # A folder that each machine has of its own, SCRATCH=/scratch/me: jobs copy what they read there, and what they write back.

@@ -15,7 +15,7 @@ CONDA_ONLY = {"python", "cxx-compiler", "make", "pip", "cupy"}
 
 
 def _versions(requirements):
-    pairs = (re.fullmatch(r"([A-Za-z0-9-]+(?:\[[a-z]+\])?)(.*)", text).groups() for text in requirements)
+    pairs = (re.fullmatch(r"([A-Za-z0-9-]+(?:\[[a-z0-9]+\])?)(.*)", text).groups() for text in requirements)
     return {name.lower(): version for name, version in pairs}
 
 
@@ -23,9 +23,9 @@ def test_same_packages_and_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     own, *tools = extras["dev"]
-    assert own == "parkf[train,slurm,htcondor,scratch,docs]"
-    executors = extras["train"] + extras["slurm"] + extras["htcondor"] + extras["scratch"] + extras["docs"]
-    pip = _versions(project["dependencies"] + tools + executors + extras["acts"])
+    assert own == "parkf[train,slurm,htcondor,scratch,s3,docs]"
+    named = [one for name in ("train", "slurm", "htcondor", "scratch", "s3", "docs") for one in extras[name]]
+    pip = _versions(project["dependencies"] + tools + named + extras["acts"])
     entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     nested = next(entry["pip"] for entry in entries if isinstance(entry, dict))
     conda = _versions([entry for entry in entries if isinstance(entry, str)] + nested)

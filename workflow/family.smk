@@ -8,12 +8,14 @@ from pathlib import Path
 
 from parkf.workflow.family import sources
 from parkf.proof.calibration import FILES as CALIBRATION_FILES
-from parkf.workflow.running.rules import complete, gates, read_runs
+from parkf.workflow.running.rules import complete, gates, read_runs, settle
 
 if not config:
 
     configfile: "workflow/config/families/alignments.yaml"
 
+
+settle(workflow)
 
 PROJECT = Path(workflow.current_basedir).parent
 FAMILY = read_runs(workflow, config)

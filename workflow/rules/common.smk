@@ -1,10 +1,17 @@
 """Files and settings that rules of several stages use."""
 
+from parkf.workflow.running.storage import place_of
+
 
 def document(path):
     """Return a file as an input; whether jobs run again depends on a document's meaning, not on its time."""
     is_made = path.startswith("results/") or not path.endswith((".yaml", ".json"))
     return path if is_made else ancient(path)
+
+
+def used_once(path):
+    """Return an output that is removed after its use; a storage keeps it, since other runs take it from there."""
+    return path if place_of(workflow) else temp(path)
 
 
 DETECTOR_FILES = Detector.of(RUN["detector"], f"{RESULTS}/detector", Path.cwd())

@@ -17,8 +17,13 @@ rule report:
         SET,
         FITS,
         [f"{RESULTS}/{name}.json" for name in ("validation", "accuracy", "stages", "throughput")],
-        # These inputs serve to measure the newest published set on the run's own tracks.
-        [f"{RESULTS}/{kind}/{s}.parquet" for kind in ("candidates", "particles") for s in RUN.samples("validation")],
+        # On the run's own tracks the newest published set is measured, and events are drawn.
+        [
+            f"{RESULTS}/{kind}/{s}.parquet"
+            for kind in ("candidates", "particles", "hits", "fitted/parkf")
+            for s in RUN.samples("validation")
+        ],
+        FIELD,
         CLOSED["summary"] if CLOSURE else [],
         **DETECTOR,
     output:
@@ -34,6 +39,8 @@ rule report:
         output=f"{RESULTS}/report/index.html",
     params:
         results=fixed(RESULTS),
+        # This file stays in the folder, also if the products are elsewhere.
+        graph=fixed(f"{RESULTS}/graph.json"),
         **gates(),
         captions=lambda w, output: Captions(Path(output[0])),
     threads: LAST_THREADS

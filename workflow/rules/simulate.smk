@@ -58,7 +58,7 @@ rule simulate_training:
         particles=f"{RESULTS}/particles/{{chunk}}.parquet",
     output:
         states=f"{RESULTS}/states/{{chunk}}.parquet",
-        **({"hits": temp(f"{RESULTS}/hits/{{chunk}}.parquet")} if TRAINS_SCORE else {}),
+        **({"hits": used_once(f"{RESULTS}/hits/{{chunk}}.parquet")} if TRAINS_SCORE else {}),
     wildcard_constraints: chunk=RUN.pattern("training")
     params:
         # Without hits, particles that yield no state for the training need no transport.

@@ -47,13 +47,14 @@ def write_report(
     thresholds: Thresholds,
     *,
     inputs: Mapping[str, Path] | None = None,
+    graph: Path | None = None,
     threads: int = 1,
 ) -> None:
     """Write the report of a run, and ``run.json``, ``beside.json`` and copies of inputs into its folder.
 
     `index` is the path of the overview; the other pages lie beside it. `inputs` are the ``geometry`` and the
-    ``alignment`` that the set was made from; they are searched for by default. `threads` pages are drawn at
-    the same time; the bytes of the pages do not depend on this number.
+    ``alignment`` that the set was made from, and `graph` is that of the run's rules; they are searched for by
+    default. `threads` pages are drawn at the same time; the bytes of the pages do not depend on this number.
     """
     validation, accuracy, stages, throughput = (
         read_json(results / f"{name}.json") for name in ("validation", "accuracy", "stages", "throughput")
@@ -91,7 +92,7 @@ def write_report(
         "slices": ("Slices", "slices", partial(slices_page, validation["fits"]["parkf"])),
         "directions": ("Directions", "directions", partial(directions_page, validation["fits"])),
         "kinds": ("Kinds of tracks", "kinds", partial(kinds_page, validation.get("kinds", {}))),
-        "timing": ("How it ran", "timing", partial(_timing, results, stages)),
+        "timing": ("How it ran", "timing", partial(_timing, graph or results / GRAPH_FILE, stages)),
         "parameters": (
             "All constants",
             "parameters",
@@ -168,8 +169,7 @@ def _detector(run: Path, figures: Path) -> dict[str, Any]:
     }
 
 
-def _timing(results: Path, stages: Mapping[str, Any]) -> dict[str, Any]:
-    graph = results / GRAPH_FILE
+def _timing(graph: Path, stages: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "content": stages,
         "gantt": gantt(stages["stages"]),

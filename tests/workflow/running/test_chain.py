@@ -3,6 +3,7 @@
 import os
 import shutil
 from base64 import urlsafe_b64encode
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -75,6 +76,13 @@ def test_a_run_is_chained(here):
     assert repair(here).options == []
     assert bool(Chain(here))
     assert not bool(Chain(Path("results/none")))
+
+
+def test_products_in_a_storage_are_not_looked_for_here(here):
+    for file in here.glob("logs/*.log.json"):
+        replace(Job.read(file), storage="s3://bucket").write(file)
+    shutil.rmtree(here / "fates")
+    assert repair(here).options == []
 
 
 def put(source, target):

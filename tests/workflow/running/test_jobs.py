@@ -84,7 +84,7 @@ def test_a_file_is_of_one_command(tmp_path):
     assert read_json(file)["command"] == "draw"
 
 
-def test_jobs_with_copies_of_their_files_find_them(tmp_path, monkeypatch):
+def test_jobs_with_copies_of_products_find_them(tmp_path, monkeypatch):
     file = Path("results/x/logs/likeness.log.json")
     monkeypatch.chdir(tmp_path)
     arguments = {
@@ -92,18 +92,21 @@ def test_jobs_with_copies_of_their_files_find_them(tmp_path, monkeypatch):
         "measured": ["fit=results/x/a.json,results/x/b.json"],
         "folder": "results/x",
         "logs": "results/y/logs",
+        "geometry": "data/geometry.yaml",
         "word": "data",
     }
-    inputs = ["results/x/a.json", "results/x/b.json"]
+    inputs = ["results/x/a.json", "results/x/b.json", "data/geometry.yaml"]
     job("likeness", [arguments], inputs, ["results/x/report/page.html"]).write(file)
     monkeypatch.setenv(COPIES, "/scratch/fs")
-    read = Job.read(Path("/scratch/fs") / file)
-    assert read.arguments == [
+    read = Job.read(file)
+    assert read.arguments == [arguments]
+    assert read.with_copies().arguments == [
         {
             "embedded": "/scratch/fs/results/x/a.json",
             "measured": ["fit=/scratch/fs/results/x/a.json,/scratch/fs/results/x/b.json"],
             "folder": "/scratch/fs/results/x",
             "logs": "results/y/logs",
+            "geometry": "data/geometry.yaml",
             "word": "data",
         }
     ]

@@ -185,6 +185,7 @@ def report(
     gates: GatesFile = GATES,
     geometry: Annotated[Path | None, Option(help="Geometry of the set; found by default.")] = None,
     alignment: Annotated[Path | None, Option(help="Alignment of the set; found by default.")] = None,
+    graph: Annotated[Path | None, Option(help="Graph of the run's rules; found by default.")] = None,
     threads: Threads = 1,
 ) -> None:
     """Write the pages of a run, and run.json, beside.json and copies of its inputs next to its figures."""
@@ -193,7 +194,7 @@ def report(
 
     given = {"geometry": geometry, "alignment": alignment}
     inputs = {kind: path for kind, path in given.items() if path is not None}
-    write_report(results, output, load_thresholds(gates), inputs=inputs, threads=threads)
+    write_report(results, output, load_thresholds(gates), inputs=inputs, graph=graph, threads=threads)
     written(output)
 
 

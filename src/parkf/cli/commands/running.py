@@ -76,7 +76,7 @@ def run(
     import subprocess
 
     from parkf.cli.commands.results import print_brief, where
-    from parkf.workflow.running.snakemake import command
+    from parkf.workflow.running.snakemake import command, settings
     from parkf.workflow.running.supervise import SETTINGS, supervise
 
     configuration = Path(f"workflow/config/{'families/' if family else ''}{name}.yaml")
@@ -97,7 +97,10 @@ def run(
     # Each round of a calibration may be a reason for another one.
     while code == 0 and family and not targets and (now := _extent(configuration)) != extent:
         extent, code = now, supervise(results, words)
-    if code == 0 and not family:
+    stored = "" if scratch is not None else settings(profile).get("default-storage-prefix", "")
+    if code == 0 and stored:
+        say(f"{results}: its products are in {stored}/{results}, its logs are here")
+    elif code == 0 and not family:
         if not targets:
             (where if sys.stdout.isatty() else print_brief)(results, found(GATES))
         elif "publish" in targets:

@@ -16,11 +16,9 @@ from parkf.io.files import read_json
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.report.job_graph import GRAPH_FILE
 from parkf.workflow.running.damage import ASIDE, damage_of, from_here, snakemake_record
-from parkf.workflow.running.jobs import Job
+from parkf.workflow.running.jobs import RESULTS, Job
 from parkf.workflow.running.records import ENDING, Record, content_of, stamp_of
-from parkf.workflow.running.shared import STORE
 
-RESULTS = STORE.parent
 PROOF = ("set/manifest.json", "validation.json", "accuracy.json")
 ENDS = ("report/index.html", "index.html", *PROOF)
 """Last files of a run or a family; everything that they were made of must be there and be right."""
@@ -109,7 +107,9 @@ class Chain:
             ends = [*targets, *(path for one in makers for path in one.job.outputs)]
         needed = self._needed(ends)
         found: dict[Path, Problem] = {}
-        for link in {id(link): link for link in self._links.values()}.values():
+        # Products in a storage are not looked at, nor copies of them that a user has put here.
+        here = {id(link): link for link in self._links.values() if not link.job.storage}
+        for link in here.values():
             for problem in (*self._of_outputs(link), *self._of_inputs(link)):
                 is_needed = str(problem.path) in needed
                 before = found.get(problem.path)

@@ -13,8 +13,10 @@ from parkf.io.files import read_json, sha256, write_sealed
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.io.process_settings import environment
 
+RESULTS = Path("results")
+"""Folder of all products."""
 COPIES = "PARKF_COPIES"
-"""Environment variable with the folder in which a job has copies of its files, if it has copies."""
+"""Environment variable with the folder in which jobs have copies of products, if they have copies."""
 # Name of the argument for an output that the rule has not named.
 OUTPUT = "output"
 _LONGEST_NAME = 255
@@ -33,27 +35,25 @@ class Job:
     run: str  # ``results/<run>``
     is_shared: bool  # whether other runs may copy its products
     passing: Sequence[str] = ()  # outputs that Snakemake removes after their use
+    storage: str = ""  # where its products are, such as s3://bucket/prefix; empty if they are in this folder
 
     @classmethod
     def of(cls, content: Any, path: Path) -> Self:
         """Make a job of the content of its file; a ParkfError reports other content, and names `path`."""
         known = {field.name for field in fields(cls)}
         # The oldest files lack what a job has by default.
-        if not isinstance(content, dict) or content.keys() | {"passing"} != known:
+        if not isinstance(content, dict) or content.keys() | {"passing", "storage"} != known:
             raise ParkfError(f"{path}: expected the file of a job, results/<run>/logs/<job>.log.json")
         return cls(**content)
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a job's file; if the job has copies of its files, the paths are those of the copies.
+        """Read a job's file; a file that is missing or is not a job's file raises a ParkfError."""
+        return cls.of(read_json(path), path)
 
-        A file that is missing or is not a job's file raises a ParkfError.
-        """
-        copies = os.environ.get(COPIES, "")
-        job = cls.of(read_json(Path(plain(str(path), copies))), path)
-        if not copies:
-            return job
-        files = {*job.inputs, *job.outputs}
+    def with_copies(self) -> Self:
+        """Return the job with the paths of the copies in its arguments, if jobs have copies of products."""
+        files = {file for file in (*self.inputs, *self.outputs) if Path(file) != located(file)}
         folders = {str(folder) for file in files for folder in Path(file).parents} - {"."}
 
         def there(value: Any) -> Any:
@@ -62,13 +62,13 @@ class Job:
             if not isinstance(value, str):
                 return value
             if value in files | folders:
-                return f"{copies}/{value}"
+                return str(located(value))
             # Arguments such as name=file,file contain paths.
             parts = re.split("([=,])", value)
-            return "".join(f"{copies}/{part}" if part in files else part for part in parts)
+            return "".join(str(located(part)) if part in files else part for part in parts)
 
-        arguments = [{name: there(value) for name, value in one.items()} for one in job.arguments]
-        return replace(job, arguments=arguments)
+        arguments = [{name: there(value) for name, value in one.items()} for one in self.arguments]
+        return replace(self, arguments=arguments)
 
     def write(self, path: Path) -> None:
         """Write the job's file."""
@@ -80,11 +80,8 @@ class Job:
 
         `fingerprint` is called for each input that a job has made; users' documents count by their meaning.
         """
-        products, copies = Path(self.run).parent, os.environ.get(COPIES, "")
         return [
-            fingerprint(Path(path))
-            if Path(plain(path, copies)).is_relative_to(products)
-            else meaning_of(Path(path))
+            fingerprint(located(path)) if _is_product(path) else meaning_of(Path(path))
             for path in self.inputs
         ]
 
@@ -122,7 +119,7 @@ class Job:
         known = {Path(path) for path in (*self.inputs, *self.outputs)}
         for word in words:
             # Other arguments may be too long for the name of a file.
-            if len(word) < _LONGEST_NAME and Path(word) not in known and Path(word).is_file():
+            if len(word) < _LONGEST_NAME and Path(word) not in known and located(word).is_file():
                 raise ParkfError(
                     f"share: {self.command}: reads {word}, which is no input of the rule; other runs would"
                     " get the products of another file"
@@ -141,9 +138,18 @@ class Job:
             command = getattr(command, "commands", {}).get(word)
         if command is None:
             raise ParkfError(f"{self.command}: no such command")
-        for arguments in self.arguments:
+        for arguments in self.with_copies().arguments:
             words = _words(self.command, command.params, dict(arguments))
             yield [*self.command.split(), *options, *words]
+
+
+def located(path: str) -> Path:
+    """Return where a job finds a file: products are in the folder of copies, if jobs have copies."""
+    return Path(os.environ.get(COPIES, ""), path) if _is_product(path) else Path(path)
+
+
+def _is_product(path: str) -> bool:
+    return Path(path).is_relative_to(RESULTS)
 
 
 def plain(value: Any, copies: str) -> Any:
@@ -154,8 +160,6 @@ def plain(value: Any, copies: str) -> Any:
         return [plain(one, copies) for one in value]
     if value is None or isinstance(value, bool | int | float):
         return value
-    if getattr(value, "is_storage", False):
-        return str(value.storage_object.query)
     text = str(value)
     return text.removeprefix(f"{copies}/") if copies else text
 

@@ -1,7 +1,6 @@
 """The record of a finished job, beside its file: what its products are, and what they were made of."""
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -11,7 +10,7 @@ from typing import Any, Self
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, read_json, sha256, write_sealed
 from parkf.io.process_settings import environment
-from parkf.workflow.running.jobs import COPIES, Job, plain
+from parkf.workflow.running.jobs import Job, located
 
 ENDING = ".made.json"
 """Ending of a record's name, in place of the ending of the job's file."""
@@ -45,10 +44,8 @@ def record_of(job_file: Path) -> Path:
 
 def write_record(job_file: Path, inputs: Sequence[str]) -> None:
     """Write the record of a job that has just ended; `inputs` is :meth:`Job.fingerprints` at its begin."""
-    copies = os.environ.get(COPIES, "")
-    file = Path(plain(str(job_file), copies))
-    job, before = Job.of(read_json(file), file), Record.read(file)
-    made = {path: Path(copies, path) for path in job.outputs}
+    job, before = Job.read(job_file), Record.read(job_file)
+    made = {path: located(path) for path in job.outputs}
     outputs = {path: content_of(there) for path, there in made.items()}
     earlier: dict[str, list[str]] = {}
     if before is not None:
@@ -56,7 +53,7 @@ def write_record(job_file: Path, inputs: Sequence[str]) -> None:
             others = {was, *before.earlier.get(path, ())} - {outputs.get(path)}
             earlier |= {path: sorted(map(str, others))} if others else {}
     write_sealed(
-        record_of(file),
+        record_of(job_file),
         {
             "job": asdict(job),
             "inputs": dict(zip(job.inputs, inputs, strict=True)),

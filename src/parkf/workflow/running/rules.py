@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -34,6 +35,7 @@ from parkf.workflow.running.jobs import COPIES, OUTPUT, Job, plain, text_of
 from parkf.workflow.running.lock import VARIABLE as LED
 from parkf.workflow.running.progress import tell
 from parkf.workflow.running.shared import tidy
+from parkf.workflow.running.storage import copies_in, fetch_first, place_of, store_products_alone
 
 # Samples and parameter sets that `scattergather` divides.
 _SCATTERED = ("training", "validation", "signals", "sets")
@@ -74,8 +76,9 @@ def settle(workflow: Any) -> None:
     one line about what it lacks.
     """
     path = f"export PATH={quote(str(Path(sys.executable).parent))}:$PATH"
-    copies = copies_in(workflow.storage_settings)
-    shell.prefix(f"set -euo pipefail; {path} {USAGE}=1 {COPIES}={copies}; ")
+    shell.prefix(f"set -euo pipefail; {path} {USAGE}=1; ")
+    os.environ[COPIES] = copies_in(workflow)
+    store_products_alone(workflow)
     name_endings()
     if workflow.is_main_process and not workflow.output_settings.dryrun and LED not in os.environ:
         say(_UNLED, file=sys.stderr)
@@ -118,21 +121,6 @@ def gates() -> dict[str, Any]:
     return {"gates": lambda wildcards, input: str(path), FINGERPRINT: {"gates.yaml": meaning_of(path)}}
 
 
-def copies_in(storage: Any) -> str:
-    """Return the folder in which jobs have copies of their files; empty where they use the files themselves.
-
-    A path with characters that a shell interprets raises a ParkfError.
-    """
-    prefix = str(storage.local_storage_prefix)
-    if not re.fullmatch(r"[\w./+-]+", prefix):
-        raise ParkfError(
-            f"local-storage-prefix (SCRATCH): got {prefix!r}, expected a path of letters, digits and . / + -"
-            " _ alone"
-        )
-    provider = storage.default_storage_provider
-    return "" if provider is None else f"{prefix}/{provider}"
-
-
 def kernel_may_be_old() -> bool:
     """Whether the kernel is not from today's formulas, or these are wrong; ``parkf kernel`` says more.
 
@@ -152,10 +140,10 @@ def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> Non
     `graphs` has, for the folder of each run, the prefix of its rules' names. If the run `needs_gpu`, the GPU
     is checked before the first job starts.
     """
-    dag, copies = workflow.dag, copies_in(workflow.storage_settings)
+    dag, copies, storage = workflow.dag, copies_in(workflow), place_of(workflow)
     for one in dag.jobs:
         if dag.needrun(one) and (job := planned(one, copies)) is not None:
-            job.write(Path(f"{plain(one.log[0], copies)}.json"))
+            replace(job, storage=storage).write(Path(f"{one.log[0]}.json"))
     for folder, prefix in graphs.items():
         write_graph(dag, Path(folder), prefix)
     tell(dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
@@ -198,9 +186,9 @@ def planned(job: Any, copies: str = "") -> Job | None:
         inputs=plain(list(job.input), copies),
         outputs=plain(list(job.output), copies),
         deciding=[text_of(params[name]) for name in (CODE, FINGERPRINT) if name in params],
-        run=plain(job.log[0], copies).partition("/logs/")[0],
+        run=str(job.log[0]).partition("/logs/")[0],
         # Results of a GPU differ by rounding, so their bytes are not reproducible.
-        is_shared=not (copies or on_gpu or imports or command in _NOT_SHARED),
+        is_shared=not (on_gpu or imports or command in _NOT_SHARED),
         passing=plain(sorted(map(str, job.temp_output)), copies),
     )
 
@@ -231,8 +219,9 @@ def complete(rules: Iterable[Any], environment: str) -> None:
             # The rule also decides what else the shell does, for example where it writes the output.
             decided_by = [code_of(command, without=_FORMULAS.get(command, ())), text, names]
             fingerprint = hashlib.sha256(json.dumps(decided_by).encode()).hexdigest()[:16]
-            copies = copies_in(rule.workflow.storage_settings)
-            documents = [plain(file, copies) for file in rule.input if getattr(file, "is_ancient", False)]
+            documents = [str(file) for file in rule.input if getattr(file, "is_ancient", False)]
             meanings = {MEANING: {file: meaning_of(Path(file)) for file in documents}} if documents else {}
             rule.set_params(code=fingerprint, **meanings)
             rule.conda_env = environment
+            if os.environ.get(COPIES):
+                fetch_first(rule)

@@ -3,6 +3,9 @@
 An entry of the store is a folder, named by the fingerprint. It has the files that a job made, and
 ``entry.json``, which lists what decided them. The files are hard links to the files of the run that made
 them, so the store needs no additional space. Other runs copy them, and compare each copy with its checksum.
+
+If jobs have copies of products, ``entry.json`` is alone and tells the paths of the files in the run that made
+them; :mod:`parkf.workflow.running.storage` fetches them from there.
 """
 
 import hashlib
@@ -20,9 +23,9 @@ from typing import Any
 from parkf.io.errors import ParkfError
 from parkf.io.files import out_of_space, read_json, replacing, sha256, write_sealed
 from parkf.io.terminal import say
-from parkf.workflow.running.jobs import Job
+from parkf.workflow.running.jobs import RESULTS, Job, located
 
-STORE = Path("results/.shared")
+STORE = RESULTS / ".shared"
 _ENTRY = "entry.json"
 
 
@@ -34,6 +37,7 @@ class Entry:
     made_by: str  # ``results/<run>``
     wall_s: float
     fingerprints: tuple[str, ...]  # SHA-256 of its files, in the order of the job's outputs
+    away: tuple[str, ...] = ()  # paths in the run that made its files, if the store does not have them
 
 
 def key(deciding: dict[str, Any]) -> str:
@@ -46,7 +50,8 @@ def find(name: str) -> Entry | None:
     try:
         record = read_json(STORE / name / _ENTRY)
         fingerprints = tuple(file["sha256"] for file in record["files"])
-        return Entry(record["deciding"]["command"], record["made_by"], record["wall_s"], fingerprints)
+        command, away = record["deciding"]["command"], tuple(record.get("away", ()))
+        return Entry(command, record["made_by"], record["wall_s"], fingerprints, away)
     except (ParkfError, OSError, KeyError, TypeError):
         return None
 
@@ -54,19 +59,22 @@ def find(name: str) -> Entry | None:
 def take(job: Job, name: str) -> Entry | None:
     """Copy an entry's files to the paths of a job's outputs, all of them or none.
 
-    Returns the entry, or None if it is missing or damaged; a damaged entry is removed.
+    Returns the entry, or None if it is missing or damaged; a damaged entry is removed. Files that the store
+    does not have must have been fetched into the place of the outputs, or else the entry counts as missing.
     """
     folder = STORE / name
     if not folder.is_dir():
         return None
     entry = find(name)
+    if entry is not None and entry.away and not all(located(output).exists() for output in job.outputs):
+        return None
     try:
         if entry is None or len(entry.fingerprints) != len(job.outputs):
             raise ParkfError(f"{_ENTRY} cannot be read")
         with ExitStack() as all_or_none:
             for number, output in enumerate(job.outputs):
-                temporary = all_or_none.enter_context(replacing(Path(output)))
-                kept = folder / _file_name(number, output)
+                temporary = all_or_none.enter_context(replacing(located(output)))
+                kept = located(output) if entry.away else folder / _file_name(number, output)
                 shutil.copyfile(kept, temporary)
                 if sha256(temporary) != entry.fingerprints[number]:
                     raise ParkfError(f"{kept.name} does not have the checksum that was written")
@@ -74,7 +82,7 @@ def take(job: Job, name: str) -> Entry | None:
         if isinstance(error, OSError) and out_of_space(error):
             raise
         say(f"{folder}: damaged: {error}; removed, and made again", file=sys.stderr)
-        _remove([folder])
+        remove([folder])
         return None
     return entry
 
@@ -91,10 +99,14 @@ def keep(job: Job, deciding: dict[str, Any], wall_s: float) -> None:
         STORE.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=STORE))
         files = []
-        for number, output in enumerate(map(Path, job.outputs)):
-            os.link(output, staging / _file_name(number, output))
+        outputs = list(map(located, job.outputs))
+        away = [path for path, output in zip(job.outputs, outputs, strict=True) if Path(path) != output]
+        for number, output in enumerate(outputs):
+            if not away:
+                os.link(output, staging / _file_name(number, output))
             files.append({"sha256": sha256(output), "bytes": output.stat().st_size})
         record = {"made_by": job.run, "wall_s": round(wall_s, 3), "files": files, "deciding": deciding}
+        record |= {"away": away} if away else {}
         write_sealed(staging / _ENTRY, record)
         staging.chmod(0o755)
         staging.rename(STORE / name)
@@ -109,12 +121,19 @@ def keep(job: Job, deciding: dict[str, Any], wall_s: float) -> None:
 
 def tidy() -> int:
     """Remove entries whose files no run has any more; return their number."""
-    return _remove([one for one in _folders() if all(file.st_nlink == 1 for file in _products(one))])
+    return remove([one for one in _folders() if not _is_needed(one)])
+
+
+def _is_needed(folder: Path) -> bool:
+    entry = find(folder.name)
+    if entry is not None and entry.away:
+        return Path(entry.made_by).is_dir()
+    return any(file.st_nlink > 1 for file in _products(folder))
 
 
 def empty() -> int:
     """Remove all entries, and return their number; runs keep their files."""
-    return _remove(_folders())
+    return remove(_folders())
 
 
 def listed() -> Iterator[tuple[str, str, int, int]]:
@@ -139,7 +158,8 @@ def _file_name(number: int, output: str | Path) -> str:
     return f"{number}-{Path(output).name}"
 
 
-def _remove(entries: Sequence[Path]) -> int:
+def remove(entries: Sequence[Path]) -> int:
+    """Remove entries, of which the folders are given; return their number."""
     for folder in entries:
         # Rename the entry first, so that another process finds it complete or not at all.
         with suppress(OSError):

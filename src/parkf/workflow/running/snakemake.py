@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -32,18 +33,11 @@ def command(
     too small to submit. Jobs copy their inputs to `scratch`, a local folder of each machine, and their
     outputs back. A dry run lists the jobs that would run, and runs nothing.
     """
-    place = found(f"{_PROFILES}/{profile}")
-    file = place / "profile.yaml"
-    if not file.is_file():
-        known = (path for root in (Path(), PROJECT) for path in (root / _PROFILES).glob("*/profile.yaml"))
-        names = ", ".join(sorted({path.parent.name for path in known}))
-        raise ParkfError(f"{place}: no such profile; there are {names}")
-    content = yaml.safe_load(file.read_text())
     # An executor submits the jobs; without one, they run on this machine.
-    submits = isinstance(content, dict) and content.get("executor")
+    submits = "executor" in settings(profile)
     words = [
         *(sys.executable, "-m", "snakemake", "--nolock", "--rerun-incomplete"),
-        *("--snakefile", str(found(rules)), "--workflow-profile", str(place)),
+        *("--snakefile", str(found(rules)), "--workflow-profile", str(found(f"{_PROFILES}/{profile}"))),
         *("--local-cores" if submits else "--cores", str(cores or default_workers())),
         *("--configfile", str(configuration)),
     ]
@@ -54,3 +48,15 @@ def command(
         words.append("--dry-run")
     # Without the separator, Snakemake would read targets as configuration files.
     return [*words, "--", *targets] if targets else words
+
+
+def settings(profile: str) -> dict[str, Any]:
+    """Return the settings of a profile; a missing folder raises a ParkfError."""
+    place = found(f"{_PROFILES}/{profile}")
+    file = place / "profile.yaml"
+    if not file.is_file():
+        known = (path for root in (Path(), PROJECT) for path in (root / _PROFILES).glob("*/profile.yaml"))
+        names = ", ".join(sorted({path.parent.name for path in known}))
+        raise ParkfError(f"{place}: no such profile; there are {names}")
+    content = yaml.safe_load(file.read_text())
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,129 @@
+"""Runs whose products are in a bucket have the bytes of a local run, and take each other's products."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+import yaml
+
+from parkf.workflow.config_files import laid, read_layers
+
+from ..conftest import ROOT
+
+pytestmark = pytest.mark.slow
+HOW_TO = ROOT / "docs/how-to/cluster.md"
+BIN = Path(sys.executable).parent
+# Field, collisions, transport. The job of the states also makes hits, which a local run removes after use.
+WANTED = "states/training_up.parquet"
+JOBS = 3
+KEYS = {f"SNAKEMAKE_STORAGE_S3_{name}_KEY": "of-the-test" for name in ("ACCESS", "SECRET")}
+
+
+@pytest.fixture
+def server(tmp_path_factory):
+    """Address of an empty server of S3 on this machine."""
+    for module in ("snakemake_storage_plugin_s3", "moto", "flask", "flask_cors"):
+        pytest.importorskip(module, reason="needs pip install 'parkf[dev]'")
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("moto") / "log.txt"
+    with (
+        log.open("w") as said,
+        subprocess.Popen(
+            [BIN / "moto_server", "-H", "127.0.0.1", "-p", str(port)], stdout=said, stderr=said
+        ) as process,
+    ):
+        for _ in range(300):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail(f"moto_server: {log.read_text()}")
+        yield f"http://127.0.0.1:{port}"
+        process.terminate()
+
+
+@pytest.fixture
+def bucket(server):
+    """What is in the bucket of the test, by path."""
+    import boto3
+
+    keys = dict(zip(("aws_access_key_id", "aws_secret_access_key"), KEYS.values(), strict=True))
+    own = boto3.resource("s3", endpoint_url=server, region_name="us-east-1", **keys).Bucket("physics")
+
+    def content():
+        found = {one.key.removeprefix("parkf/"): one.get()["Body"].read() for one in own.objects.all()}
+        assert all(path.startswith("results/") for path in found), sorted(found)
+        return found
+
+    return content
+
+
+def configure(folder, name):
+    """Write a configuration of few tracks."""
+    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml")) | {"run": name}
+    config["events"]["training"] = 4
+    (folder / f"workflow/config/{name}.yaml").write_text(yaml.safe_dump(config))
+
+
+def run(folder, name, profile, server):
+    """Run parkf until the states are there; return the logs of the jobs, and what it said."""
+    configure(folder, name)
+    done = subprocess.run(
+        [BIN / "parkf", "run", "--profile", profile, "--cores", "1", name, f"results/{name}/{WANTED}"],
+        cwd=folder,
+        env=os.environ | KEYS | {"SNAKEMAKE_STORAGE_S3_ENDPOINT_URL": server},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    log = folder / f"results/{name}/logs/snakemake.txt"
+    assert done.returncode == 0, said + (log.read_text() if log.exists() else "")
+    return [path.read_text() for path in log.parent.glob("*.log")], said
+
+
+def write_profile(folder, text):
+    """Write the profile `ours` with the bucket of the test."""
+    profile = folder / "workflow/profiles/ours/profile.yaml"
+    profile.parent.mkdir()
+    profile.write_text(text.replace("s3://bucket/prefix", "s3://physics/parkf"))
+
+
+@pytest.mark.slurm
+def test_jobs_of_a_cluster_have_their_products_in_a_bucket(node, project, server, bucket):
+    folder = project.folder
+    # The lines that the how-to adds to the profile of a cluster.
+    (lines,) = re.findall(r"```yaml\n(default-storage.*?)```", HOW_TO.read_text(), re.DOTALL)
+    slurm = (folder / "workflow/profiles/slurm/profile.yaml").read_text()
+    write_profile(folder, re.sub("(before-status-checks): 10", r"\1: 2", slurm) + lines)
+    run(folder, "first", "ours", server)
+    run(folder, "local", "local", server)
+    assert bucket()[f"results/first/{WANTED}"] == (folder / "results/local" / WANTED).read_bytes()
+    assert not (folder / "results/first" / WANTED).exists()
+
+
+def test_runs_in_a_bucket_have_the_bytes_of_a_local_run_and_share_products(project, server, bucket):
+    folder = project.folder
+    write_profile(folder, (folder / "workflow/profiles/s3/profile.yaml").read_text())
+    logs, said = run(folder, "first", "ours", server)
+    assert "results/first: its products are in s3://physics/parkf/results/first, its logs are here" in said
+    assert len(logs) == JOBS
+    run(folder, "local", "local", server)
+    made = (folder / "results/local" / WANTED).read_bytes()
+    assert bucket()[f"results/first/{WANTED}"] == made
+    assert not (folder / "results/first" / WANTED).exists()
+
+    logs, _ = run(folder, "second", "ours", server)
+    assert len(logs) == JOBS
+    assert all(log.startswith("taken from results/.shared/") for log in logs), logs
+    assert bucket()[f"results/second/{WANTED}"] == made
+    # Copies are removed when the jobs that needed them end.
+    assert [path for path in (folder / ".snakemake/storage").rglob("*") if path.is_file()] == []
