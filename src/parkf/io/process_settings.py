@@ -31,12 +31,16 @@ def prepare_process() -> None:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
 
 
-@cache
 def environment() -> dict[str, str]:
     """Return the versions and settings that results depend on beside the code, by name."""
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),
         "linear algebra": os.environ.get(_KERNELS, "as the processor suggests"),
-        **{package: installed(package) for package in PACKAGES},
+        **_versions(),
     }
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {package: installed(package) for package in PACKAGES}
