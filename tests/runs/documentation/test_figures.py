@@ -19,7 +19,7 @@ STATED = [
     (ROOT / "README.md", r"On two cores `make run` takes (\w+)\sminutes", "default"),
     (DOCS / "tutorial.md", r"On two cores it takes (\w+)\sminutes", "default"),
     (DOCS / "how-to/run.md", r"\| `make run` \|[^|]*\| (\d+) min (\d+) s", "default"),
-    (DOCS / "how-to/run.md", r"\| `make smoke` \|[^|]*\| (\d+) minutes", "smoke"),
+    (DOCS / "how-to/run.md", r"\| `make smoke` \|[^|]*\| (\d+) min (\d+) s", "smoke"),
     (DOCS / "how-to/run.md", r"\| `make paper` \|[^|]*\| (\d+) min (\d+) s", "paper"),
 ]
 
