@@ -393,6 +393,13 @@ def test_the_environment_has_what_numbers_depend_on():
     assert {"python", "machine", "linear algebra", "numpy"} <= environment().keys()
 
 
+def test_the_environment_is_that_of_the_moment(monkeypatch):
+    """A process reads it before its settings are made, and after."""
+    for kernels in ("Haswell", "Zen"):
+        monkeypatch.setenv("OPENBLAS_CORETYPE", kernels)
+        assert environment()["linear algebra"] == kernels
+
+
 @pytest.mark.parametrize(
     "name",
     [
