@@ -359,7 +359,7 @@ def missed() -> str:
 - **Tails on LHCb's hits**: the 95 % width of the q/p pull is {told(tail)}; that of the robust fit is {told(robust)}. A Gaussian has 1.
 - **Momentum on LHCb's hits** is high by {told(lhcb["bias"], ".3f", 100)} %. The full fit is high by as much.
 - **Cost of an event**: true states 3.3 ms (3 asked for), step datasets 3.1 ms (2) on Zen 4.
-- **Cost of an everyday run**: 42 s for the magnet table (15 asked for), 15 s for its closure (6).
+- **Cost of an everyday run**: 26 s for the magnet table (15 asked for), 16 s for its closure (6), on a virtual Xeon.
 - **Memory** grows by 24 to 38 % in 5 of 16 stages with a hundred times the sample (20 % asked for), to at most 0.29 GiB.
 - **Planning** of 118,162 jobs takes 2.9 GB (2 GB asked for at 100,000 jobs)."""
 
