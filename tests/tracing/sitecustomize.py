@@ -14,14 +14,16 @@ from pathlib import Path
 from types import ModuleType
 
 
+# A fork has opened what the process before it has: modules that this one imported, for example.
+_OPENED: set[str] = set()
+
+
+def _audit(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open" and isinstance(arguments[0], str | os.PathLike):
+        _OPENED.add(str(arguments[0]))
+
+
 def _record(folder: Path) -> None:
-    opened: set[str] = set()
-
-    def audit(event: str, arguments: tuple[object, ...]) -> None:
-        if event == "open" and isinstance(arguments[0], str | os.PathLike):
-            opened.add(str(arguments[0]))
-
-    sys.addaudithook(audit)
     profile = cProfile.Profile(builtins=False)
     number = os.getpid()
 
@@ -35,7 +37,7 @@ def _record(folder: Path) -> None:
             )
             for one in profile.getstats()
         }
-        record = {"calls": calls, "opened": sorted(opened), "arguments": sys.argv}
+        record = {"calls": calls, "opened": sorted(_OPENED), "arguments": sys.argv}
         (folder / f"{number}.json").write_text(json.dumps(record))
 
     atexit.register(write)
@@ -64,5 +66,10 @@ def _leave_out_imports(profile: cProfile.Profile) -> None:
     SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign]
 
 
-if "PARKF_TRACED" in os.environ and any(Path(word).name == "parkf" for word in sys.orig_argv[:2]):
-    _record(Path(os.environ["PARKF_TRACED"]))
+if "PARKF_TRACED" in os.environ:
+    sys.addaudithook(_audit)
+    if Path(sys.orig_argv[1]).name == "parkf":
+        _record(Path(os.environ["PARKF_TRACED"]))
+    elif "parkf.workflow.running.ready" in sys.orig_argv:
+        # Each fork of this process is a job.
+        os.register_at_fork(after_in_child=lambda: _record(Path(os.environ["PARKF_TRACED"])))

@@ -34,6 +34,7 @@ from parkf.workflow.run import Run
 from parkf.workflow.running.jobs import COPIES, OUTPUT, Job, plain, text_of
 from parkf.workflow.running.lock import VARIABLE as LED
 from parkf.workflow.running.progress import tell
+from parkf.workflow.running.ready import shell_function
 from parkf.workflow.running.shared import tidy
 from parkf.workflow.running.storage import copies_in, fetch_first, place_of, store_products_alone
 
@@ -62,6 +63,8 @@ _STEPS = tuple(
     for name in ("beam", "corrections", "curved", "forms", "gap", "scifi", "ut", "velo", "velo_to_ut")
 )
 _FORMULAS = {"train": (*_STEPS, "parkf.model.steps.magnet"), "train-table": _STEPS}
+# First commands of the shells of jobs.
+_PREFIX = f"set -euo pipefail; export PATH={quote(str(Path(sys.executable).parent))}:$PATH {USAGE}=1; "
 _UNLED = (
     "plain snakemake neither looks after a killed run's lock, jobs and files, nor makes damaged files again:"
     " `parkf run` does"
@@ -75,8 +78,7 @@ def settle(workflow: Any) -> None:
     with the time and memory of its job, for stages.json. A run that was not started by ``parkf run`` prints
     one line about what it lacks.
     """
-    path = f"export PATH={quote(str(Path(sys.executable).parent))}:$PATH"
-    shell.prefix(f"set -euo pipefail; {path} {USAGE}=1; ")
+    shell.prefix(_PREFIX)
     os.environ[COPIES] = copies_in(workflow)
     store_products_alone(workflow)
     name_endings()
@@ -149,11 +151,13 @@ def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> Non
     tell(dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
     # Shared products that no run has any more only occupy disk space.
     tidy()
-    # On a cluster, the GPU is in the machines of the jobs and cannot be checked here.
-    if needs_gpu and workflow.local_exec:
-        from parkf.fit.gpu import device
+    # On a cluster, jobs run on other machines, which have the GPU.
+    if workflow.local_exec:
+        shell.prefix(_PREFIX + shell_function())
+        if needs_gpu:
+            from parkf.fit.gpu import device
 
-        logger.info(f"fits run on {device()}")
+            logger.info(f"fits run on {device()}")
 
 
 def planned(job: Any, copies: str = "") -> Job | None:
