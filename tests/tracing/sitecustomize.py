@@ -13,7 +13,6 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
-
 # A fork has opened what the process before it has: modules that this one imported, for example.
 _OPENED: set[str] = set()
 

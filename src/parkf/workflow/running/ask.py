@@ -1,13 +1,14 @@
 """Ask a process that is ready for jobs to do one: ``python -I -S ask.py SOCKET WORD...``.
 
-It takes the place of ``parkf WORD...`` in the shell of a job, and ends with the same exit code. It imports nothing of
-the package, and so starts in a hundredth of a second.
+It takes the place of ``parkf WORD...`` in the shell of a job, and ends with the same exit code. It imports
+nothing of the package, and so starts in a hundredth of a second.
 """
 
 import json
 import os
 import socket
 import sys
+from pathlib import Path
 
 
 def main() -> None:
@@ -19,7 +20,7 @@ def main() -> None:
         except OSError:
             # Nobody is ready: this process becomes parkf itself.
             os.execvp("parkf", ["parkf", *words])
-        request = {"words": words, "environment": dict(os.environ), "folder": os.getcwd()}
+        request = {"words": words, "environment": dict(os.environ), "folder": str(Path.cwd())}
         # JSON may begin with a blank, and descriptors need a byte to go with.
         socket.send_fds(connection, [b" "], [sys.stdout.fileno(), sys.stderr.fileno()])
         connection.sendall(json.dumps(request).encode())

@@ -1,8 +1,8 @@
 """A process that is ready for the jobs of a run on this machine: it has imported what they import.
 
-Each job is a command of parkf. Python would start anew for each of them, and import NumPy, Arrow, SymPy and the
-package again, which takes .4 to 1 s. Instead, one process starts (:func:`serve`), and each job is a fork of it.
-The shell of a job only asks for the fork (:mod:`parkf.workflow.running.ask`).
+Each job is a command of parkf. Python would start anew for each of them, and import NumPy, Arrow, SymPy and
+the package again, which takes .4 to 1 s. Instead, one process starts (:func:`serve`), and each job is a fork
+of it. The shell of a job only asks for the fork (:mod:`parkf.workflow.running.ask`).
 
 Nothing lists what to import: a job tells which modules it had to import itself, and the process imports them
 for the jobs that follow.
