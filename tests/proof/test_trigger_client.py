@@ -70,11 +70,13 @@ def test_fifty_tracks_and_fifty_ghosts_are_enough(tracks, ghosts):
 def test_each_bar_refuses_what_it_is_for():
     assert missed(GOOD) == []
     biased = [GOOD.momentum[0] | {"bias": BIAS + 4 * 5e-5}]
-    assert missed(replace(GOOD, momentum=biased)) == ["mean of δp/p in each bin of momentum"]
-    assert missed(replace(GOOD, charge_odd={"tx": -0.4, "x": 0.1})) == ["shift with the charge at the beam"]
+    assert missed(replace(GOOD, momentum=biased)) == ["in the trigger, mean of δp/p in each bin of momentum"]
+    assert missed(replace(GOOD, charge_odd={"tx": -0.4, "x": 0.1})) == [
+        "in the trigger, shift with the charge at the beam"
+    ]
     lost = {"genuine": 0.004, "all": 0.02}
-    assert missed(replace(GOOD, not_finite=lost)) == ["genuine tracks that become NaN"]
-    assert missed(replace(GOOD, kept=0.17)) == ["ghosts kept with 91 % of genuine tracks"]
+    assert missed(replace(GOOD, not_finite=lost)) == ["in the trigger, genuine tracks that become NaN"]
+    assert missed(replace(GOOD, kept=0.17)) == ["in the trigger, ghosts kept with 91 % of genuine tracks"]
     # Without a set to compare with, these two have no bar.
     assert missed(replace(GOOD, kept=0.17, not_finite=lost), before=None) == []
 

@@ -147,37 +147,51 @@ def client_gates(
 def held(now: Client, before: Client | None) -> list[Gate]:
     """Compare a set's figures with the trigger's bars, and with the set `before` it on the same sample."""
     worst = max(now.momentum, key=lambda one: abs(one["bias"]) - ERRORS * one["bias_error"])
+    bias, error = abs(worst["bias"]), worst["bias_error"]
     shift = max(map(abs, now.charge_odd.values()))
-    bars: list[tuple[str, str, str, object]] = [
-        ("exported and read back", "the same numbers", "the same", True),
-        (
-            "mean of δp/p in each bin of momentum",
-            f"{worst['bias']:+.3%} ± {worst['bias_error']:.3%} ({worst['p_min']:g}–{worst['p_max']:g} GeV)",
-            f"|…| ≤ {BIAS:.2%}, {ERRORS:g} errors",
-            abs(worst["bias"]) <= BIAS + ERRORS * worst["bias_error"],
+    gates = [
+        Gate(what="exported and read back", measured="the same numbers", bar="the same", met=True),
+        _at_most(
+            "in the trigger, mean of δp/p in each bin of momentum",
+            (bias, f"{100 * bias:.3f} ± {100 * error:.3f} % ({worst['p_min']:g}–{worst['p_max']:g} GeV)"),
+            (BIAS + ERRORS * error, f"≤ {100 * BIAS:g} %, give or take {ERRORS:g} errors"),
+            "No selection of the trigger notices such a mean.",
         ),
-        ("shift with the charge at the beam", f"{shift:.2f} σ", f"≤ {SHIFT:g} σ", shift <= SHIFT),
+        _at_most(
+            "in the trigger, shift with the charge at the beam",
+            (shift, f"{shift:.2f} σ"),
+            (SHIFT, f"≤ {SHIFT:g} σ"),
+            "A straight line to the beam costs 0.2.",
+        ),
     ]
-    if before is not None:
-        n = now.tracks
-        least = before.not_finite["genuine"]
-        most = least + ERRORS * np.sqrt(max(least, 1 / n) / n)
-        allowed = before.kept + ERRORS * now.kept_error
-        bars += [
-            (
-                "genuine tracks that become NaN",
-                f"{now.not_finite['genuine']:.2%}",
-                f"≤ {most:.2%}, of the set before {least:.2%}",
-                now.not_finite["genuine"] <= most,
-            ),
-            (
-                "ghosts kept with 91 % of genuine tracks",
-                f"{now.kept:.1%} ± {now.kept_error:.1%}",
-                f"≤ {allowed:.1%}, of the set before {before.kept:.1%}",
-                now.kept <= allowed,
-            ),
-        ]
-    return [Gate(what=what, measured=got, bar=bar, met=bool(met)) for what, got, bar, met in bars]
+    if before is None:
+        return gates
+    n, lost, least = now.tracks, now.not_finite["genuine"], before.not_finite["genuine"]
+    most = least + ERRORS * float(np.sqrt(max(least, 1 / n) / n))
+    allowed = before.kept + ERRORS * now.kept_error
+    chance = f"A set may be worse than the one before it by {ERRORS:g} errors, which is chance."
+    return [
+        *gates,
+        _at_most(
+            "in the trigger, genuine tracks that become NaN",
+            (lost, f"{100 * lost:.2f} %"),
+            (most, f"≤ {100 * most:.2f} %; the set before has {100 * least:.2f} %"),
+            chance,
+        ),
+        _at_most(
+            "in the trigger, ghosts kept with 91 % of genuine tracks",
+            (now.kept, f"{100 * now.kept:.1f} ± {100 * now.kept_error:.1f} %"),
+            (allowed, f"≤ {100 * allowed:.1f} %; the set before has {100 * before.kept:.1f} %"),
+            chance,
+        ),
+    ]
+
+
+def _at_most(what: str, figure: tuple[float, str], bar: tuple[float, str], reason: str) -> Gate:
+    """Return a gate of a figure and its upper bound, both with their texts."""
+    (value, measured), (most, text) = figure, bar
+    met, known = value <= most, value if np.isfinite(value) else None
+    return Gate(what=what, measured=measured, bar=text, met=met, value=known, at_most=most, reason=reason)
 
 
 def _lost(rows: Rows) -> float:

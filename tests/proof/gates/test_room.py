@@ -25,6 +25,8 @@ def gate(value, *, least=None, most=None, what="a", met=None):
         (gate(2.0, most=1.0), -1.0, "red"),
         (gate(0.95, least=0.9), 0.0556, "amber"),
         (gate(None, most=1.0), None, "red"),
+        # What has been compared has no number.
+        (gate(None, met=True), None, "green"),
         # A gate with too few figures fails, even if its figure is good.
         (gate(0.5, most=1.0, met=False), 0.5, "red"),
     ],
@@ -36,12 +38,13 @@ def test_room_and_colour(one, left, shade):
 
 def test_missed_gates_come_first_then_the_nearest():
     gates = [
+        gate(None, met=True, what="compared"),
         gate(0.2, most=1.0, what="far"),
         gate(0.99, most=1.0, what="near"),
         gate(3.0, most=1.0, what="missed"),
         gate(None, most=1.0, what="unmeasured"),
     ]
-    assert [one.what for one in nearest(gates)] == ["unmeasured", "missed", "near", "far"]
+    assert [one.what for one in nearest(gates)] == ["unmeasured", "missed", "near", "far", "compared"]
 
 
 @pytest.fixture

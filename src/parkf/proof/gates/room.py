@@ -40,9 +40,9 @@ def room(gate: Gate) -> float | None:
 def colour(gate: Gate) -> Colour:
     """Return the colour of one gate."""
     left = room(gate)
-    if not gate.met or left is None:
+    if not gate.met:
         return "red"
-    return "amber" if left < NEAR else "green"
+    return "amber" if left is not None and left < NEAR else "green"
 
 
 def unmeasured(gate: Gate) -> bool:
@@ -56,7 +56,8 @@ def nearest(gates: Iterable[Gate]) -> list[Gate]:
 
     def key(gate: Gate) -> tuple[bool, float]:
         left = room(gate)
-        return gate.met, -math.inf if left is None else left
+        # A gate without a number, such as one on a comparison, is far from its bar, or missed by far.
+        return gate.met, (math.inf if gate.met else -math.inf) if left is None else left
 
     return sorted(gates, key=key)
 
