@@ -11,7 +11,7 @@ from parkf.fit.sample import GENUINE_P, STATE
 from parkf.model.steps import Step
 from parkf.params.manifest import Gate
 from parkf.proof.gates.room import colour, room, unmeasured
-from parkf.report.figures import FIT_NAMES
+from parkf.report.figures import COMPONENTS, FIT_NAMES
 from parkf.training.explanation import COLUMNS, explain
 from parkf.training.result import SetResult
 
@@ -113,8 +113,8 @@ def pulls(fits: Mapping[str, Any]) -> Cells:
         for width, head in widths.items()
     }
     rows = [
-        {"of": component, "fit": FIT_NAMES[name], **fit["pulls"][component]}
-        for component in STATE
+        {"of": text, "fit": FIT_NAMES[name], **fit["pulls"][component]}
+        for component, text in COMPONENTS.items()
         for name, fit in fits.items()
     ]
     return table_of(rows, columns, text=("pull", "fit"))
