@@ -85,7 +85,13 @@ def _draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
 
 
 def _table(variable: str, bins: Sequence[Mapping[str, Any]]) -> Cells:
-    head = ["slice", "tracks", "core of δp/p [%]", "bias [%]", *(f"pull {text}" for text in COMPONENTS.values())]
+    head = [
+        "slice",
+        "tracks",
+        "core of δp/p [%]",
+        "bias [%]",
+        *(f"pull {text}" for text in COMPONENTS.values()),
+    ]
     return Cells(
         [*head, *(f"{text} [%]" for text in _KEPT.values())],
         [
