@@ -22,9 +22,9 @@ from parkf.model.steps import FORMS
 
 FILES = ("fit/fit.cu", "fit/robust.cu", "fit/kind.cu")
 TYPES = {"float32": "float", "float64": "double"}
-# Of a multiprocessor: 32-bit registers, given to warps in units of 256; blocks; shared memory in bytes, of
-# which each block has 1 kB more than it asks for, in units of 128.
-REGISTERS, REGISTER_UNIT = 65_536, 256
+# Of a multiprocessor: 32-bit registers in four parts, given to the warps of a part in units of 256; blocks; shared
+# memory in bytes, of which each block has 1 kB more than it asks for, in units of 128.
+REGISTERS, REGISTER_UNIT, PARTS = 65_536, 256, 4
 BLOCKS = {"sm_80": 32, "sm_86": 16, "sm_90": 32}
 SHARED = {"sm_80": 164 * 1024, "sm_86": 100 * 1024, "sm_90": 228 * 1024}
 SHARED_UNIT, SHARED_OF_A_BLOCK = 128, 1024
@@ -83,7 +83,8 @@ def warps(registers: int, shared: int, architecture: str) -> int:
     """Count the warps of a multiprocessor, by registers a thread and shared bytes a block of one warp."""
     of_a_warp = -(-registers * THREADS // REGISTER_UNIT) * REGISTER_UNIT
     of_a_block = -(-shared // SHARED_UNIT) * SHARED_UNIT + SHARED_OF_A_BLOCK
-    return min(BLOCKS[architecture], REGISTERS // of_a_warp, SHARED[architecture] // of_a_block)
+    by_registers = PARTS * (REGISTERS // PARTS // of_a_warp)
+    return min(BLOCKS[architecture], by_registers, SHARED[architecture] // of_a_block)
 
 
 def source_of(forms: str, file: str) -> str:

@@ -67,18 +67,26 @@ KERNEL_FUNCTION Fitted<T> publish(const Detector<Scalar<T>>& detector, const T& 
   return track;
 }
 
-/// Go on from the last VELO hit; `m` is where the magnet's coefficients are kept meanwhile, `memory` a
-/// FirstStateMemory. `fit` ends at the last layer, at the q/p of all hits.
+/// Go on from the plane behind the magnet. `memory` is a FirstStateMemory, and `fit` ends at the last layer, at the q/p of
+/// all hits.
+template <class T, class Memory>
+KERNEL_FUNCTION Fitted<T> fit_behind_magnet(const Candidates<Scalar<T>>& tracks, long i,
+                                            const Detector<Scalar<T>>& detector, const T& pol, const T& z_first,
+                                            Filter<T>& fit, Memory& memory) {
+  forward_scifi(tracks, i, detector.constant, pol, fit, memory);
+  const Parabola<T> known = fit.known();
+  move(known.best(), fit, memory);
+  return publish(detector, pol, z_first, memory.first, fit, T(1) / known.weight);
+}
+
+/// Go on from the last VELO hit; `m` is where the magnet's coefficients are kept meanwhile.
 template <class T, class Memory, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_behind_velo(const Candidates<Scalar<T>>& tracks, long i,
                                           const Detector<Scalar<T>>& detector, const T& pol, const T& z_first,
                                           Filter<T>& fit, Memory& memory, MagnetCoefficients<T, Kept>& m) {
   forward_ut(tracks, i, detector.constant, pol, fit, memory);
   forward_magnet<true>(tracks, i, detector, pol, m, fit, memory);
-  forward_scifi(tracks, i, detector.constant, pol, fit, memory);
-  const Parabola<T> known = fit.known();
-  move(known.best(), fit, memory);
-  return publish(detector, pol, z_first, memory.first, fit, T(1) / known.weight);
+  return fit_behind_magnet(tracks, i, detector, pol, z_first, fit, memory);
 }
 
 /// Fit the tracks from number `i` on that run together.
