@@ -22,8 +22,8 @@ from parkf.model.steps import FORMS
 
 FILES = ("fit/fit.cu", "fit/robust.cu", "fit/kind.cu")
 TYPES = {"float32": "float", "float64": "double"}
-# Of a multiprocessor: 32-bit registers in four parts, given to the warps of a part in units of 256; blocks; shared
-# memory in bytes, of which each block has 1 kB more than it asks for, in units of 128.
+# Of a multiprocessor: 32-bit registers in four parts, given to the warps of a part in units of 256; blocks;
+# shared memory in bytes, of which each block has 1 kB more than it asks for, in units of 128.
 REGISTERS, REGISTER_UNIT, PARTS = 65_536, 256, 4
 BLOCKS = {"sm_80": 32, "sm_86": 16, "sm_90": 32}
 SHARED = {"sm_80": 164 * 1024, "sm_86": 100 * 1024, "sm_90": 228 * 1024}

@@ -47,8 +47,8 @@ def test_the_warps_of_a_multiprocessor_are_limited_by_registers_memory_and_block
     """By hand, for sm_90: 65,536 registers, 228 kB, and 32 blocks, each of one warp."""
     assert warps(32, 0, "sm_90") == 32
     assert warps(128, 0, "sm_90") == 65_536 // (128 * 32) == 16
-    # Registers are given in units of 256 a warp, so that 129 · 32 become 136 · 32. Each of the four parts of a
-    # multiprocessor has 16,384 registers, and holds whole warps.
+    # Registers are given in units of 256 a warp, so that 129 · 32 become 136 · 32. Each of the four parts of
+    # a multiprocessor has 16,384 registers, and holds whole warps.
     assert warps(129, 0, "sm_90") == 4 * (16_384 // (136 * 32)) == 12
     # A block has a kilobyte more than it asks for.
     assert warps(32, 20 * 1024, "sm_90") == 228 // 21 == 10
