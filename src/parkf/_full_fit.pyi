@@ -22,7 +22,7 @@ def fit(
     ut: Sequence[NDArray[np.float64]],
     scifi: Sequence[NDArray[np.float64]],
     kind: str,
-    chi2: bool,
+    errors: bool,
     build: str,
     threads: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...

@@ -112,7 +112,7 @@ int main() {
     batch.kind = &kind;
     for (long i = 0; i < count; i += Number<T>::lanes) {
       const Tracks<T> tracks(batch.way, batch.tracks, i);
-      Filter<T> filter(batch.grid, tracks, kind, batch.chi2);
+      Filter<T> filter(batch.grid, tracks, kind, batch.errors);
       store(filter.run(), tracks, batch, i, count);
     }
     for (const double number : numbers) std::printf("%a\n", std::isfinite(number) ? number : 0.0);

@@ -58,7 +58,7 @@ def simulate_sample(
             columns |= _truth(columns, states, particles)
             columns = select(columns, columns["purity"] == 1)
             found = from_arrays(columns, np.float64)
-            full = fit_full(geometry, field, found, chi2=False, threads=threads)
+            full = fit_full(geometry, field, found, errors=False, threads=threads)
             columns |= {"full_qop": full.qop, "full_status": full.status}
             writer.write_table(table(columns, CLOSURE_TRACKS.schema))
             count += len(columns["event"])
