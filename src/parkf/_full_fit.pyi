@@ -22,6 +22,7 @@ def fit(
     ut: Sequence[NDArray[np.float64]],
     scifi: Sequence[NDArray[np.float64]],
     kind: str,
+    errors: bool,
     build: str,
     threads: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...

@@ -97,6 +97,7 @@ int main() {
                {c.ut[0].data(), c.ut[1].data(), c.ut[2].data(), c.ut[3].data()},
                {c.scifi[0].data(), c.scifi[1].data(), c.scifi[2].data(), c.scifi[3].data()}},
               nullptr,
+              true,
               numbers,
               integers};
   batch.grid.nodes = nodes.data();
@@ -111,7 +112,7 @@ int main() {
     batch.kind = &kind;
     for (long i = 0; i < count; i += Number<T>::lanes) {
       const Tracks<T> tracks(batch.way, batch.tracks, i);
-      Filter<T> filter(batch.grid, tracks, kind);
+      Filter<T> filter(batch.grid, tracks, kind, batch.errors);
       store(filter.run(), tracks, batch, i, count);
     }
     for (const double number : numbers) std::printf("%a\n", std::isfinite(number) ? number : 0.0);

@@ -97,6 +97,18 @@ def test_with_material_the_core_is_right(tmp_path, geometry, field):
     assert core.mean == pytest.approx(0.0, abs=2e-4 + 3 * core.mean_error)
 
 
+def test_without_errors_the_momentum_stays(tmp_path, geometry, field):
+    """The closure uses q/p alone; the errors of its means are 5e-5."""
+    sample = tracks(tmp_path, geometry, field, events=60, seed=9)
+    fitted, rough = (
+        fit_full(geometry, field, sample.candidates, errors=errors, threads=2) for errors in (True, False)
+    )
+    np.testing.assert_array_equal(rough.status, fitted.status)
+    shift = (rough.qop / fitted.qop - 1)[fitted.status == 0]
+    assert abs(np.median(shift)) < 1e-5
+    assert np.quantile(np.abs(shift), 0.95) < 1e-4
+
+
 def test_threads_do_not_change_a_bit(ideal, field):
     again = fit_full(ideal.geometry, field, ideal.candidates, threads=1)
     assert_same_bits(again, ideal.fitted)

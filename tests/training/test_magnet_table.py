@@ -15,7 +15,7 @@ from parkf.io.errors import ParkfError
 from parkf.model.layout import HEADER, TABLE_SHAPE
 from parkf.model.steps import FORMS, magnet
 from parkf.training.magnet_table import load_table
-from parkf.training.magnet_table.band import BINS, DISTANCES, solve
+from parkf.training.magnet_table.band import ACCURACY, BINS, DISTANCES, solve
 from parkf.training.magnet_table.form import (
     BINS_X,
     BINS_Y,
@@ -278,7 +278,7 @@ def test_fits_of_different_degrees_to_the_same_rays_are_independent():
     states, qop = _states(3000), _qop(3000)
     rows, _ = _rows(header, states, qop)
     fits = [
-        (np.random.default_rng(n).normal(size=(3000, n)), degrees)
+        (np.random.default_rng(n).normal(size=(3000, n)), degrees, ACCURACY)
         for n, degrees in ((2, (2, 1, 1)), (1, (1, 2, 1)))
     ]
     for fit, found in zip(fits, solve_grids(rows, fits), strict=True):

@@ -58,7 +58,7 @@ nb::ndarray<nb::numpy, S> owned(std::unique_ptr<S[]> values, std::size_t rows, s
 nb::tuple fit(const transport::Field& field, const transport::Detector& detector, int ut_plane, int scifi_plane,
               double velo_sigma, double beam_x, double beam_y, In<double, 1> polarity, In<double, 1> qop,
               In<int, 1> velo_n, const std::array<In<double, 2>, 3>& velo, const std::array<In<double, 2>, 4>& ut,
-              const std::array<In<double, 2>, 4>& scifi, const std::string& kind, const std::string& build,
+              const std::array<In<double, 2>, 4>& scifi, const std::string& kind, bool errors, const std::string& build,
               int threads) {
   const std::size_t count = qop.shape(0);
   const Build& chosen = build_named(builds(), build);
@@ -68,6 +68,7 @@ nb::tuple fit(const transport::Field& field, const transport::Detector& detector
               make_way(detector, {ut_plane, scifi_plane}, velo_sigma, beam_x, beam_y),
               {static_cast<long>(count), polarity.data(), qop.data(), velo_n.data(), {}, {}, {}},
               &kalman::kind_named(kind),
+              errors,
               numbers.get(),
               integers.get()};
   expect(polarity.shape(0) == count && velo_n.shape(0) == count, "arrays differ in length");
@@ -95,7 +96,7 @@ NB_MODULE(_full_fit, module) {
   module.def("fit", &parkf::full_fit::fit,
              "Fit candidates of a kind given as rows of hits; returns numbers (24, n) and integers (4, n).", "field"_a,
              "detector"_a, nb::kw_only(), "ut_plane"_a, "scifi_plane"_a, "velo_sigma"_a, "beam_x"_a, "beam_y"_a,
-             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "kind"_a, "build"_a, "threads"_a);
+             "polarity"_a, "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "kind"_a, "errors"_a, "build"_a, "threads"_a);
   module.def("builds", [] { return parkf::names_of(parkf::full_fit::builds()); },
              "Names of the builds that this machine can run, the fastest first.");
 }

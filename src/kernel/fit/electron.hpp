@@ -13,6 +13,7 @@
 // is that of electrons whose ln p is uniform: the spectrum of the electrons is not in the numbers.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -115,8 +116,16 @@ class Loss {
 
   Value at(double u) const {
     Value sum{0.0, 0.0, 0.0};
-    for (int i = 0; i < soft_nodes; ++i) add(soft_ / soft_nodes, soft_scale_ * node(i), u, sum);
-    add(1.0 - soft_, hard_scale_, u, sum);
+    // The Gaussian alone, which all terms have in common.
+    const double below = 0.5 * std::erfc(-root_half * u / width_), density = gauss(u / width_) / width_;
+    const auto add = [&](double weight, double scale) {
+      const double own = folded(u, scale, width_);
+      sum.density += weight * own;
+      sum.below += weight * (below - scale * own);
+      sum.slope += weight * (density - own) / scale;
+    };
+    for (int i = 0; i < soft_nodes; ++i) add(soft_ / soft_nodes, soft_scale_ * node(i));
+    add(1.0 - soft_, hard_scale_);
     return sum;
   }
 
@@ -153,15 +162,15 @@ class Loss {
   static double exponential(double log) { return std::exp(std::min(std::max(log, least_log), most_log)); }
 
   static double node(int i) {
-    const double cosine = std::cos((i + 0.5) / soft_nodes * half_pi);
-    return cosine * cosine;
-  }
-
-  void add(double weight, double scale, double u, Value& sum) const {
-    const double density = folded(u, scale, width_);
-    sum.density += weight * density;
-    sum.below += weight * (0.5 * std::erfc(-root_half * u / width_) - scale * density);
-    sum.slope += weight * (gauss(u / width_) / width_ - density) / scale;
+    static const std::array<double, soft_nodes> nodes = [] {
+      std::array<double, soft_nodes> made{};
+      for (int k = 0; k < soft_nodes; ++k) {
+        const double cosine = std::cos((k + 0.5) / soft_nodes * half_pi);
+        made[static_cast<std::size_t>(k)] = cosine * cosine;
+      }
+      return made;
+    }();
+    return nodes[static_cast<std::size_t>(i)];
   }
 
   Moments with_width(double weight, double first, double second) const {

@@ -13,6 +13,7 @@ struct Batch {
   Way way;
   Rows tracks;
   const kalman::Kind* kind;  // of all tracks
+  bool errors;               // without, χ² and errors of tracks with VELO hits are rough
   // (quantity, count): z, x, y, tx, ty, q/p, xx, xtx, txtx, yy, yty, tyty, qopqop, χ² of VELO, UT, SciFi; then xy, ytx,
   // xty, txty, and the covariances of q/p with x, y, tx, ty.
   double* numbers;

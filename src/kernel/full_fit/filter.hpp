@@ -1,10 +1,10 @@
 #pragma once
 // The full fit: Runge-Kutta through the field, every layer of material, energy loss, smoothing.
 //
-// A forward filter finds q/p and the trajectory. It runs once more, linearised about that trajectory, for the χ². A
-// backward filter starts again behind the last layer. When it has passed the first layer, it has used all hits, so its
-// state there is the smoothed one. For tracks without VELO hits, a backward filter runs between both forward ones, too:
-// only a smoothed state is a good point to linearise about.
+// A forward filter finds q/p and the trajectory. It runs once more, linearised about that trajectory, for the χ² and the
+// errors, unless nobody needs these. A backward filter starts again behind the last layer. When it has passed the first
+// layer, it has used all hits, so its state there is the smoothed one. For tracks without VELO hits, a backward filter
+// runs between both forward ones, too: only a smoothed state is a good point to linearise about.
 
 #include "fit/kind.hpp"
 #include "full_fit/estimate.hpp"
@@ -46,8 +46,8 @@ struct Fitted {
 template <class T>
 class Filter {
  public:
-  KERNEL_FUNCTION Filter(const transport::FieldGrid& grid, const Tracks<T>& tracks, const kalman::Kind& kind)
-      : grid_(grid), way_(tracks.way), tracks_(tracks), kind_(kind), turn_(-tracks.polarity.load()),
+  KERNEL_FUNCTION Filter(const transport::FieldGrid& grid, const Tracks<T>& tracks, const kalman::Kind& kind, bool errors)
+      : grid_(grid), way_(tracks.way), tracks_(tracks), kind_(kind), errors_(errors), turn_(-tracks.polarity.load()),
         seed_(tracks.qop.load()) {
     const int layers = static_cast<int>(way_.layers.size());
     begin_ = kind.velo ? 0 : tracks.velo_count + first_of(kind.ut ? Part::ut : Part::scifi);
@@ -74,6 +74,7 @@ class Filter {
     // The passes are one loop, so that there is only one copy of the long code of the filter.
     constexpr bool forward[2][4] = {{true, false, true, false}, {true, true, false, false}};
     for (int pass = 0; pass < (kind_.velo ? 3 : 4); ++pass) {
+      if (kind_.velo && !errors_ && pass == 1) continue;
       const bool downstream = forward[kind_.velo][pass];
       if (downstream) {
         begin_forward(pass == 0);
@@ -283,6 +284,7 @@ class Filter {
   const Way& way_;
   const Tracks<T>& tracks_;
   const kalman::Kind& kind_;
+  const bool errors_;
   int begin_, end_;    // numbers of visits
   bool last_ = false;  // pass of a track without VELO hits
   const T turn_, seed_;   // sign of the field map; q/p of the pattern recognition

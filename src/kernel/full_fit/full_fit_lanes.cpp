@@ -14,7 +14,7 @@ void fit(const Batch& batch, long begin, long end) {
   constexpr int lanes = Number<T>::lanes;
   for (long i = begin; i < end; i += lanes) {
     const Tracks<T> tracks(batch.way, batch.tracks, i);
-    Filter<T> filter(batch.grid, tracks, *batch.kind);
+    Filter<T> filter(batch.grid, tracks, *batch.kind, batch.errors);
     store(filter.run(), tracks, batch, i, end);
   }
 }

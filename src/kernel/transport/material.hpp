@@ -98,12 +98,16 @@ inline double sampled_loss(const Material& material, double length, const Kinema
   }
   constexpr double one_minus_euler = 0.4227843350984671;
   const double mean_lambda = -one_minus_euler - kinematics.beta2 - std::log(kappa_ratio);
-  // The cut that leaves the mean mean_lambda: its limit for thin layers, times a fit to the numerical solution for
-  // -0.25 < mean_lambda < 12, which is good to 0.007 in the logarithm.
-  const double correction = (0.2516 + 0.6333 * mean_lambda) * std::exp(-0.962 * mean_lambda);
-  const double cut = std::exp(mean_lambda + one_minus_euler + correction);
   double lambda = landau(random);
-  while (lambda > cut) lambda = landau(random);
+  // The cut is larger than its logarithm, which is larger than mean_lambda. Most numbers are so small that nobody needs
+  // the cut itself.
+  if (lambda > mean_lambda) {
+    // The cut that leaves the mean mean_lambda: its limit for thin layers, times a fit to the numerical solution for
+    // -0.25 < mean_lambda < 12, which is good to 0.007 in the logarithm.
+    const double correction = (0.2516 + 0.6333 * mean_lambda) * std::exp(-0.962 * mean_lambda);
+    const double cut = std::exp(mean_lambda + one_minus_euler + correction);
+    while (lambda > cut) lambda = landau(random);
+  }
   return std::max(mean + scale * (lambda - mean_lambda), 0.0);
 }
 

@@ -25,7 +25,10 @@ inline NuclearScatter nuclear_scatter(const Material& material, double length, d
   constexpr double nucleon = 938.9, atomic_unit = 931.5;            // MeV
   constexpr double nucleon_path = 195.0, meson_path = nucleon_path / 0.6;  // g/cm2
   const double path = mass > 0.9 * nucleon ? nucleon_path : meson_path;
-  if (random.exponential() > 0.1 * material.density * length / path) return {};
+  // Nothing happens if a number with an exponential distribution, -log(choice), is larger than this. A logarithm is only
+  // needed where -log(choice) >= 1 - choice does not decide.
+  const double paths = 0.1 * material.density * length / path, choice = random.uniform();
+  if (1.0 - choice > paths || -std::log(choice) > paths) return {};
   const double nucleons = material.atomic_number / material.z_over_a;
   const double whole_slope = 14.5 * std::pow(nucleons, 0.66), one_slope = 10.0;  // 1/GeV2
   const double whole = std::pow(nucleons, 1.63) / whole_slope, one = 1.4 * std::pow(nucleons, 0.33) / one_slope;

@@ -51,6 +51,10 @@ class DipoleSources(Strict):
         for axis, (size, growth) in enumerate((self.aperture.x, self.aperture.y)):
             limit = np.maximum(size + growth * inside[:, 2], 0.0)
             inside[:, axis] = np.clip(inside[:, axis], -limit, limit)
+        # Of the points of a grid beyond the aperture, many have the same nearest point.
+        order = np.lexsort(inside.T)
+        is_new = np.diff(inside[order], axis=0, prepend=np.nan).any(axis=1)
+        inside = inside[order[is_new]]
         field = np.zeros_like(inside)
         x, y, z, charge = np.array(self.charges).T
         for begin in range(0, len(inside), _POINTS):
@@ -63,4 +67,6 @@ class DipoleSources(Strict):
                 weight = sign_y * 1e6 * charge / (square * np.sqrt(square))
                 for axis, distance in enumerate((dx, dy, dz)):
                     field[begin : begin + _POINTS, axis] += np.einsum("ij,ij->i", weight, distance)
-        return field
+        result = np.empty(points.shape)
+        result[order] = field[np.cumsum(is_new) - 1]
+        return result

@@ -1,5 +1,6 @@
 """Settings of a process that precede NumPy and Arrow, and all that results depend on beside the code."""
 
+import ctypes
 import os
 import platform
 import sys
@@ -11,6 +12,9 @@ import parkf._transport as _transport
 PACKAGES = ("numpy", "scipy", "sympy", "iminuit", "pythia8mc", "pyarrow")
 """Packages whose versions may change numbers, or the bytes of files."""
 _KERNELS = "OPENBLAS_CORETYPE"
+# Numbers of the C library's settings (malloc.h), and their values in bytes: freed memory that the process
+# keeps, and the size from which an array has pages of its own, the largest that is allowed.
+_KEPT, _OWN_PAGES = (-1, 1 << 28), (-3, 1 << 25)
 
 
 def prepare_process() -> None:
@@ -23,12 +27,20 @@ def prepare_process() -> None:
     A job reads a table piece by piece. jemalloc reuses the memory of the last piece for the next; Arrow's
     default allocator keeps 30 to 45 MB more, and the C library's grows as a job goes on. All builds of Arrow
     for Linux include jemalloc.
+
+    NumPy's arrays come from the C library, which by default returns the memory of a freed array to the system
+    at once. The next array of that size would begin with new pages, which the system clears first: 5 % of the
+    time of a job.
     """
     os.environ.update({f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")})
     if "v3" in _transport.instruction_sets():
         os.environ.setdefault(_KERNELS, "Haswell")
     if sys.platform == "linux":
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
+        # Not every C library has these settings.
+        if set_option := getattr(ctypes.CDLL(None), "mallopt", None):
+            for option in (_KEPT, _OWN_PAGES):
+                set_option(*option)
 
 
 def environment() -> dict[str, str]:

@@ -3,6 +3,8 @@
 import numpy as np
 
 _SPACING = 1e5  # mm between the groups on the sorted axis; far more than any |x|
+# Largest number of hits on either side of a position; the axis has as many places of no hit at both ends.
+_MOST, _NOWHERE = 16, -2
 
 
 def ragged(first: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -41,25 +43,26 @@ class LayerSearch:
 
     def __init__(self, group: np.ndarray, x: np.ndarray):
         key = group * _SPACING + x
-        self._order = np.argsort(key, kind="stable")
-        self._key, self._group, self._x = key[self._order], group[self._order], x[self._order]
+        order = np.argsort(key, kind="stable")
+        self._key = key[order]
+        self._order, self._group, self._x = (
+            np.pad(values, _MOST, constant_values=end)
+            for values, end in ((order, 0), (group[order], _NOWHERE), (x[order], 0))
+        )
 
     def around(self, group: np.ndarray, x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Look up the `count` hits around each position (...,), half of them on either side of it.
 
         Return indices into the constructor's arrays and distances, hit minus position in mm, (..., count)
-        each. Where the group has no such hit, the distance is infinite and the index is meaningless.
+        each. Where the group has no such hit, the distance is infinite and the index is meaningless. `count`
+        is at most twice :data:`_MOST`.
         """
         group, x = group[..., None], x[..., None]
         steps = np.arange(-(count // 2), count - count // 2)
-        place = np.searchsorted(self._key, group * _SPACING + x) + steps
-        if len(self._key) == 0:
-            return place, np.full(place.shape, np.inf)
-        inside = (place >= 0) & (place < len(self._key))
-        place = np.where(inside, place, 0)
+        place = np.searchsorted(self._key, group * _SPACING + x) + (steps + _MOST)
         # Distances are differences of the original positions, because rounding on the common axis grows with
         # the number of the group.
-        distance = np.where(inside & (self._group[place] == group), self._x[place] - x, np.inf)
+        distance = np.where(self._group[place] == group, self._x[place] - x, np.inf)
         return self._order[place], distance
 
     def nearest(self, group: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
+from scipy.linalg import solveh_banded
 from threadpoolctl import threadpool_limits
 
 from parkf.detector.field import FieldMap
@@ -32,7 +33,6 @@ TRACKS = 16_000
 TOLERANCE = 1e-5  # mm, of a Runge-Kutta step
 # Tracks farther out would only determine the borders of the grid; mm, and steepest slope.
 EDGE, STEEPEST = (2900.0, 2550.0), 1.2
-NEWTON_STEPS = 2
 # Relative to the mean diagonal of the normal equations: determines nodes that hardly any track comes near.
 RIDGE = 1e-7
 # Pions whose losses are measured: their number, momenta (MeV, uniform in log p) and pseudorapidities.
@@ -180,29 +180,39 @@ def _tracks(field: FieldMap, planes: F64, *, seed: int, count: int, threads: int
 
 # Hops that a slice is fitted to: numbers of the planes, and the places −½ to ½, of start and target.
 _HOPS = ((0, 2, -0.5, 0.5), (2, 0, 0.5, -0.5), (0, 1, -0.5, 0.0), (2, 1, 0.5, 0.0))
+# Nodes of a cell, counted from its first one; the maps at these nodes, which a track in the cell determines,
+# as numbers of unknowns; and where their products are in the band of the normal equations.
+_NODES = (np.arange(3)[:, None] * NODES[1] + np.arange(3)).ravel()
+_UNKNOWNS = (_NODES[:, None] * len(MAPS) + np.arange(len(MAPS))).ravel()
+_LOWER = np.tril_indices(len(_UNKNOWNS))
+_COLUMN = _UNKNOWNS[_LOWER[1]]
+_BELOW = _UNKNOWNS[_LOWER[0]] - _COLUMN
+_REACH = int(_BELOW.max()) + 1
 
 
 def _fit(formulas: _Formulas, states: F64, planes: F64) -> tuple[F64, float]:
     """Return the maps (maps, *NODES) of a slice, and its bend in the centre, MeV/mm.
 
-    `states` (3, n, 5) are those at the `planes` (3,), mm: at the ends of the slice and in its middle.
+    `states` (3, n, 5) are those at the `planes` (3,), mm: at the ends of the slice and in its middle. The
+    first Gauss-Newton step only leads to where the second one begins: the hops through the whole slice are
+    enough for it.
     """
     numbers, centre = np.zeros((len(MAPS), *NODES)), 0.0
     length = float(planes[2] - planes[0])
-    for _ in range(NEWTON_STEPS):
-        normal = np.zeros((numbers.size, numbers.size))
-        right = np.zeros(numbers.size)
-        for start, target, begin, end in _HOPS:
+    for hops in (_HOPS[:2], _HOPS):
+        # Maps run fastest. The band has the lower half of the normal equations.
+        band, right = np.zeros((_REACH, numbers.size)), np.zeros(numbers.size)
+        for start, target, begin, end in hops:
             hop = (length, begin, end, centre)
-            rows = _rows(formulas, states[start], states[target], hop, float(planes[1]), numbers)
-            for columns, design, residual in rows:
-                normal[columns[:, None], columns] += design.T @ design
-                right[columns] += design.T @ residual
-        diagonal = np.diagonal(normal).copy()
-        size = np.sqrt(diagonal + 1e-12 * diagonal.max())
-        normal /= size[:, None] * size
-        normal[np.diag_indices_from(normal)] += RIDGE
-        numbers += (np.linalg.solve(normal, right / size) / size).reshape(numbers.shape)
+            for node, design, residual in _rows(
+                formulas, states[start], states[target], hop, float(planes[1]), numbers
+            ):
+                first = node * len(MAPS)
+                band[_BELOW, first + _COLUMN] += (design @ design.T)[_LOWER]
+                right[first + _UNKNOWNS] += design @ residual
+        band[0] += RIDGE * (band[0] + 1e-12 * band[0].max())
+        change = solveh_banded(band, right, overwrite_ab=True, lower=True, check_finite=False)
+        numbers += change.reshape(-1, len(MAPS)).T.reshape(numbers.shape)
         centre = _in_the_centre(numbers[0])
     return numbers, centre
 
@@ -215,43 +225,43 @@ def _in_the_centre(bend: F64) -> float:
 
 def _rows(
     formulas: _Formulas, start: F64, target: F64, hop: tuple[float, ...], z: float, numbers: F64
-) -> Iterator[tuple[NDArray[np.int64], F64, F64]]:
-    """Yield, cell by cell, the numbers of the nodes, the design (4·n, nodes) and the residuals (4·n).
+) -> Iterator[tuple[int, F64, F64]]:
+    """Yield, cell by cell, the number of the first node, the design (unknowns, 4·n) and the residuals (4·n).
 
-    Design and residuals of a track are divided by its |q/p|. A displacement counts as the slope over half a
-    slice.
+    Unknowns are those of :data:`_UNKNOWNS`. Design and residuals of a track are divided by its |q/p|. A
+    displacement counts as the slope over half a slice.
     """
-    state = tuple(start.T)
     nothing = (0.0,) * (len(slices.FIELDS) + len(slices.SLOPES))
+    middle = formulas.middle(*start.T, *hop, *nothing)
     on_x, on_y = (
         axis(np.broadcast_to(place, len(start)), edge * z, cells)
-        for place, edge, cells in zip(formulas.middle(*state, *hop, *nothing), EDGES, CELLS, strict=True)
+        for place, edge, cells in zip(middle, EDGES, CELLS, strict=True)
     )
-    weights = [
-        (a[:, :, None] * b[:, None, :]).reshape(-1, 9)
-        for a, b in ((on_x[1], on_y[1]), (on_x[2], on_y[1]), (on_x[1], on_y[2]))
-    ]
-    # Nodes of the cell of each track, (n, 9).
-    nodes = np.arange(9) // 3 * NODES[1] + np.arange(9) % 3 + (on_x[0] * NODES[1] + on_y[0])[:, None]
-    here = [one.ravel()[nodes] for one in numbers]
-    maps = [np.sum(weights[0] * one, axis=1) for one in here]
-    gradients = [np.sum(weights[d] * here[m], axis=1) for m in (0, 1) for d in (1, 2)]
+    node = on_x[0] * NODES[1] + on_y[0]
+    # Tracks of a cell follow one another.
+    order = np.argsort(node, kind="stable")
+    node, state = node[order], start[order].T.copy()
+    in_x, in_y = ([one[order].T for one in on[1:]] for on in (on_x, on_y))
+    weights, by_x, by_y = (
+        (a[:, None] * b).reshape(len(_NODES), -1)
+        for a, b in ((in_x[0], in_y[0]), (in_x[1], in_y[0]), (in_x[0], in_y[1]))
+    )
+    # Numbers of the maps at the nodes of each track's cell, (maps, nodes, n).
+    here = numbers.reshape(len(MAPS), -1)[:, node + _NODES[:, None]]
+    maps = (weights * here).sum(axis=1)
+    gradients = [(by * one).sum(axis=0) for one in here[:2] for by in (by_x, by_y)]
     arguments = (*state, *hop, *maps, *gradients)
-    found, by = (
-        np.array([np.broadcast_to(one, len(start)) for one in of(*arguments)]).reshape(4, -1, len(start))
-        for of in (formulas.outputs, formulas.gradients)
-    )
-    order = np.argsort(nodes[:, 0], kind="stable")
-    scale = np.array([2 / hop[0], 2 / hop[0], 1.0, 1.0])[:, None] / np.abs(start[order, 4])
-    # Components run fastest: (n, 4), and (n, 4, forms, 1).
-    residual = ((target[order, :4].T - found[:, 0, order]) * scale).T
-    by = (by[:, :, order] * scale[:, None]).transpose(2, 0, 1)[..., None]
-    along = [one[order, None, None] for one in weights]
-    design = by[:, :, : len(MAPS)] * along[0]
-    design[:, :, 1] += by[:, :, -2] * along[1][:, 0] + by[:, :, -1] * along[2][:, 0]
-    for begin, stop in pairwise(np.flatnonzero(np.diff(nodes[order, 0], prepend=-1, append=-1))):
-        columns = (np.arange(len(MAPS))[:, None] * numbers[0].size + nodes[order[begin]]).ravel()
-        yield columns, design[begin:stop].reshape(-1, len(columns)), residual[begin:stop].ravel()
+    scale = np.array([2 / hop[0], 2 / hop[0], 1.0, 1.0])[:, None] / np.abs(state[4])
+    residual = (target[order, :4].T - np.array(formulas.outputs(*arguments))) * scale
+    # By what the outputs depend on, (linear, outputs, n).
+    by = np.empty((len(_LINEAR), *residual.shape))
+    for i, one in enumerate(formulas.gradients(*arguments)):
+        np.multiply(one, scale[i // len(_LINEAR)], out=by[i % len(_LINEAR), i // len(_LINEAR)])
+    for begin, stop in pairwise(np.flatnonzero(np.diff(node, prepend=-1, append=-1))):
+        part = np.s_[..., begin:stop]
+        design: F64 = weights[part][:, None, None] * by[part][: len(MAPS)]
+        design[:, 1] += by_x[part][:, None] * by[-2][part] + by_y[part][:, None] * by[-1][part]
+        yield int(node[begin]), design.reshape(len(_UNKNOWNS), -1), np.ravel(residual[part])
 
 
 def axis(mm: F64, edge: float, cells: int) -> tuple[NDArray[np.int64], F64, F64]:

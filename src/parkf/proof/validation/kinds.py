@@ -72,11 +72,11 @@ def measure_kinds(
     """Fit candidates of kinds, by a set and by the full fit; return the figures of :func:`compared` by kind.
 
     A candidate has the hits that one particle left behind. The errors of SciFi hits include how far mats may
-    lie off. Without VELO hits these errors decide, and the mats are displaced by this width. The truth of
-    tracks without VELO hits is the particle's true state in their first layer. `decays` are samples of
-    :data:`parkf.simulation.generate.decays.DECAYS` by name; for tracks without VELO hits, ``decays`` has
-    their figures (:func:`parkf.proof.validation.late_decays.measure_late_decay`), null for too few pairs.
-    ``search`` has the figures of the candidates that a search finds in the same hits.
+    lie off. Without VELO hits these errors decide, and the mats are displaced by this width, as they are for
+    a search. The truth of tracks without VELO hits is the particle's true state in their first layer.
+    `decays` are samples of :data:`parkf.simulation.generate.decays.DECAYS` by name; for tracks without VELO
+    hits, ``decays`` has their figures (:func:`parkf.proof.validation.late_decays.measure_late_decay`), null
+    for too few pairs. ``search`` has the figures of the candidates that a search finds in the same hits.
     """
     detector: Any = {"geometry": geometry, "field": field, "threads": threads}
     slices = load(parameters).slices
@@ -135,10 +135,8 @@ class _Finder:
         def find(hits: Columns) -> dict[str, Columns]:
             displaced = shifted(hits, shifts)
             found = {kind.name: search.matched(hits if kind.velo else displaced, kind) for kind in kinds}
-            for in_velo, seen in ((True, hits), (False, displaced)):
-                if own := [kind for kind in searched if kind.velo == in_velo]:
-                    found |= zip(map(_searched, own), search.of_kinds(seen, "found", own), strict=True)
-            return found
+            of_search = search.of_kinds(displaced, "found", searched) if searched else ()
+            return found | dict(zip(map(_searched, searched), of_search, strict=True))
 
         names = {kind.name: kind for kind in kinds} | {_searched(kind): kind for kind in searched}
         paths = {name: self.folder / f"{name}-{sample.hits.name}" for name in names}

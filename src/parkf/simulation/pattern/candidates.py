@@ -214,8 +214,8 @@ def distinct_hits(hits: Columns) -> tuple[np.ndarray, np.ndarray]:
     # The sort is stable, so the first row of a hit after sorting is also its first row in the table.
     first = np.arange(len(run))
     first[order] = order[new][np.cumsum(new) - 1]
-    rows = np.flatnonzero(first == np.arange(len(run)))
-    return rows, np.searchsorted(rows, first)
+    is_first = first == np.arange(len(run))
+    return np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[first]
 
 
 def _begins(*columns: np.ndarray) -> np.ndarray:
@@ -258,7 +258,7 @@ def majority(
     """
     number = np.arange(len(particle)) if number is None else number
     rows = np.argsort(number, kind="stable")
-    first = np.searchsorted(number[rows], np.arange(number.max(initial=-1) + 2))
+    first = np.concatenate([[0], np.cumsum(np.bincount(number))])
     used = hits >= 0
     owner = np.where(used, particle[hits], -1)
     most, same = owner.max(1), used.sum(1)

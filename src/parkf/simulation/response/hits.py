@@ -4,6 +4,7 @@ A hit is the line or the point of its element, at the element's position in the 
 width of the distribution from which it was drawn. In the SciFi, the error of the element's position is added.
 """
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -32,21 +33,21 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
     on_sensor = (states["plane"] < UT_PLANES.stop) | (states["plane"] >= SCIFI_PLANES.start)
     crossings = _at_elements(select(states, np.flatnonzero(states["active"] & on_sensor)), geometry)
     crossings = _with_others(crossings, geometry, seed, crowded)
+    crossings = select(crossings, np.argsort(crossings["plane"], kind="stable"))
     event, plane, particle = (crossings[name] for name in ("event", "plane", "particle"))
     columns: Columns = {name: np.zeros(len(event)) for name in ("x", "y", "z", "dxdy", "dzdy", "sigma")}
     detected = np.zeros(len(event), bool)
-    for index in np.unique(plane):
-        rows = np.flatnonzero(plane == index)
+    for index, rows in _by_plane(plane):
         of = select(crossings, rows)
         part = (
             geometry.velo if index in VELO_PLANES else geometry.ut if index in UT_PLANES else geometry.scifi
         )
         detected[rows] = (of["draws"][:, 0] < part.efficiency) | (of["particle"] == NOISE)
         measure = _pixels if index in VELO_PLANES else _strips
-        for name, values in measure(of, int(index), geometry).items():
+        for name, values in measure(of, index, geometry).items():
             columns[name][rows] = values
     columns |= {"event": event, "plane": plane, "particle": particle}
-    order = np.lexsort((columns["x"], plane, event))
+    order = np.lexsort((columns["x"], event.astype(np.int64) * SCIFI_PLANES.stop + plane))
     order = order[detected[order]]
     columns = {name: columns[name][order].astype(kind.to_pandas_dtype()) for name, kind in HITS.columns}
     return crowd.merge(columns, geometry) if crowded else columns
@@ -55,6 +56,12 @@ def respond(states: Columns, *, geometry: Geometry, seed: int, crowded: bool = F
 def ut_row(y: np.ndarray) -> np.ndarray:
     """Row of UT strips at y (mm), of any shape, counted from the beam. Row 0 is from 0 to 97 mm above it."""
     return np.floor(y / UT_STRIP_LENGTH).astype(np.int64)
+
+
+def _by_plane(plane: np.ndarray) -> Iterator[tuple[int, slice]]:
+    """Yield each plane, and where it is in `plane` (n,), which ascends."""
+    for begin, end in pairwise(np.flatnonzero(np.diff(plane, prepend=-1, append=-1))):
+        yield int(plane[begin]), slice(begin, end)
 
 
 def _at_elements(states: Columns, geometry: Geometry) -> Columns:

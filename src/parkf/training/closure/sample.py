@@ -57,7 +57,8 @@ def simulate_sample(
             columns = search.matched(respond(states, geometry=geometry, seed=seed))
             columns |= _truth(columns, states, particles)
             columns = select(columns, columns["purity"] == 1)
-            full = fit_full(geometry, field, from_arrays(columns, np.float64), threads=threads)
+            found = from_arrays(columns, np.float64)
+            full = fit_full(geometry, field, found, errors=False, threads=threads)
             columns |= {"full_qop": full.qop, "full_status": full.status}
             writer.write_table(table(columns, CLOSURE_TRACKS.schema))
             count += len(columns["event"])

@@ -169,24 +169,23 @@ def solve_grid(rows: Rows, targets: F64, degrees: Sequence[int], accuracy: float
     Return coefficients (BINS, m, t). Bins without rays are extrapolated smoothly from their neighbours.
     `accuracy` is the residual of the normal equations, as a fraction of their right-hand side.
     """
-    return solve_grids(rows, [(targets, degrees)], accuracy)[0]
+    return solve_grids(rows, [(targets, degrees, accuracy)])[0]
 
 
-def solve_grids(
-    rows: Rows, fits: Sequence[tuple[F64, Sequence[int]]], accuracy: float = ACCURACY
-) -> list[F64]:
-    """Do several fits of :func:`solve_grid`, of targets with degrees, to the same rays."""
-    targets, degrees = zip(*fits, strict=True)
+def solve_grids(rows: Rows, fits: Sequence[tuple[F64, Sequence[int], float]]) -> list[F64]:
+    """Do several fits of :func:`solve_grid`, of targets with degrees and accuracy, to the same rays."""
+    targets, degrees, accuracies = zip(*fits, strict=True)
     highest = np.max(degrees, axis=0)
     normal = accumulate(rows, np.concatenate(targets, axis=1), highest.tolist())
     ends, columns = np.cumsum(highest), np.cumsum([some.shape[1] for some in targets])
     rights = np.split(normal.right, columns[:-1], axis=2)
     solutions = []
-    for right, own in zip(rights, degrees, strict=True):
+    for right, own, accuracy in zip(rights, degrees, accuracies, strict=True):
         kept = np.concatenate(
             [np.arange(n) + end - most for n, end, most in zip(own, ends, highest, strict=True)]
         )
-        solutions.append(solve(_smoothed(normal.matrix(kept), own, len(rows.f)), right[:, kept], accuracy))
+        matrix = _smoothed(normal.matrix(kept), own, len(rows.f))
+        solutions.append(solve(matrix, right[:, kept], accuracy))
     return solutions
 
 

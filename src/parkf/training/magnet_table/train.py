@@ -13,7 +13,7 @@ from parkf.model.layout import TABLE_SHAPE
 from parkf.model.steps import FORMS
 from parkf.training.magnet_table import form
 from parkf.training.magnet_table.accuracy import table_accuracy
-from parkf.training.magnet_table.band import BINS
+from parkf.training.magnet_table.band import ACCURACY, BINS
 from parkf.training.magnet_table.form import F64, I64, Header, summed_slopes
 from parkf.training.magnet_table.rays import (
     Magnet,
@@ -30,7 +30,7 @@ FARTHEST = (3800.0, 3100.0)  # mm
 # Largest degrees in f, of the terms with 1, u_x and u_y, of fits that need not be as good as the table: one
 # finds the rays in the tail, another changes tx by some per mille. They take a third of the time.
 ROUGH = (8, 4, 4)
-# Accuracy of the equations of this small change. With a millionth of it, no quantile of the change's misfit
+# Accuracy of the equations of these fits. With a millionth of it, no quantile of the small change's misfit
 # differs by more than 0.8 %.
 ROUGH_ACCURACY = 1e-4
 # Independent rays that the table is tested on.
@@ -58,10 +58,10 @@ def fit_table(header: Header, rays: Rays) -> MagnetTable:
     rays, rows, _, inner = _by_cell(header, rays)
     coefficients = np.zeros((BINS, TABLE_SHAPE[2]))
 
-    def fit_planes(rows: Rows, **degrees: list[int]) -> None:
-        """Fit position and slope of planes, which have the same matrix, with polynomials of these degrees."""
-        fits = [(_targets(plane, rays, header, rows.f), own) for plane, own in degrees.items()]
-        for (plane, own), solution in zip(degrees.items(), solve_grids(rows, fits), strict=True):
+    def fit_planes(rows: Rows, **planes: tuple[list[int], float]) -> None:
+        """Fit position and slope of planes, which have the same matrix, with these degrees and accuracy."""
+        fits = [(_targets(plane, rays, header, rows.f), *how) for plane, how in planes.items()]
+        for (plane, (own, _)), solution in zip(planes.items(), solve_grids(rows, fits), strict=True):
             for c, component in enumerate((plane, f"t{plane}")):
                 for place, numbers in _of_bins(header, component, own, solution[:, :, c]):
                     coefficients[:, place] = numbers
@@ -69,10 +69,10 @@ def fit_table(header: Header, rays: Rays) -> MagnetTable:
     # One thread, so that sums keep their order.
     with threadpool_limits(1):
         # In the bending plane a first fit finds the rays in the tail. A second one weights them differently.
-        fit_planes(rows, y=_degrees(header, "y"), x=_rough(header))
+        fit_planes(rows, y=(_degrees(header, "y"), ACCURACY), x=(_rough(header), ROUGH_ACCURACY))
         missed = _table(header, coefficients).extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
         rows = replace(rows, weight=second_weights(inner, rows.weight, rows.f, missed[:, 0]))
-        fit_planes(rows, x=_degrees(header, "x"))
+        fit_planes(rows, x=(_degrees(header, "x"), ACCURACY))
     return _table(header, coefficients)
 
 
