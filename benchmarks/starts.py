@@ -57,15 +57,22 @@ rest = json.loads(sys.argv[1])
 names = {" ".join(words): (words, one) for words, one in callbacks(app)}
 print(json.dumps({name: [*words, *line(name, one, *rest)] for name, (words, one) in names.items()}))
 """
+# Each command runs in a fork of a process that has loaded the program alone.
 _LOADED = """
-import json, sys
+import json, os, sys
 from parkf.cli.main import main
-sys.argv[1:] = json.loads(sys.argv[1])
+for line in json.loads(sys.argv[1]):
+    if not (child := os.fork()):
+        break
+    os.waitpid(child, 0)
+else:
+    sys.exit()
+told, sys.stdout, sys.argv[1:] = sys.stdout, sys.stderr, line
 try:
     main()
 except SystemExit:
     pass
-print(json.dumps(sorted(sys.modules)))
+print(json.dumps(sorted(sys.modules)), file=told)
 """
 
 
@@ -92,13 +99,13 @@ def command_lines(python: Path, root: Path, field: Path | None = None) -> dict[s
     return lines
 
 
-def loaded_modules(line: list[str], folder: Path) -> set[str]:
-    """Modules that a command in this environment has loaded when it misses its input."""
+def loaded_modules(lines: list[list[str]], folder: Path) -> list[set[str]]:
+    """Modules that each command in this environment has loaded when it misses its input."""
     done = subprocess.run(
-        [sys.executable, "-c", _LOADED, json.dumps(line)],
+        [sys.executable, "-c", _LOADED, json.dumps(lines)],
         cwd=folder,
         check=True,
         capture_output=True,
         text=True,
     )
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    return [set(json.loads(told)) for told in done.stdout.splitlines()]

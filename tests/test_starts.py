@@ -1,12 +1,11 @@
 """The modules that a command loads before it begins; a run starts hundreds of commands."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.starts import command_lines, loaded_modules
 
 from parkf.detector.field import FieldMap
 
@@ -41,29 +40,15 @@ NEEDED = {
     "validate": set(),
     "compare": set(),
 }
-_SAY = """
-import json, sys
-from pathlib import Path
-from benchmarks.starts import command_lines, loaded_modules
-lines = command_lines(Path(sys.executable), Path.cwd(), Path(sys.argv[1]))
-for name in sys.argv[2:]:
-    print(" ".join(sorted(loaded_modules(lines[name], Path(sys.argv[1]).parent))))
-"""
 
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("starts")
     FieldMap(np.zeros(3), np.ones(3), np.zeros((2, 2, 2, 3), np.float32)).save(folder / "field.npz")
-    done = subprocess.run(
-        [sys.executable, "-c", _SAY, str(folder / "field.npz"), *NEEDED],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return {name: set(line.split()) for name, line in zip(NEEDED, done.stdout.splitlines(), strict=True)}
+    lines = command_lines(Path(sys.executable), ROOT, folder / "field.npz")
+    modules = loaded_modules([lines[name] for name in NEEDED], folder)
+    return dict(zip(NEEDED, modules, strict=True))
 
 
 @pytest.mark.parametrize("command", NEEDED)

@@ -33,8 +33,8 @@ rule train:
         # Only the step through the magnet depends on the table.
         table=lambda w: [TABLE] if w.step == "UTTF" else [],
         # Tracks that are born in the magnet are carried through the field.
-        field=lambda w: [FIELD] if STEPS[w.step].displaced else [],
-        geometry=lambda w: [GEOMETRY] if STEPS[w.step].displaced else [],
+        field=lambda w: [FIELD] if RUN.steps[w.step].displaced else [],
+        geometry=lambda w: [GEOMETRY] if RUN.steps[w.step].displaced else [],
         start_from=lambda w: RUN.start(w.step),
     output: f"{RESULTS}/fits/{{step}}.json"
     wildcard_constraints: step="|".join(step for step in STEPS if step not in IN_PARTS)
@@ -43,7 +43,7 @@ rule train:
         forms=RUN["forms"],
         seed=RUN["seed"],
         part=None,
-        fingerprint=lambda w: {"formulas": STEPS[w.step].formula_hash()},
+        fingerprint=lambda w: {"formulas": RUN.steps[w.step].formula_hash()},
     priority: FIRST
     threads: lambda w: cores_for(RUN.rows(w.step))
     resources: **needs(COSTS, "train", lambda w: RUN.rows(w.step))

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parkf.model.layout import layout_of
 from parkf.simulation.generate.decays import DECAYS, ELECTRONS, STRANGE
 from parkf.training.ghost_score import CROSSINGS
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
@@ -54,13 +55,17 @@ class Run(dict[str, Any]):
     """A configuration, from :func:`parkf.workflow.config.load_config`, with properties that rules use.
 
     `widths` has the number of chunks of each ``training``, ``validation`` and ``signals`` sample, and the
-    number of parts into which the ``sets`` of a step are divided; the default is one.
+    number of parts into which the ``sets`` of a step are divided; the default is one. `has_begun` says that
+    the run's first job has started, so the kernel is that of today's formulas.
     """
 
-    def __init__(self, config: Mapping[str, Any], widths: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, config: Mapping[str, Any], widths: Mapping[str, int] | None = None, *, has_begun: bool = False
+    ) -> None:
         of = [fit for fit in config["fits"]["of"] if fit != "trigger" or config["forms"] == "production"]
         super().__init__({**config, "fits": config["fits"] | {"of": of}})
         self._widths = widths or {}
+        self._has_begun = has_begun
         # Cached by sample, because a plan needs them for every job.
         self._chunks: dict[str, dict[str, range]] = {}
 
@@ -75,6 +80,17 @@ class Run(dict[str, Any]):
         from parkf.model.steps import FORMS
 
         return FORMS[self["forms"]].steps
+
+    @cached_property
+    def sets(self) -> Mapping[str, int]:
+        """Number of sets of each step, by the step's name, in the order of the steps.
+
+        On a cluster, each job reads the rules anew. It asks the kernel, since formulas take a second to build.
+        """
+        if self._has_begun:
+            layout = layout_of(self["forms"])
+            return {name: len(layout.block(name).sets) for name in layout.steps}
+        return {name: len(step.sets) for name, step in self.steps.items()}
 
     @property
     def imports_field(self) -> bool:
@@ -102,7 +118,7 @@ class Run(dict[str, Any]):
         """Steps whose datasets are simulated: all, or those that the foreign tuples do not contain."""
         if not (self.simulates_datasets or self.imported_steps):
             return []
-        return [step for step in self.steps if step not in self.imported_steps]
+        return [step for step in self.sets if step not in self.imported_steps]
 
     def dataset_files(self, step: str) -> list[str]:
         """Files that a step's dataset is imported from."""
@@ -239,7 +255,7 @@ class Run(dict[str, Any]):
             "sample": rf"((matched|found|truth)-)?({'|'.join(purposes)}|lhcb)_(up|down)",
             # A sample, or one chunk of it.
             "chunk": self.pattern(*purposes, *OTHERS),
-            "step": "|".join(self.steps),
+            "step": "|".join(self.sets),
             "fit": "|".join(SCHEMES),
             # Samples that are compared with another simulation, and kinds of segments of their candidates.
             "like": r"(validation|lhcb)_(up|down)",
@@ -268,7 +284,7 @@ class Run(dict[str, Any]):
         pages = [
             "compare",
             "event",
-            *self.steps,
+            *self.sets,
             "detector",
             "slices",
             "directions",
@@ -283,7 +299,7 @@ class Run(dict[str, Any]):
 
     def parts(self, step: str) -> list[str]:
         """Parts of a step's sets that are fitted by separate jobs: no more than it has sets."""
-        count = min(self._widths.get("sets", 1), len(self.steps[step].sets))
+        count = min(self._widths.get("sets", 1), self.sets[step])
         return [f"{number}-of-{count}" for number in range(1, count + 1)]
 
     def part_rows(self, step: str, part: str) -> float:

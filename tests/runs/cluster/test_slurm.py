@@ -11,8 +11,12 @@ from .documented import checkout, snakemake
 
 pytestmark = pytest.mark.slurm
 SET = ("constant.f32", "global.f32")
-# Rules whose jobs take seconds, and the number of their jobs.
-SHORT = {"closure_tracks": 2, "candidates": 4, "draw": 4, "rows": 4, "train": 7}
+# Rules that one job of the cluster runs together, and the number of parts that do not depend on each other.
+TOGETHER = {
+    "inside": (("table", "slices", "electron", "closure_tracks"), 5),
+    "samples": (("candidates", "draw", "thresholds", "rows", "datasets"), 5),
+    "training": (("train", "train_rich", "close", "draft", "train_score", "assemble"), 1),
+}
 # Slurm's reasons for a job that waits for a drained node.
 NOT_THERE = "Job waiting .* waits: (Nodes required for job are DOWN, DRAINED|ReqNodeNotAvail)"
 
@@ -25,12 +29,12 @@ def training(node, tmp_path_factory):
         folder,
         *snakemake("make run PROFILE=slurm RUN=smoke", folder),
         *OFTEN,
-        # Chunks run as separate jobs. Stages of seconds are one job each, since a job starts Snakemake twice.
+        # Chunks are simulated by separate jobs. Other stages share three jobs, since a job starts Snakemake twice.
         *("--set-scatter", "training=2"),
         "--groups",
-        *(f"{rule}={rule}s" for rule in SHORT),
+        *(f"{rule}={group}" for group, (rules, _) in TOGETHER.items() for rule in rules),
         "--group-components",
-        *(f"{rule}s={jobs}" for rule, jobs in SHORT.items()),
+        *(f"{group}={parts}" for group, (_, parts) in TOGETHER.items()),
         *("--", "results/smoke/set/constant.f32"),
     )
     yield folder, workflow

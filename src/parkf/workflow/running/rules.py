@@ -96,7 +96,8 @@ def read_run(workflow: Any, config: Mapping[str, Any], gather: Any, *, in_family
     whole, layers = extended(config, [Path(os.path.relpath(file)) for file in workflow.configfiles])
     look = workflow.is_main_process and not in_family
     checked = load_config(whole, PROJECT / SCHEMA, Path(), layers, look_into_inputs=look)
-    return Run(checked, {name: len(getattr(gather, name)("{scatteritem}")) for name in _SCATTERED})
+    widths = {name: len(getattr(gather, name)("{scatteritem}")) for name in _SCATTERED}
+    return Run(checked, widths, has_begun=not workflow.is_main_process)
 
 
 def read_runs(workflow: Any, config: Mapping[str, Any]) -> Family:
