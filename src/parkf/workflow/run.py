@@ -85,7 +85,7 @@ class Run(dict[str, Any]):
     def sets(self) -> Mapping[str, int]:
         """Number of sets of each step, by the step's name, in the order of the steps.
 
-        On a cluster, each job reads the rules anew. It asks the kernel, since formulas take a second to build.
+        On a cluster, each job reads the rules anew. It asks the kernel, as formulas take a second to build.
         """
         if self._has_begun:
             layout = layout_of(self["forms"])

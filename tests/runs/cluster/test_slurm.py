@@ -29,7 +29,7 @@ def training(node, tmp_path_factory):
         folder,
         *snakemake("make run PROFILE=slurm RUN=smoke", folder),
         *OFTEN,
-        # Chunks are simulated by separate jobs. Other stages share three jobs, since a job starts Snakemake twice.
+        # Chunks are simulated by separate jobs. Other stages share three, since a job starts Snakemake twice.
         *("--set-scatter", "training=2"),
         "--groups",
         *(f"{rule}={group}" for group, (rules, _) in TOGETHER.items() for rule in rules),
