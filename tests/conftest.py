@@ -10,10 +10,13 @@ import pytest
 
 from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
 from parkf.detector.geometry import Geometry, load_geometry
+from parkf.params.slices import MagnetSlices
 
 from .edits import Copy
+from .shared import Shared
 
 ROOT = Path(__file__).parents[1]
+FEW_TRACKS = 8000
 # Modules and tests are a million objects that stay: the search for garbage leaves them out, here and below.
 gc.disable()
 
@@ -81,8 +84,23 @@ def sources() -> DipoleSources:
 
 
 @pytest.fixture(scope="session")
-def field(sources: DipoleSources) -> FieldMap:
-    return evaluate_on_grid(sources)
+def shared(tmp_path_factory, worker_id) -> Shared:
+    """What all processes of the tests share."""
+    base = tmp_path_factory.getbasetemp()
+    return Shared(base if worker_id == "master" else base.parent)
+
+
+@pytest.fixture(scope="session")
+def field(shared: Shared, sources: DipoleSources) -> FieldMap:
+    return shared.value("field", lambda: evaluate_on_grid(sources))
+
+
+@pytest.fixture(scope="session")
+def slices(shared: Shared, field: FieldMap, geometry: Geometry) -> MagnetSlices:
+    """Steps inside the magnet, trained on few tracks, with seed 3."""
+    from parkf.training.slices import train_slices
+
+    return shared.value("slices", lambda: train_slices(field, geometry, seed=3, tracks=FEW_TRACKS, threads=2))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,6 @@ from parkf.io.errors import ParkfError
 from parkf.model.steps import slices as formulas
 from parkf.params.manifest import Scatterer
 from parkf.params.slices import MagnetSlices
-from parkf.training.slices import train_slices
 
 FIELD = 0.3  # T, along y
 TRACKS = 200
@@ -29,11 +28,6 @@ def states(seed=1, count=TRACKS):
     place = 5000 * slopes + random.normal(0, 100, (count, 2))
     qop = random.choice([-1, 1], count) / random.uniform(5e3, 5e4, count)
     return np.column_stack([place, slopes, qop])
-
-
-@pytest.fixture(scope="module")
-def trained(field, geometry):
-    return train_slices(field, geometry, seed=3, tracks=8000, threads=2)
 
 
 def test_a_uniform_field_leads_to_circles():
@@ -69,10 +63,10 @@ def test_the_other_polarity_is_the_other_charge():
     np.testing.assert_array_equal(up.states[:, :4], down.states[:, :4])
 
 
-def from_scifi(trained):
+def from_scifi(slices):
     """Tracks at the first SciFi layer."""
     start = states()
-    end = carry_inside(trained, start, 5000.0, SCIFI, +1)
+    end = carry_inside(slices, start, 5000.0, SCIFI, +1)
     return end.states[end.ok]
 
 
@@ -81,24 +75,24 @@ def within(distance, sigma):
     return np.quantile(np.abs(distance[:, 0]) / np.maximum(sigma[:, 0], 1e-9), 0.68)
 
 
-def test_parts_of_a_slice_join(trained):
+def test_parts_of_a_slice_join(slices):
     """Two hops that meet inside of a slice end where one hop does, and the way back leads to the start."""
-    start = from_scifi(trained)
-    whole = carry_inside(trained, start, SCIFI, 3000.0, +1)
-    middle = carry_inside(trained, start, SCIFI, 3700.0, +1)
-    joined = carry_inside(trained, middle.states, 3700.0, 3000.0, +1)
-    back = carry_inside(trained, whole.states, 3000.0, SCIFI, +1)
+    start = from_scifi(slices)
+    whole = carry_inside(slices, start, SCIFI, 3000.0, +1)
+    middle = carry_inside(slices, start, SCIFI, 3700.0, +1)
+    joined = carry_inside(slices, middle.states, 3700.0, 3000.0, +1)
+    back = carry_inside(slices, whole.states, 3000.0, SCIFI, +1)
     sigma = np.sqrt(whole.covariances[:, VARIANCES])
     assert within(joined.states - whole.states, sigma) < 1 / 100
     assert within(back.states - start, sigma) < 1 / 100
 
 
-def test_runge_kutta_agrees_within_the_scattering(trained, field):
+def test_runge_kutta_agrees_within_the_scattering(slices, field):
     """On tracks of 5 to 50 GeV: 68 % within a tenth of the scattering, Jacobians within a hundredth."""
-    start = from_scifi(trained)
+    start = from_scifi(slices)
     for z in (3000.0, 4100.0, 6400.0):
         there = propagate(field, +1, start, SCIFI, (z, 0.0, 0.0), tolerance=1e-6, jacobian=True)
-        ours = carry_inside(trained, start, SCIFI, z, +1)
+        ours = carry_inside(slices, start, SCIFI, z, +1)
         sigma = np.sqrt(ours.covariances[:, VARIANCES])
         assert within(ours.states[:, :4] - there.states[:, :4], sigma) < 1 / 10
         units = np.array([1.0, 1.0, 1e-3, 1e-3, 1e-7])
@@ -130,8 +124,8 @@ def test_the_jacobian_is_that_of_numerical_differences():
         np.testing.assert_allclose(exact[:, :, j] / size, numerical / size, atol=1e-5)
 
 
-def test_covariances_are_carried_by_the_jacobian(trained):
-    bare = dataclasses.replace(trained, described=trained.described.model_copy(update={"scatterers": []}))
+def test_covariances_are_carried_by_the_jacobian(slices):
+    bare = dataclasses.replace(slices, described=slices.described.model_copy(update={"scatterers": []}))
     random = np.random.default_rng(2)
     root = random.normal(size=(TRACKS, 5, 5)) * np.array([0.1, 1.0, 1e-4, 1e-3, 1e-7])[:, None]
     covariance = root @ root.transpose(0, 2, 1)
@@ -166,41 +160,41 @@ def test_scattering_grows_with_the_way_behind_each_layer():
     assert not carry_inside(uniform(0.0, inside), start, 2600.0, 7000.0, +1).covariances.any()
 
 
-def test_a_result_depends_neither_on_neighbours_nor_on_threads(trained):
+def test_a_result_depends_neither_on_neighbours_nor_on_threads(slices):
     """Tracks of one batch go in both directions, over different ways; each alone has the same bytes."""
     start, z_to = states(), np.linspace(2500, 7800, TRACKS)
-    together = carry_inside(trained, start, 5000.0, z_to, +1, threads=2)
+    together = carry_inside(slices, start, 5000.0, z_to, +1, threads=2)
     for i in range(0, TRACKS, 37):
-        alone = carry_inside(trained, start[i : i + 1], 5000.0, z_to[i], +1, threads=1)
+        alone = carry_inside(slices, start[i : i + 1], 5000.0, z_to[i], +1, threads=1)
         for name in ("states", "covariances", "jacobians", "ok"):
             np.testing.assert_array_equal(getattr(alone, name)[0], getattr(together, name)[i])
 
 
 @pytest.mark.parametrize("build", _slices.builds())
-def test_every_build_and_precision_agrees(trained, build):
+def test_every_build_and_precision_agrees(slices, build):
     start = states()
-    plain = carry_inside(trained, start, 5000.0, 2500.0, +1, build="plain")
+    plain = carry_inside(slices, start, 5000.0, 2500.0, +1, build="plain")
     sigma = np.sqrt(plain.covariances[:, VARIANCES])
-    double = carry_inside(trained, start, 5000.0, 2500.0, +1, build=build)
+    double = carry_inside(slices, start, 5000.0, 2500.0, +1, build=build)
     np.testing.assert_allclose(double.states, plain.states, rtol=1e-10, atol=1e-9)
-    single = carry_inside(trained, start.astype(np.float32), 5000.0, 2500.0, +1, build=build)
+    single = carry_inside(slices, start.astype(np.float32), 5000.0, 2500.0, +1, build=build)
     assert single.states.dtype == np.float32
     # A hundredth of the scattering; at 50 GeV that is 3 µm in x.
     assert (np.abs(single.states[:, :4] - plain.states[:, :4]) < 0.01 * sigma).all()
 
 
-def test_tracks_off_the_grid_and_z_outside_are_told(trained):
+def test_tracks_off_the_grid_and_z_outside_are_told(slices):
     start = states()
     start[0, 0] = 4000.0
     start[1] = np.nan
-    assert carry_inside(trained, start, 5000.0, 4000.0, +1).ok.tolist() == [False, False] + [True] * (
+    assert carry_inside(slices, start, 5000.0, 4000.0, +1).ok.tolist() == [False, False] + [True] * (
         TRACKS - 2
     )
-    assert not carry_inside(trained, start, 5000.0, 300.0, +1).ok.any()
-    assert not carry_inside(trained, start, 8000.0, 5000.0, +1).ok.any()
+    assert not carry_inside(slices, start, 5000.0, 300.0, +1).ok.any()
+    assert not carry_inside(slices, start, 8000.0, 5000.0, +1).ok.any()
 
 
-def test_arrays_that_do_not_fit_together_are_refused(trained):
+def test_arrays_that_do_not_fit_together_are_refused(slices):
     start = states()
     for wrong, message in (
         ((start[:, :4], 5000.0, 4000.0, +1), r"shape \(200, 4\), expected \(n, 5\)"),
@@ -208,6 +202,6 @@ def test_arrays_that_do_not_fit_together_are_refused(trained):
         ((start, 5000.0, 4000.0, [1, -1]), r"polarity of shape \(2,\)"),
     ):
         with pytest.raises(ParkfError, match=message):
-            carry_inside(trained, *wrong)
+            carry_inside(slices, *wrong)
     with pytest.raises(ParkfError, match=r"covariances of shape \(200, 10\), expected \(200, 15\)"):
-        carry_inside(trained, start, 5000.0, 4000.0, +1, covariances=np.zeros((TRACKS, 10)))
+        carry_inside(slices, start, 5000.0, 4000.0, +1, covariances=np.zeros((TRACKS, 10)))

@@ -1,6 +1,5 @@
 """A finished smoke run, made once for all tests that read it; each process of the tests has a copy."""
 
-import fcntl
 import re
 import shutil
 from pathlib import Path
@@ -62,25 +61,16 @@ class Project:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory, worker_id):
+def finished(tmp_path_factory, shared):
     """A project after its smoke run."""
-    base = tmp_path_factory.getbasetemp()
-    if worker_id == "master":
-        return _run(base)
-    # The first process that needs the run makes it; the others wait for it.
-    with (base.parent / "finished.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        made = base.parent / "finished"
-        if not made.exists():
-            _run(base).folder.rename(made)
-    return Project(shutil.copytree(made, base / "finished", symlinks=True))
 
+    def run(folder):
+        folder.mkdir()
+        done = Project.new(folder).snakemake("--cores", "2", trace=True)
+        assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
 
-def _run(base):
-    project = Project.new(base / "smoke")
-    done = project.snakemake("--cores", "2", trace=True)
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
-    return project
+    own = tmp_path_factory.getbasetemp() / "finished"
+    return Project(shutil.copytree(shared.path("smoke", run), own, symlinks=True))
 
 
 @pytest.fixture

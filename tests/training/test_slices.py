@@ -6,16 +6,11 @@ import pytest
 from parkf.training.slices import _tracks, axis, scatterers, train_slices
 from parkf.training.slices_accuracy import measure_slices
 
-TRACKS = 8000
-
-
-@pytest.fixture(scope="module")
-def slices(field, geometry):
-    return train_slices(field, geometry, seed=3, tracks=TRACKS, threads=2)
+from ..conftest import FEW_TRACKS
 
 
 def test_the_result_depends_on_the_seed_alone(slices, field, geometry):
-    again = train_slices(field, geometry, seed=3, tracks=TRACKS, threads=1)
+    again = train_slices(field, geometry, seed=3, tracks=FEW_TRACKS, threads=1)
     np.testing.assert_array_equal(again.numbers, slices.numbers)
     assert again.described == slices.described
 
