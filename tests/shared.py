@@ -1,6 +1,7 @@
 """What one process of the tests makes for all of them."""
 
 import fcntl
+import os
 import pickle
 
 
@@ -22,13 +23,12 @@ class Shared:
         with made.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not made.exists():
-                begun = made.with_suffix(".begun")
+                begun = made.with_suffix(f".{os.getpid()}")
                 make(begun)
                 begun.rename(made)
         return made
 
     def value(self, name, compute):
         """Return what `compute` returns; the process that needs it first computes it."""
-        return pickle.loads(
-            self.path(name, lambda path: path.write_bytes(pickle.dumps(compute()))).read_bytes()
-        )
+        path = self.path(name, lambda path: path.write_bytes(pickle.dumps(compute())))
+        return pickle.loads(path.read_bytes())
