@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -134,13 +135,20 @@ def options(
         be_quiet()
 
 
+@cache
+def program(of: Typer) -> Any:
+    """Return the click.Group of all commands of an application."""
+    group = typer.main.get_command(of)
+    check_outputs(group)
+    return group
+
+
 def main() -> None:
     """Run the command line: one message and exit code 1 for users' errors, 2 for wrong usage."""
     meter = Meter()
     prepare_process()
     try:
-        command = typer.main.get_command(app)
-        check_outputs(command)
+        command = program(app)
         call = running.with_job if running.JOB in sys.argv else running.call
         code = call(command, sys.argv[1:])
         # Otherwise, an output without room would only be noticed after the end.

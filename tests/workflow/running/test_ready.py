@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+SETS = Path(__file__).parents[3] / "params"
 START = """
 import sys
 from parkf.workflow.running.ready import shell_function
@@ -73,9 +74,11 @@ def test_a_fork_has_the_folder_and_the_environment_of_its_shell(server, tmp_path
 
 def test_the_shell_learns_that_a_fork_was_killed(server, tmp_path):
     parent, function = server
-    os.mkfifo(tmp_path / "waits.json")
-    with subprocess.Popen(["bash", "-c", f"{function}\nparkf gate waits.json"], cwd=tmp_path) as shell:
-        wait_for(lambda: ready(parent).children())
+    version = min(one.name for one in SETS.glob("*-r*"))
+    # Nobody reads the output, so that the fork waits as soon as the pipe is full.
+    command = ["bash", "-c", f"{function}\nparkf params show {SETS / version} --json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE) as shell:
+        wait_for(lambda: any(one.status() == psutil.STATUS_SLEEPING for one in ready(parent).children()))
         ready(parent).children()[0].kill()
         assert shell.wait(PATIENCE_S) == 128 + 9
 
