@@ -25,7 +25,7 @@ from parkf.params.parameter_set import load
 REPEATS = 9
 # Seconds; shorter calls are repeated within a measurement, so that neither the clock's resolution nor the
 # start of threads matters.
-SHORTEST = 0.05
+SHORTEST = 0.02
 
 
 def measure_throughput(parameters: Path, candidates: Sequence[Path], *, threads: int) -> dict[str, Any]:

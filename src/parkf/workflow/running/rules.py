@@ -143,6 +143,9 @@ def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> Non
     `graphs` has, for the folder of each run, the prefix of its rules' names. If the run `needs_gpu`, the GPU
     is checked before the first job starts.
     """
+    # On a cluster, jobs run on other machines. Here, the process begins while this one writes files.
+    if workflow.local_exec:
+        shell.prefix(_PREFIX + shell_function())
     dag, copies, storage = workflow.dag, copies_in(workflow), place_of(workflow)
     for one in dag.jobs:
         if dag.needrun(one) and (job := planned(one, copies)) is not None:
@@ -152,13 +155,11 @@ def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> Non
     tell(dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
     # Shared products that no run has any more only occupy disk space.
     tidy()
-    # On a cluster, jobs run on other machines, which have the GPU.
-    if workflow.local_exec:
-        shell.prefix(_PREFIX + shell_function())
-        if needs_gpu:
-            from parkf.fit.gpu import device
+    # On a cluster, the GPU is in the machines of the jobs and cannot be checked here.
+    if needs_gpu and workflow.local_exec:
+        from parkf.fit.gpu import device
 
-            logger.info(f"fits run on {device()}")
+        logger.info(f"fits run on {device()}")
 
 
 def planned(job: Any, copies: str = "") -> Job | None:
