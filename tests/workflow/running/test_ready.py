@@ -107,3 +107,16 @@ def test_it_ends_with_the_process_that_started_it(tmp_path):
     wait_for(lambda: not list(tmp_path.iterdir()))
     # The shell's function starts the command by itself then.
     assert asked(done.stdout.strip(), "parkf --version").stdout == asked("", "parkf --version").stdout
+
+
+def test_without_room_for_a_socket_jobs_start_by_themselves(tmp_path):
+    far = tmp_path / ("far" * 40)
+    far.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", START],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"TMPDIR": str(far)},
+    )
+    assert (done.returncode, done.stdout.strip(), list(far.iterdir())) == (0, "", [])

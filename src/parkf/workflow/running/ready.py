@@ -39,11 +39,16 @@ _MOST_BYTES = 1 << 16
 def shell_function() -> str:
     """Start a process that is ready for jobs; return ``parkf``, a shell's function that asks it.
 
-    The process ends when this one ends, which closes a pipe between them.
+    The process ends when this one ends, which closes a pipe between them. Where TMPDIR has no room for a
+    socket, as its path is too long, there is no function, and jobs start by themselves.
     """
     place = Path(tempfile.mkdtemp(prefix="parkf-"), "jobs")
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(place))
+        try:
+            listening.bind(str(place))
+        except OSError:
+            place.parent.rmdir()
+            return ""
         # From now on jobs can ask; they wait until the process answers.
         listening.listen()
         number = listening.fileno()
