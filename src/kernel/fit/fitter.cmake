@@ -6,14 +6,12 @@ file(GLOB formulas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/parkf/model/steps
 # Layouts that are published: the kernel fits with their sets, too, when today's formulas are others.
 set(published ${PROJECT_SOURCE_DIR}/params/layouts)
 file(GLOB published_files CONFIGURE_DEPENDS ${published}/*.json)
-# In front of where pip puts what a build needs.
+# Python finds the package in the folder where it starts. An isolated build drops src from any other path if the
+# environment has an editable installation.
 set(sources ${PROJECT_SOURCE_DIR}/src)
-if(DEFINED ENV{PYTHONPATH})
-  string(APPEND sources ":$ENV{PYTHONPATH}")
-endif()
-set(generator ${CMAKE_COMMAND} -E env PYTHONPATH=${sources} ${Python_EXECUTABLE} -m parkf.model.codegen ${published})
+set(generator ${Python_EXECUTABLE} -m parkf.model.codegen ${published})
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${formulas} ${published_files})
-execute_process(COMMAND ${generator} OUTPUT_VARIABLE forms OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${generator} WORKING_DIRECTORY ${sources} OUTPUT_VARIABLE forms OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 
 set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
 set(generated_files ${generated}/all_forms.hpp ${generated}/slices_generated.hpp)
@@ -24,6 +22,7 @@ endforeach()
 add_custom_command(
   OUTPUT ${generated_files}
   COMMAND ${generator} ${generated}
+  WORKING_DIRECTORY ${sources}
   DEPENDS ${formulas} ${published_files}
   COMMENT "Generating C++ from the formulas in parkf.model.steps")
 add_custom_target(generate_steps DEPENDS ${generated_files})
