@@ -95,6 +95,14 @@ struct MagnetCoefficients {
   T to_tx[leading_count], to_ty[leading_count];
 };
 
+/// Mix all coefficients with the weights w, and the leading ones with w_a and w_b, too.
+template <class T, class Kept>
+KERNEL_FUNCTION void mix_with_leading(const float* table, const BinPlace<T>& x, const BinPlace<T>& y, const T* w,
+                                      const T* w_a, const T* w_b, Kept& c, T* by_a, T* by_b) {
+  c.mix(table, x, y, w);
+  mix_leading(table, x, y, w_a, w_b, by_a, by_b);
+}
+
 template <class T, class Kept>
 KERNEL_FUNCTION void magnet_coefficients(const float* table, const Scalar<T>* header, const State<T>& s,
                                          MagnetCoefficients<T, Kept>& m) {
@@ -105,12 +113,11 @@ KERNEL_FUNCTION void magnet_coefficients(const float* table, const Scalar<T>* he
   m.outside = bx.outside | by.outside;
   T w[6];
   bin_weights(bx.distance, by.distance, w);
-  m.c.mix(table, bx, by, w);
   if constexpr (bin::by_slopes) {
     using S = Scalar<T>;
     T w_a[6], w_b[6];
     bin_weight_slopes(bx.distance, by.distance, w_a, w_b);
-    mix_leading(table, bx, by, w_a, w_b, m.to_tx, m.to_ty);
+    mix_with_leading(table, bx, by, w, w_a, w_b, m.c, m.to_tx, m.to_ty);
     S x_tx, y_ty;
     table_place_slopes(header, x_tx, y_ty);
     const T per_tx = bx.side * T(S(0.5) * S(bin::nx) * x_tx), per_ty = by.side * T(S(0.5) * S(bin::ny) * y_ty);
@@ -118,6 +125,8 @@ KERNEL_FUNCTION void magnet_coefficients(const float* table, const Scalar<T>* he
       m.to_tx[i] = m.to_tx[i] * per_tx;
       m.to_ty[i] = m.to_ty[i] * per_ty;
     }
+  } else {
+    m.c.mix(table, bx, by, w);
   }
 }
 

@@ -30,18 +30,28 @@ KERNEL_FUNCTION void mix_bins(const float* nearest, long step_x, long step_y, co
   }
 }
 
-template <class S, int N>
+/// The same for all tracks. For each of them, `also` is called with its lane, and while its bins are in the caches.
+template <class S, int N, class Also>
 KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<Lanes<S, N>>& x, const BinPlace<Lanes<S, N>>& y,
-                              const Lanes<S, N>* w, Lanes<S, N>* c) {
+                              const Lanes<S, N>* w, Lanes<S, N>* c, const Also& also) {
   static_assert(bin::count % N == 0, "a bin is read in whole vectors");
   constexpr std::make_integer_sequence<int, 6> bins{};
   // Gathering 80 coefficients at 16 addresses would take 480 slow gathers. Reading whole bins takes 480 fast loads.
   const BinSteps<S, N> steps(x, y);
   for (int lane = 0; lane < N; ++lane) {
+    const float* nearest = table + steps.nearest[lane];
+    const long step_x = steps.step_x[lane], step_y = steps.step_y[lane];
     const S weights[6] = {w[0].v[lane], w[1].v[lane], w[2].v[lane], w[3].v[lane], w[4].v[lane], w[5].v[lane]};
-    mix_bins(table + steps.nearest[lane], steps.step_x[lane], steps.step_y[lane], weights, c + lane, bins);
+    mix_bins(nearest, step_x, step_y, weights, c + lane, bins);
+    also(lane, nearest, step_x, step_y);
   }
   for (int b = 0; b < bin::count; b += N) transpose(c + b);
+}
+
+template <class S, int N>
+KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<Lanes<S, N>>& x, const BinPlace<Lanes<S, N>>& y,
+                              const Lanes<S, N>* w, Lanes<S, N>* c) {
+  mix_bins(table, x, y, w, c, [](int, const float*, long, long) {});
 }
 
 /// The leading coefficients of a bin: four pairs of neighbours.
@@ -60,26 +70,27 @@ KERNEL_FUNCTION typename Lanes<S, leading_count>::Vector leading_of(const float*
 }
 
 template <class S, int N>
-KERNEL_FUNCTION void mix_leading(const float* table, const BinPlace<Lanes<S, N>>& x, const BinPlace<Lanes<S, N>>& y,
-                                 const Lanes<S, N>* w_a, const Lanes<S, N>* w_b, Lanes<S, N>* by_a,
-                                 Lanes<S, N>* by_b) {
+KERNEL_FUNCTION void mix_with_leading(const float* table, const BinPlace<Lanes<S, N>>& x,
+                                      const BinPlace<Lanes<S, N>>& y, const Lanes<S, N>* w, const Lanes<S, N>* w_a,
+                                      const Lanes<S, N>* w_b, OwnCoefficients<Lanes<S, N>>& c, Lanes<S, N>* by_a,
+                                      Lanes<S, N>* by_b) {
   using Leading = typename Lanes<S, leading_count>::Vector;
-  Leading sums[N][2];
-  const BinSteps<S, N> steps(x, y);
-  for (int lane = 0; lane < N; ++lane) {
-    const float* nearest = table + steps.nearest[lane];
-    const long step_x = steps.step_x[lane], step_y = steps.step_y[lane];
-    sums[lane][0] = sums[lane][1] = Leading{};
+  constexpr int both = 2 * leading_count;
+  typename Lanes<S, both>::Vector sums[N];
+  mix_bins(table, x, y, w, c.c, [&](int lane, const float* nearest, long step_x, long step_y) {
+    Leading a{}, b{};
     for (int n = 0; n < 6; ++n) {
       const auto row = leading_of<S>(nearest + neighbour_x(n) * step_x + neighbour_y(n) * step_y);
-      sums[lane][0] += w_a[n].v[lane] * row;
-      sums[lane][1] += w_b[n].v[lane] * row;
+      a += w_a[n].v[lane] * row;
+      b += w_b[n].v[lane] * row;
     }
-  }
-  Lanes<S, N> turned[2 * leading_count];
-  for (int first = 0; first < 2 * leading_count; first += N) {
+    // Written in one piece, because it is read in pieces that may be as large.
+    sums[lane] = joined(a, b, std::make_integer_sequence<int, both>{});
+  });
+  Lanes<S, N> turned[both];
+  for (int first = 0; first < both; first += N) {
     for (int lane = 0; lane < N; ++lane) {
-      __builtin_memcpy(&turned[first + lane], reinterpret_cast<const S*>(sums[lane]) + first, sizeof(turned[0]));
+      __builtin_memcpy(&turned[first + lane], reinterpret_cast<const S*>(&sums[lane]) + first, sizeof(turned[0]));
     }
     transpose(turned + first);
   }
