@@ -14,6 +14,8 @@ from parkf.fit.outliers import fit_without_outliers
 from parkf.params.parameter_set import load
 
 ROOT = Path(__file__).parents[2]
+PIECE = 1 << 13  # tracks of a thread, as in fitter.cpp
+LAST = slice(-PIECE - 100, None)  # candidates of two pieces
 
 
 @pytest.fixture(scope="module")
@@ -26,44 +28,53 @@ def tracks() -> Candidates:
     return from_arrow(pq.read_table(ROOT / "examples/candidates.parquet"), "float32")
 
 
-def same(one, other) -> None:
+def same_as_last(last, whole) -> None:
     for name in (*NUMBERS, *INTEGERS):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        np.testing.assert_array_equal(getattr(last, name), getattr(whole, name)[LAST])
+
+
+@pytest.fixture(scope="module")
+def many(tracks) -> Candidates:
+    """So many candidates that a thread needs twenty pieces for them; no two pieces begin alike."""
+    return tracks.rows(np.arange(20 * PIECE) % (tracks.count - 1))
 
 
 @pytest.mark.parametrize("robust", [False, True])
-def test_pieces_change_nothing(parameters, tracks, monkeypatch, robust: bool) -> None:
-    whole = fit(parameters, tracks, threads=2, robust=robust)
-    monkeypatch.setattr(cpu, "_PIECE", 64)
-    same(fit(parameters, tracks, threads=2, robust=robust), whole)
+def test_pieces_change_nothing(parameters, many, robust: bool) -> None:
+    whole = fit(parameters, many, threads=1, robust=robust)
+    same_as_last(fit(parameters, many.rows(LAST), threads=1, robust=robust), whole)
 
 
-def test_pieces_change_no_outlier(parameters, tracks, monkeypatch) -> None:
-    whole, gone = fit_without_outliers(parameters, tracks, limit=4.0, threads=1)
-    monkeypatch.setattr(cpu, "_PIECE", 64)
-    again, gone_again = fit_without_outliers(parameters, tracks, limit=4.0, threads=1)
-    same(again, whole)
-    np.testing.assert_array_equal(gone_again, gone)
-    assert gone.any()
+def test_pieces_change_no_outlier(parameters, many) -> None:
+    whole, gone = fit_without_outliers(parameters, many, limit=4.0, threads=1)
+    last, gone_of_last = fit_without_outliers(parameters, many.rows(LAST), limit=4.0, threads=1)
+    same_as_last(last, whole)
+    np.testing.assert_array_equal(gone_of_last, gone[LAST])
+    assert gone_of_last.any()
 
 
-def test_an_interrupt_ends_a_fit_between_two_pieces(parameters, tracks, monkeypatch) -> None:
-    calls = []
-    arguments = cpu._arguments
-
-    def interrupted(*given):
-        calls.append(given)
-        if len(calls) == 2:
-            signal.raise_signal(signal.SIGINT)
-        return arguments(*given)
-
-    monkeypatch.setattr(cpu, "_PIECE", 64)
-    monkeypatch.setattr(cpu, "_arguments", interrupted)
-    # Processes that a shell starts in the background ignore the signal.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def on_alarm(handler, call) -> None:
+    """Call, while a signal comes every half millisecond."""
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 5e-4, 5e-4)
     try:
-        with pytest.raises(KeyboardInterrupt):
-            fit(parameters, tracks, threads=1)
+        call()
     finally:
-        signal.signal(signal.SIGINT, before)
-    assert len(calls) == 2
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_signals_are_handled_between_pieces(parameters, many) -> None:
+    handled = []
+    on_alarm(lambda *_: handled.append(1), lambda: cpu.fit(parameters, many, smoother=True, threads=1))
+    # Python itself looks once before the fit and once after it.
+    assert len(handled) > 2
+
+
+def test_an_interrupt_ends_a_fit(parameters, many) -> None:
+    def interrupt(*_) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        on_alarm(interrupt, lambda: cpu.fit(parameters, many, smoother=True, threads=1))

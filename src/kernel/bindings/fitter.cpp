@@ -34,6 +34,7 @@ namespace {
 // Magnet table and bins are the same in all forms.
 constexpr std::size_t table_numbers = 60 * 50 * 80, header_numbers = 19;
 constexpr std::size_t shortest_block = 8 * stride_unit;  // tracks, of a thread: 12 microseconds
+constexpr std::size_t piece = 1 << 13;  // tracks of a thread between two looks for an interrupt: some 0.01 s of a plain fit
 constexpr std::size_t crowded_stride = 1024, spread_rows = 3 * stride_unit;  // tracks
 
 template <class S, std::size_t N>
@@ -184,10 +185,17 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
     if constexpr (sizeof(S) == 4) forms.trace_trigger_float(batch, trace);
     else forms.trace_trigger_double(batch, trace);
   } else {
-    nb::gil_scoped_release released;
-    parkf::for_blocks(count, shortest_block, threads, [&](std::size_t begin, std::size_t end) {
-      (chosen.in<S>().*range)(batch, static_cast<long>(begin), static_cast<long>(end));
-    });
+    const auto fits = chosen.in<S>().*range;
+    const std::size_t together = piece * static_cast<std::size_t>(std::max(threads, 1));
+    for (std::size_t from = 0; from < count; from += together) {
+      {
+        nb::gil_scoped_release released;
+        parkf::for_blocks(std::min(together, count - from), shortest_block, threads, [&](std::size_t b, std::size_t e) {
+          fits(batch, static_cast<long>(from + b), static_cast<long>(from + e));
+        });
+      }
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
   }
   const auto step = static_cast<int64_t>(stride);
   return nb::make_tuple(owned(std::move(numbers), {number_rows + more_rows, count}, {step, 1}),

@@ -1,7 +1,6 @@
 """The fit on processor cores, several tracks in a vector register."""
 
 import os
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,6 @@ from parkf.io.option_types import Origin
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
-# Tracks of a thread between two looks for an interrupt: some 0.01 s of a plain fit.
-_PIECE = 1 << 13
 # Points at which :func:`trace` records a track. At a layer, the state is the one before its hit is used.
 # ``back`` is at the last VELO hit, with the final q/p and covariance.
 POINTS = (
@@ -44,13 +41,8 @@ def fit(
     ``_fitter.builds()``, by default the fastest for this machine. `threads` is by default the number of
     cores; the result does not depend on it.
     """
-    numbers, integers = _in_pieces(
-        _fitter.fit,
-        parameters,
-        tracks,
-        threads,
-        build,
-        origin=origin,
+    numbers, integers = _fitter.fit(
+        *_arguments(parameters, tracks, threads, build, origin),
         smoother=smoother,
         robust=robust,
         score=parameters.score.numbers if score and parameters.score is not None else None,
@@ -67,12 +59,8 @@ def fit_kind(
     given: dict[str, Any] = dict(
         zip(("numbers", "place", "centre", "scatterers"), slices.for_kernel, strict=True)
     )
-    numbers, integers = _in_pieces(
-        _fitter.fit_kind,
-        parameters,
-        tracks,
-        threads,
-        build,
+    numbers, integers = _fitter.fit_kind(
+        *_arguments(parameters, tracks, threads, build),
         kind=kind.name,
         loss=slices.loss_before(ut=kind.ut),
         **given,
@@ -84,8 +72,8 @@ def fit_features(
     parameters: ParameterSet, tracks: Candidates, *, threads: int | None
 ) -> tuple[Fitted, NDArray[Any]]:
     """Fit a batch by the smoother; also return :data:`parkf.params.ghost_score.FEATURES`, (17, n) float."""
-    numbers, integers = _in_pieces(
-        _fitter.fit, parameters, tracks, threads, "", smoother=True, score=np.empty(0, np.float32)
+    numbers, integers = _fitter.fit(
+        *_arguments(parameters, tracks, threads, ""), smoother=True, score=np.empty(0, np.float32)
     )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
@@ -104,8 +92,8 @@ def fit_without_outliers(
     Return the fits, and the bits of the removed hits. For each candidate, also return u² of the hit that
     agrees least with the other hits that are left, and the number of its bit, or -1. All are (n,).
     """
-    numbers, integers = _in_pieces(
-        _fitter.fit_without_outliers, parameters, tracks, threads, build, origin=origin, limit=limit
+    numbers, integers = _fitter.fit_without_outliers(
+        *_arguments(parameters, tracks, threads, build, origin), limit=limit
     )
     slot, velo, strips = integers[len(INTEGERS) :]
     removed = velo | strips.astype(np.int64) << VELO_SLOTS
@@ -128,13 +116,10 @@ def fit_and_search(
     of the bit. χ² is 0 and the slot is -1 if there is no such hit.
     """
     velo, strips = removed & ((1 << VELO_SLOTS) - 1), removed >> VELO_SLOTS
-    numbers, integers = _in_pieces(
-        _fitter.fit_and_search,
-        parameters,
-        tracks,
-        threads,
-        build,
-        each={"removed_velo": velo.astype(np.int32), "removed_strips": strips.astype(np.int32)},
+    numbers, integers = _fitter.fit_and_search(
+        *_arguments(parameters, tracks, threads, build),
+        removed_velo=velo.astype(np.int32),
+        removed_strips=strips.astype(np.int32),
     )
     fitted = Fitted.from_kernel(numbers[: len(NUMBERS)], integers[: len(INTEGERS)])
     return fitted, numbers[-1], integers[-1]
@@ -153,8 +138,8 @@ def fit_residuals(
 
     Also return the kernel's rows, (456, n) float, or (2986, n) with `covariances`.
     """
-    numbers, integers = _in_pieces(
-        _fitter.fit_residuals, parameters, tracks, threads, build, origin=origin, covariances=covariances
+    numbers, integers = _fitter.fit_residuals(
+        *_arguments(parameters, tracks, threads, build, origin), covariances=covariances
     )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
@@ -173,8 +158,8 @@ def fit_with_rich(
     For each plane they are x, y, tx, ty and the lower triangle of their covariance. `rich`, (66,), are the
     set's constants for the steps to these planes.
     """
-    numbers, integers = _in_pieces(
-        _fitter.fit, parameters, tracks, threads, build, origin=origin, smoother=True, rich=rich
+    numbers, integers = _fitter.fit(
+        *_arguments(parameters, tracks, threads, build, origin), smoother=True, rich=rich
     )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
@@ -193,37 +178,6 @@ def trace(parameters: ParameterSet, tracks: Candidates) -> tuple[NDArray[Any], F
 def foil(origin: Origin) -> float:
     """Return the weight of the material in front of the first hit, for tracks that were born at `origin`."""
     return 1.0 if origin == "vertex" else 0.0
-
-
-def _in_pieces(
-    call: Callable[..., tuple[NDArray[Any], NDArray[np.int32]]],
-    parameters: ParameterSet,
-    tracks: Candidates,
-    threads: int | None,
-    build: str,
-    *,
-    origin: Origin = "vertex",
-    each: Mapping[str, NDArray[Any]] | None = None,
-    **options: Any,
-) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Call a function of the compiled fitter for pieces of a large batch, and join its numbers and integers.
-
-    Python handles an interrupt between two pieces. `each` has further arguments, (n,) each. Results do not
-    depend on the pieces, because each track is fitted by itself.
-    """
-    length = _PIECE * (threads or os.cpu_count() or 1)
-    if tracks.count <= length:
-        return call(*_arguments(parameters, tracks, threads, build, origin), **(each or {}), **options)
-    joined: list[NDArray[Any]] = []
-    for begin in range(0, tracks.count, length):
-        rows = slice(begin, begin + length)
-        more = {name: values[rows] for name, values in (each or {}).items()}
-        found = call(*_arguments(parameters, tracks.rows(rows), threads, build, origin), **more, **options)
-        joined = joined or [np.empty((len(part), tracks.count), part.dtype) for part in found]
-        for whole, part in zip(joined, found, strict=True):
-            whole[:, rows] = part
-    numbers, integers = joined
-    return numbers, integers
 
 
 def _arguments(
