@@ -1,11 +1,15 @@
 """A Slurm of one node, and Snakemake with the project's profile on it."""
 
 import fcntl
+import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,9 @@ import pytest
 from ..conftest import ROOT
 
 SCRIPT = Path(__file__).with_name("slurm_node.sh")
+STARTS = ROOT / "tests/starts"
+# Variables with which Snakemake imports no plug-ins but those that it uses.
+FEW_PLUGINS = {"PYTHONPATH": str(STARTS)}
 # Slurm is asked every 2 s, not every 10.
 OFTEN = ("--slurm-init-seconds-before-status-checks", "2")
 KILLS = (
@@ -62,7 +69,7 @@ def command(*arguments):
 class Workflow:
     """Snakemake running in the background; its output goes to a file."""
 
-    def __init__(self, folder, *arguments):
+    def __init__(self, folder, *arguments, environment=None):
         folder.mkdir(parents=True, exist_ok=True)
         self._log = folder / "snakemake.log"
         with self._log.open("w") as log:
@@ -71,6 +78,7 @@ class Workflow:
                 stdout=log,
                 stderr=log,
                 cwd=folder,
+                env=os.environ | FEW_PLUGINS | (environment or {}),
             )
 
     @property
@@ -93,6 +101,23 @@ class Workflow:
             assert time.monotonic() < until, self.said[-5000:]
             assert self._process.poll() is None, self.said[-5000:]
             time.sleep(0.3)
+
+
+@contextmanager
+def ready():
+    """A process that is ready for Slurm's jobs, as the variables with which they are forks of it."""
+    with tempfile.TemporaryDirectory(prefix="ready-") as folder, socket.socket(socket.AF_UNIX) as listening:
+        place = Path(folder, "jobs")
+        listening.bind(str(place))
+        listening.listen()
+        command = [sys.executable, STARTS / "ready.py", str(listening.fileno())]
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, pass_fds=[listening.fileno()], start_new_session=True
+        )
+        yield {"PARKF_READY": str(place)}
+        # Forks may be at work if a test has failed.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ import yaml
 from parkf.workflow.config_files import laid, read_layers
 
 from ..conftest import ROOT
+from .conftest import FEW_PLUGINS
 
 pytestmark = pytest.mark.slow
 HOW_TO = ROOT / "docs/how-to/cluster.md"
@@ -79,7 +80,7 @@ def run(folder, name, profile, server):
     done = subprocess.run(
         [BIN / "parkf", "run", "--profile", profile, "--cores", "1", name, f"results/{name}/{WANTED}"],
         cwd=folder,
-        env=os.environ | KEYS | {"SNAKEMAKE_STORAGE_S3_ENDPOINT_URL": server},
+        env=os.environ | KEYS | FEW_PLUGINS | {"SNAKEMAKE_STORAGE_S3_ENDPOINT_URL": server},
         capture_output=True,
         text=True,
         check=False,
