@@ -2,8 +2,10 @@
 
 Python imports a module of this name as it starts. Snakemake then imports only the plug-ins that its command
 line and its profile name. All that are installed take a third of the time of its start, and a job of a
-cluster starts it twice. Where the variable PARKF_READY names the socket of a process that is ready (ready.py),
-a job of Slurm starts neither: a fork of that process does the work, and this process waits for it.
+cluster starts it twice.
+
+Where the variable PARKF_READY names the socket of a process that is ready (ready.py), a job of Slurm starts
+neither Snakemake nor parkf: a fork of that process does the work, and this process waits for it.
 """
 
 import os
