@@ -1,4 +1,4 @@
-"""A process that is ready for Snakemake and parkf in jobs of Slurm: ``ready.py FILENO``, of a socket."""
+"""A process that is ready for Snakemake and parkf in jobs of Slurm: ``ready.py SOCKET PLUGIN...``."""
 
 import socket
 import sys

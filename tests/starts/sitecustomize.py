@@ -5,7 +5,8 @@ line and its profile name. All that are installed take a third of the time of it
 cluster starts it twice.
 
 Where the variable PARKF_READY names the socket of a process that is ready (ready.py), a job of Slurm starts
-neither Snakemake nor parkf: a fork of that process does the work, and this process waits for it.
+neither Snakemake nor parkf: a fork of that process does the work, and this process waits for it. If
+PARKF_READY_FOR is "batch", only the job's first Snakemake is a fork. What Slurm limits is the second one.
 """
 
 import os
@@ -26,7 +27,11 @@ def _named() -> set[str]:
     return {name for text in texts for name in re.findall(r"[\w-]+", text)}
 
 
-if {"PARKF_READY", "SLURM_JOB_ID"} <= os.environ.keys():
+_IS_BATCH = "slurm-jobstep" in sys.orig_argv
+
+if {"PARKF_READY", "SLURM_JOB_ID"} <= os.environ.keys() and (
+    _IS_BATCH or os.environ.get("PARKF_READY_FOR") != "batch"
+):
     name, *words = sys.orig_argv[2:] if sys.orig_argv[1] == "-m" else sys.orig_argv[1:]
     if Path(name).name in ("parkf", "snakemake"):
         from parkf.workflow.running import ask
@@ -39,7 +44,7 @@ if {"PARKF_READY", "SLURM_JOB_ID"} <= os.environ.keys():
             os._exit(end.code if isinstance(end.code, int) else 1)
 
 # Most processes are no Snakemake, and look for no modules.
-if any("snakemake" in argument for argument in sys.orig_argv[1:3]):
+if any(program in argument for program in ("snakemake", "ready.py") for argument in sys.orig_argv[1:3]):
     import pkgutil
 
     found = pkgutil.iter_modules

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -103,16 +102,19 @@ class Workflow:
             time.sleep(0.3)
 
 
-@contextmanager
+@pytest.fixture(scope="module")
 def ready():
     """A process that is ready for Slurm's jobs, as the variables with which they are forks of it."""
     with tempfile.TemporaryDirectory(prefix="ready-") as folder, socket.socket(socket.AF_UNIX) as listening:
         place = Path(folder, "jobs")
         listening.bind(str(place))
         listening.listen()
-        command = [sys.executable, STARTS / "ready.py", str(listening.fileno())]
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, pass_fds=[listening.fileno()], start_new_session=True
+            [sys.executable, STARTS / "ready.py", str(listening.fileno()), "slurm-jobstep"],
+            stdin=subprocess.PIPE,
+            env=os.environ | FEW_PLUGINS,
+            pass_fds=[listening.fileno()],
+            start_new_session=True,
         )
         yield {"PARKF_READY": str(place)}
         # Forks may be at work if a test has failed.
@@ -127,12 +129,14 @@ def node():
 
 
 @pytest.fixture
-def kills(tmp_path):
-    """Return a function that starts the workflow of kills in the test's folder."""
+def kills(tmp_path, ready):
+    """Return a function that starts the workflow of kills in a folder, by default the test's."""
     started = []
 
-    def start(*arguments):
-        started.append(Workflow(tmp_path, *KILLS, *arguments))
+    def start(*arguments, folder=tmp_path):
+        # What Slurm kills is no fork.
+        environment = ready | {"PARKF_READY_FOR": "batch"}
+        started.append(Workflow(folder, *KILLS, *arguments, environment=environment))
         return started[-1]
 
     yield start

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from ..conftest import Project
-from .conftest import OFTEN, Workflow, command, ready
+from .conftest import OFTEN, Workflow, command
 from .documented import checkout, snakemake
 
 pytestmark = pytest.mark.slurm
@@ -22,25 +22,24 @@ NOT_THERE = "Job waiting .* waits: (Nodes required for job are DOWN, DRAINED|Req
 
 
 @pytest.fixture(scope="module")
-def training(node, tmp_path_factory):
+def training(node, ready, tmp_path_factory):
     """A training run of the smoke configuration, under way while other tests look at single jobs."""
     folder = checkout(Project.new(tmp_path_factory.mktemp("slurm")))
-    with ready() as environment:
-        workflow = Workflow(
-            folder,
-            *snakemake("make run PROFILE=slurm RUN=smoke", folder),
-            *OFTEN,
-            # Chunks are simulated by separate jobs. Other stages share three.
-            *("--set-scatter", "training=2"),
-            "--groups",
-            *(f"{rule}={group}" for group, (rules, _) in TOGETHER.items() for rule in rules),
-            "--group-components",
-            *(f"{group}={parts}" for group, (_, parts) in TOGETHER.items()),
-            *("--", "results/smoke/set/constant.f32"),
-            environment=environment,
-        )
-        yield folder, workflow
-        workflow.stop()
+    workflow = Workflow(
+        folder,
+        *snakemake("make run PROFILE=slurm RUN=smoke", folder),
+        *OFTEN,
+        # Chunks are simulated by separate jobs. Other stages share three.
+        *("--set-scatter", "training=2"),
+        "--groups",
+        *(f"{rule}={group}" for group, (rules, _) in TOGETHER.items() for rule in rules),
+        "--group-components",
+        *(f"{group}={parts}" for group, (_, parts) in TOGETHER.items()),
+        *("--", "results/smoke/set/constant.f32"),
+        environment=ready,
+    )
+    yield folder, workflow
+    workflow.stop()
 
 
 def test_a_job_killed_for_memory_or_time_gets_more_and_others_are_not_repeated(training, kills, tmp_path):
