@@ -1,12 +1,17 @@
 """Fixtures for all tests: the embedded detector and field, and programs under a sanitizer."""
 
 import gc
+import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+# Processes of the tests share the cores, and threads of linear algebra that wait for a core keep it busy. As
+# parkf's own commands do, this precedes NumPy.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
 from parkf.detector.geometry import Geometry, load_geometry

@@ -73,7 +73,7 @@ class Module:
 
     def __init__(self, folder, forms, file, constant):
         (folder / "main.cpp").write_text(_LANGUAGE + flattened(forms, file))
-        defined = ["-DPARKF_REAL=double", f"-DPARKF_THREADS={THREADS_PER_BLOCK}"]
+        defined = ["-DPARKF_CALLS", "-DPARKF_REAL=double", f"-DPARKF_THREADS={THREADS_PER_BLOCK}"]
         flags = ["-std=c++17", "-O0", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
         subprocess.run(["g++", *flags, *defined, "main.cpp", "-o", "module.so"], cwd=folder, check=True)
         self._library = ctypes.CDLL(str(folder / "module.so"))

@@ -108,7 +108,8 @@ def test_threads_of_a_block_do_not_disturb_each_other(tmp_path, run_sanitized, f
     (tmp_path / "main.cpp").write_text(PROGRAM)
     real = {"float32": "float", "float64": "double"}[precision]
     defined = [f"-DPARKF_REAL={real}", f"-DPARKF_THREADS={THREADS_PER_BLOCK}", f"-DSCHEME=fit_{scheme}"]
-    build = ["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-pthread"]
+    warnings = ["-Wall", "-Wextra", "-Werror"]
+    build = ["g++", "-std=c++17", "-O1", *warnings, "-fsanitize=thread", "-pthread", "-DPARKF_CALLS"]
     subprocess.run([*build, *defined, "main.cpp", "-o", "main"], cwd=tmp_path, check=True)
     run_sanitized(tmp_path / "main")
 

@@ -83,7 +83,7 @@ def test_a_constant_of_any_function_that_a_job_called_runs_it_again(traced, sour
     """
     called, _ = traced
     before = source_copy.codes(*called)
-    edits = {file: source_copy.edits(file) for files in called.values() for file in files}
+    edits = {file: source_copy.edits(file) for file in sorted(set().union(*called.values()))}
     changes = {}
     for file, edit in edits.items():
         functions = edit.functions()

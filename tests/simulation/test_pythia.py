@@ -11,10 +11,15 @@ from parkf.simulation.generate import pythia
 
 @pytest.fixture(scope="module")
 def calculated(tmp_path_factory):
+    """A Pythia that has calculated its cross sections, and the file of these."""
     # A checkout's path may contain a blank and a letter that is not ASCII.
     path = tmp_path_factory.mktemp("with a blank é") / "cross sections.dat"
-    pythia.write_cross_sections(path, pythia.SOFT_COLLISIONS)
-    return path
+    made, initialised = [], pythia._initialised
+    with pytest.MonkeyPatch.context() as patch:
+        # The calculation takes seconds.
+        patch.setattr(pythia, "_initialised", lambda *of: made.append(initialised(*of)))
+        pythia.write_cross_sections(path, pythia.SOFT_COLLISIONS)
+    return made[0], path
 
 
 def _numbers(path):
@@ -25,7 +30,7 @@ def test_the_file_in_the_package_is_what_this_pythia_calculates(calculated):
     """Other versions or settings of Pythia expect a file with another name; this test compares contents."""
     kept = pythia.cross_sections(pythia.SOFT_COLLISIONS)
     assert kept.exists(), "written by `python -m parkf.simulation.generate.pythia`"
-    np.testing.assert_allclose(_numbers(kept), _numbers(calculated), rtol=2e-4, atol=1e-4)
+    np.testing.assert_allclose(_numbers(kept), _numbers(calculated[1]), rtol=2e-4, atol=1e-4)
 
 
 def test_looking_for_the_file_says_nothing(capfd):
@@ -33,7 +38,7 @@ def test_looking_for_the_file_says_nothing(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_collisions_with_cross_sections_from_the_file_are_those_calculated():
+def test_collisions_with_cross_sections_from_the_file_are_those_calculated(calculated):
     """The same seed gives the same particles; the file's six digits change their energies by 1e-5."""
 
     def made(generator):
@@ -45,7 +50,7 @@ def test_collisions_with_cross_sections_from_the_file_are_those_calculated():
             events.append([(one.id(), one.e()) for one in generator.event])
         return events
 
-    calculated = made(pythia._initialised(pythia.SOFT_COLLISIONS))
+    calculated = made(calculated[0])
     loaded = made(pythia.initialised(pythia.SOFT_COLLISIONS))
     same = [[i for i, _ in a] == [i for i, _ in b] for a, b in zip(calculated, loaded, strict=True)]
     assert sum(same) >= 15

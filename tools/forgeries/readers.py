@@ -43,7 +43,8 @@ def compiled(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "parkf.hpp").write_text(cpp_header())
     (folder / "main.cpp").write_text(_PROGRAM)
-    command = ["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", f"-I{folder}"]
+    flags = ["-O1", "-DPARKF_CALLS", "-Wall", "-Wextra", "-Werror", "-Wno-psabi"]
+    command = ["g++", "-std=c++17", *flags, f"-I{folder}"]
     subprocess.run([*command, str(folder / "main.cpp"), "-o", str(folder / "read"), "-pthread"], check=True)
     return folder / "read"
 

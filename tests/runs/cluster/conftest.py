@@ -1,7 +1,10 @@
 """A Slurm of one node, and Snakemake with the project's profile on it."""
 
 import fcntl
+import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +16,9 @@ import pytest
 from ..conftest import ROOT
 
 SCRIPT = Path(__file__).with_name("slurm_node.sh")
+STARTS = ROOT / "tests/starts"
+# Variables with which Snakemake imports no plug-ins but those that it uses.
+FEW_PLUGINS = {"PYTHONPATH": str(STARTS)}
 # Slurm is asked every 2 s, not every 10.
 OFTEN = ("--slurm-init-seconds-before-status-checks", "2")
 KILLS = (
@@ -62,7 +68,7 @@ def command(*arguments):
 class Workflow:
     """Snakemake running in the background; its output goes to a file."""
 
-    def __init__(self, folder, *arguments):
+    def __init__(self, folder, *arguments, environment=None):
         folder.mkdir(parents=True, exist_ok=True)
         self._log = folder / "snakemake.log"
         with self._log.open("w") as log:
@@ -71,6 +77,7 @@ class Workflow:
                 stdout=log,
                 stderr=log,
                 cwd=folder,
+                env=os.environ | FEW_PLUGINS | (environment or {}),
             )
 
     @property
@@ -96,18 +103,40 @@ class Workflow:
 
 
 @pytest.fixture(scope="module")
+def ready():
+    """A process that is ready for Slurm's jobs, as the variables with which they are forks of it."""
+    with tempfile.TemporaryDirectory(prefix="ready-") as folder, socket.socket(socket.AF_UNIX) as listening:
+        place = Path(folder, "jobs")
+        listening.bind(str(place))
+        listening.listen()
+        process = subprocess.Popen(
+            [sys.executable, STARTS / "ready.py", str(listening.fileno()), "slurm-jobstep"],
+            stdin=subprocess.PIPE,
+            env=os.environ | FEW_PLUGINS,
+            pass_fds=[listening.fileno()],
+            start_new_session=True,
+        )
+        yield {"PARKF_READY": str(place)}
+        # Forks may be at work if a test has failed.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
 def node():
     with Node() as node:
         yield node
 
 
 @pytest.fixture
-def kills(tmp_path):
-    """Return a function that starts the workflow of kills in the test's folder."""
+def kills(tmp_path, ready):
+    """Return a function that starts the workflow of kills in a folder, by default the test's."""
     started = []
 
-    def start(*arguments):
-        started.append(Workflow(tmp_path, *KILLS, *arguments))
+    def start(*arguments, folder=tmp_path):
+        # What Slurm kills is no fork.
+        environment = ready | {"PARKF_READY_FOR": "batch"}
+        started.append(Workflow(folder, *KILLS, *arguments, environment=environment))
         return started[-1]
 
     yield start

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .conftest import KILLS, Node, Workflow, command
+from .conftest import Node, command
 
 pytestmark = pytest.mark.slurm
 
@@ -13,10 +13,10 @@ def node():
         yield node
 
 
-def test_jobs_are_asked_for_either_way(node, tmp_path):
+def test_jobs_are_asked_for_either_way(node, kills, tmp_path):
     runs = {
-        status: Workflow(
-            tmp_path / status, *KILLS, "--slurm-status-command", status, "--keep-going", "hungry", "wrong"
+        status: kills(
+            *("--slurm-status-command", status, "--keep-going", "hungry", "wrong"), folder=tmp_path / status
         )
         for status in ("squeue", "sacct")
     }

@@ -14,7 +14,8 @@ import yaml
 
 from parkf.workflow.config_files import laid, read_layers
 
-from ..conftest import ROOT
+from ..conftest import ROOT, Project
+from .conftest import FEW_PLUGINS
 
 pytestmark = pytest.mark.slow
 HOW_TO = ROOT / "docs/how-to/cluster.md"
@@ -73,13 +74,14 @@ def configure(folder, name):
     (folder / f"workflow/config/{name}.yaml").write_text(yaml.safe_dump(config))
 
 
-def run(folder, name, profile, server):
+def run(folder, name, profile, server=None):
     """Run parkf until the states are there; return the logs of the jobs, and what it said."""
     configure(folder, name)
+    keys = {} if server is None else KEYS | {"SNAKEMAKE_STORAGE_S3_ENDPOINT_URL": server}
     done = subprocess.run(
         [BIN / "parkf", "run", "--profile", profile, "--cores", "1", name, f"results/{name}/{WANTED}"],
         cwd=folder,
-        env=os.environ | KEYS | {"SNAKEMAKE_STORAGE_S3_ENDPOINT_URL": server},
+        env=os.environ | FEW_PLUGINS | keys,
         capture_output=True,
         text=True,
         check=False,
@@ -90,6 +92,14 @@ def run(folder, name, profile, server):
     return [path.read_text() for path in log.parent.glob("*.log")], said
 
 
+@pytest.fixture(scope="module")
+def local(tmp_path_factory):
+    """The bytes that a run in a project of its own has on the disk."""
+    folder = Project.new(tmp_path_factory.mktemp("local")).folder
+    run(folder, "local", "local")
+    return (folder / "results/local" / WANTED).read_bytes()
+
+
 def write_profile(folder, text):
     """Write the profile `ours` with the bucket of the test."""
     profile = folder / "workflow/profiles/ours/profile.yaml"
@@ -98,32 +108,29 @@ def write_profile(folder, text):
 
 
 @pytest.mark.slurm
-def test_jobs_of_a_cluster_have_their_products_in_a_bucket(node, project, server, bucket):
+def test_jobs_of_a_cluster_have_their_products_in_a_bucket(node, project, server, bucket, local):
     folder = project.folder
     # The lines that the how-to adds to the profile of a cluster.
     (lines,) = re.findall(r"```yaml\n(default-storage.*?)```", HOW_TO.read_text(), re.DOTALL)
     slurm = (folder / "workflow/profiles/slurm/profile.yaml").read_text()
     write_profile(folder, re.sub("(before-status-checks): 10", r"\1: 2", slurm) + lines)
     run(folder, "first", "ours", server)
-    run(folder, "local", "local", server)
-    assert bucket()[f"results/first/{WANTED}"] == (folder / "results/local" / WANTED).read_bytes()
+    assert bucket()[f"results/first/{WANTED}"] == local
     assert not (folder / "results/first" / WANTED).exists()
 
 
-def test_runs_in_a_bucket_have_the_bytes_of_a_local_run_and_share_products(project, server, bucket):
+def test_runs_in_a_bucket_have_the_bytes_of_a_local_run_and_share_products(project, server, bucket, local):
     folder = project.folder
     write_profile(folder, (folder / "workflow/profiles/s3/profile.yaml").read_text())
     logs, said = run(folder, "first", "ours", server)
     assert "results/first: its products are in s3://physics/parkf/results/first, its logs are here" in said
     assert len(logs) == JOBS
-    run(folder, "local", "local", server)
-    made = (folder / "results/local" / WANTED).read_bytes()
-    assert bucket()[f"results/first/{WANTED}"] == made
+    assert bucket()[f"results/first/{WANTED}"] == local
     assert not (folder / "results/first" / WANTED).exists()
 
     logs, _ = run(folder, "second", "ours", server)
     assert len(logs) == JOBS
     assert all(log.startswith("taken from results/.shared/") for log in logs), logs
-    assert bucket()[f"results/second/{WANTED}"] == made
+    assert bucket()[f"results/second/{WANTED}"] == local
     # Copies are removed when the jobs that needed them end.
     assert [path for path in (folder / ".snakemake/storage").rglob("*") if path.is_file()] == []

@@ -22,20 +22,21 @@ NOT_THERE = "Job waiting .* waits: (Nodes required for job are DOWN, DRAINED|Req
 
 
 @pytest.fixture(scope="module")
-def training(node, tmp_path_factory):
+def training(node, ready, tmp_path_factory):
     """A training run of the smoke configuration, under way while other tests look at single jobs."""
     folder = checkout(Project.new(tmp_path_factory.mktemp("slurm")))
     workflow = Workflow(
         folder,
         *snakemake("make run PROFILE=slurm RUN=smoke", folder),
         *OFTEN,
-        # Chunks are simulated by separate jobs. Other stages share three, since a job starts Snakemake twice.
+        # Chunks are simulated by separate jobs. Other stages share three.
         *("--set-scatter", "training=2"),
         "--groups",
         *(f"{rule}={group}" for group, (rules, _) in TOGETHER.items() for rule in rules),
         "--group-components",
         *(f"{group}={parts}" for group, (_, parts) in TOGETHER.items()),
         *("--", "results/smoke/set/constant.f32"),
+        environment=ready,
     )
     yield folder, workflow
     workflow.stop()

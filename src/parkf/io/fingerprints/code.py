@@ -176,14 +176,22 @@ class Sources:
     def _module(self, name: str) -> Module | None:
         """Parse a module of the package; return None for other packages and for compiled modules."""
         if name not in self._modules:
-            first, *rest = name.split(".")
-            path = self._package.joinpath(*rest)
-            self._modules[name] = None
-            for file in (path.with_suffix(".py"), path / "__init__.py"):
-                if first == self._package.name and file.is_file():
-                    is_package = file.stem == "__init__"
-                    self._modules[name] = parsed(file.read_text(), name, is_package=is_package)
+            self._modules[name] = self._parsed(name)
         return self._modules[name]
+
+    def _parsed(self, name: str) -> Module | None:
+        first, *rest = name.split(".")
+        if first != self._package.name:
+            return None
+        above = self._module(name.rpartition(".")[0]) if rest else None
+        # Most names are those of a module's objects, which no file has.
+        if above is not None and above.name != above.package:
+            return None
+        path = self._package.joinpath(*rest)
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if file.is_file():
+                return parsed(file.read_text(), name, is_package=file.stem == "__init__")
+        return None
 
     def _existing(self, name: str) -> Module:
         module = self._module(name)

@@ -61,11 +61,11 @@ def shell_function() -> str:
     return f'parkf() ( {asking} "$@" ); '
 
 
-def serve(listening: socket.socket) -> None:
-    """Fork for each job that asks, and send its exit code, until the standard input is closed."""
-    entry = next(one for one in distribution("parkf").entry_points if one.name == "parkf")
-    parkf = import_module(entry.module)
-    parkf.program(parkf.app)
+def serve(listening: socket.socket, main: Callable[[], None]) -> None:
+    """Fork for each job that asks, run `main` there, and send its exit code.
+
+    This goes on until the standard input is closed.
+    """
     jobs: dict[int, socket.socket] = {}
     modules: deque[str] = deque()
     told, tell = socket.socketpair(type=socket.SOCK_DGRAM)
@@ -104,7 +104,7 @@ def serve(listening: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     known = set(sys.modules)
     _take_over(connection)
-    code = _code_of(parkf.main)
+    code = _code_of(main)
     with suppress(OSError):
         tell.send(" ".join(name for name in sys.modules if name not in known).encode())
     atexit._run_exitfuncs()
@@ -151,4 +151,7 @@ def _take_over(connection: socket.socket) -> None:
 
 if __name__ == "__main__":
     prepare_process()
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    entry = next(one for one in distribution("parkf").entry_points if one.name == "parkf")
+    parkf = import_module(entry.module)
+    parkf.program(parkf.app)
+    serve(socket.socket(fileno=int(sys.argv[1])), parkf.main)
