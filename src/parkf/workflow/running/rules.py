@@ -20,7 +20,7 @@ from snakemake.shell import shell
 
 from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
-from parkf.io.fingerprints.code import code_of
+from parkf.io.fingerprints.code import code_of, forget_sources
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.io.project import PROJECT, found
 from parkf.io.terminal import say
@@ -239,3 +239,5 @@ def complete(rules: Iterable[Any], environment: str) -> None:
             rule.conda_env = environment
             if os.environ.get(COPIES):
                 fetch_first(rule)
+    # The jobs of a large run need the memory.
+    forget_sources()
