@@ -29,7 +29,6 @@ from parkf.report.event import choose_events, load_event
 from parkf.report.event_page import event_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.gantt import gantt
-from parkf.report.geometry import draw_parts
 from parkf.report.job_graph import GRAPH_FILE
 from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
@@ -157,6 +156,9 @@ def _detector(run: Path, figures: Path) -> dict[str, Any]:
     geometry, alignment = (run / INPUTS / f"{kind}.yaml" for kind in KEPT)
     if not (geometry.is_file() and alignment.is_file()):
         return {"drawn": []}
+    # Imported only for this page, since it loads Matplotlib for 0.2 s, while others are drawn beside it.
+    from parkf.report.geometry import draw_parts
+
     moved = load_alignment(alignment)
     aligned = load_geometry(geometry).align(moved)
     figures.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from parkf.io.tables import FATES
 from parkf.workflow.running.chain import Chain, check_runs, require_chained
 from parkf.workflow.running.damage import ASIDE, verify
 from parkf.workflow.running.jobs import Job
-from parkf.workflow.running.records import Record, record_of, write_record
+from parkf.workflow.running.records import Record, record_of, stamp_of, write_record
 from parkf.workflow.running.repair import repair
 from parkf.workflow.running.why import Why, in_words
 
@@ -384,3 +384,14 @@ def test_the_command_names_each_file_once(here, capsys):
         f"results/one/{UP}",
         "1 of 13 files are not sound",
     ]
+
+
+def test_a_touched_product_is_read_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("geometry.yaml").write_text("a: 1\n")
+    file = made("touched", "field", ["geometry.yaml"], ["field.npz"], 1)
+    product = Path("results/touched/field.npz")
+    product.touch()
+    assert Record.read(file).stamps != {str(product): stamp_of(product)}
+    repair(Path("results/touched"))
+    assert Record.read(file).stamps == {str(product): stamp_of(product)}

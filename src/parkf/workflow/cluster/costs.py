@@ -73,8 +73,9 @@ def needs(costs: Costs, stage: str, size: Callable[[Any], float] | float) -> dic
     """Return a rule's ``resources:``; a repeated job requests twice as much each time.
 
     `size` is the number of units of work in a job, or a function of its wildcards that returns it. An unknown
-    `stage` raises a ParkfError. The resources are functions of wildcards and attempt: ``mem_mb`` and
-    ``disk_mb`` in MB, ``runtime`` in minutes, and ``units``, the size, for readers of a run's plan.
+    `stage` raises a ParkfError. The resources are functions of wildcards and attempt: ``mem_mb`` and, where
+    a stage writes more than others, ``disk_mb`` in MB, ``runtime`` in minutes, and ``units``, the size, for
+    readers of a run's plan.
     """
     if stage not in costs.stages:
         raise ParkfError(f"costs: no stage {stage!r}; there are {', '.join(sorted(costs.stages))}")
@@ -86,6 +87,7 @@ def needs(costs: Costs, stage: str, size: Callable[[Any], float] | float) -> dic
     def doubled(once: Callable[[float], float]) -> Callable[[Any, int], int]:
         return lambda wildcards, attempt: math.ceil(once(units(wildcards))) * 2 ** (attempt - 1)
 
+    disk = {"disk_mb": doubled(lambda count: 100 + margins.memory * (1e-3 * cost.disk_kb * count))}
     return {
         "units": lambda wildcards: math.ceil(units(wildcards)),
         "mem_mb": doubled(
@@ -95,5 +97,6 @@ def needs(costs: Costs, stage: str, size: Callable[[Any], float] | float) -> dic
         "runtime": doubled(
             lambda count: max(margins.minutes, margins.time * (margins.snakemake_s + cost.cpu_s(count)) / 60)
         ),
-        "disk_mb": doubled(lambda count: 100 + margins.memory * (1e-3 * cost.disk_kb * count)),
+        # Snakemake keeps each resource of each job of a plan in three forms.
+        **(disk if cost.disk_kb else {}),
     }

@@ -36,6 +36,7 @@ _UNRECORDED = "no record of this run says what it was made of"
 class Link:
     """A job of a run, and the record of what it made; None without a record that can be read."""
 
+    file: Path  # of the job
     job: Job
     record: Record | None
 
@@ -68,6 +69,8 @@ class Chain:
     def __init__(self, run: Path, *, whole: bool = False) -> None:
         self.run = run
         self._whole = whole
+        self.stamps: dict[Path, dict[str, list[int]]] = {}
+        """Stamps of products that are as recorded, though their times are not, by file of the job."""
         self._links: dict[str, Link] = {}
         # These are looked up for each input of each job.
         self._resolved, self._meaning = cache(_resolved), cache(_meaning)
@@ -168,14 +171,19 @@ class Chain:
                     yield Problem(path, f"missing; it is a product of parkf {link.job.command}", "missing")
             elif record is None:
                 yield Problem(path, _UNRECORDED, "unrecorded")
-            elif name in record.outputs and not self._has(path, record):
+            elif name in record.outputs and not self._has(path, link.file, record):
                 yield self.foreign(path, "not what this run has made")
             elif record.job != link.job:
                 yield Problem(path, "made before its job was planned anew", "changed")
 
-    def _has(self, path: Path, record: Record) -> bool:
-        same = not self._whole and record.stamps.get(str(path)) == stamp_of(path)
-        return same or content_of(path) == record.outputs[str(path)]
+    def _has(self, path: Path, file: Path, record: Record) -> bool:
+        name, stamp = str(path), stamp_of(path)
+        if not self._whole and record.stamps.get(name) == stamp:
+            return True
+        if content_of(path) != record.outputs[name]:
+            return False
+        self.stamps.setdefault(file, {})[name] = stamp
+        return True
 
     def _of_inputs(self, link: Link) -> Iterator[Problem]:
         for name, was in link.record.inputs.items() if link.record is not None else ():
@@ -232,7 +240,7 @@ def _links(run: Path) -> Iterator[Link]:
                 continue
             job = record.job
         if job.run == str(run):
-            yield Link(job, record if record is not None and record.job.run == job.run else None)
+            yield Link(file, job, record if record is not None and record.job.run == job.run else None)
 
 
 def check_runs(folder: Path) -> list[str]:

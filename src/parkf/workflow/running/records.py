@@ -65,6 +65,12 @@ def write_record(job_file: Path, inputs: Sequence[str]) -> None:
     )
 
 
+def write_stamps(job_file: Path, stamps: Mapping[str, Sequence[int]]) -> None:
+    """Write new stamps of some outputs, whose content has been read, into the record of a job's file."""
+    content = read_json(record_of(job_file))
+    write_sealed(record_of(job_file), content | {"stamps": {**content["stamps"], **stamps}})
+
+
 def content_of(path: Path) -> str:
     """Return the SHA-256 of a file, or of the names and contents of all files in a folder."""
     if not path.is_dir():

@@ -8,6 +8,7 @@ from pathlib import Path
 from parkf.io.errors import ParkfError
 from parkf.workflow.running.chain import Chain, Problem, lines, run_of
 from parkf.workflow.running.damage import ASIDE
+from parkf.workflow.running.records import write_stamps
 
 _FAMILY = "family report"
 
@@ -30,6 +31,10 @@ def repair(folder: Path, targets: Collection[str] = ()) -> Repair:
     chain = Chain(folder)
     mine = {folder, *(run_of(path) for path in chain.read_by(_FAMILY))}
     problems = chain.problems(targets)
+    # Snakemake touches the products of each job after its end; the next look need not read them again.
+    for file, stamps in chain.stamps.items():
+        if run_of(file) in mine:
+            write_stamps(file, stamps)
     foreign = [one for one in problems if one.kind == "foreign" and run_of(one.path) in mine]
     others = [one for one in problems if one.kind == "foreign" and one.is_needed and one not in foreign]
     if others:

@@ -20,7 +20,7 @@ from snakemake.shell import shell
 
 from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
-from parkf.io.fingerprints.code import code_of
+from parkf.io.fingerprints.code import code_of, forget_sources
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.io.project import PROJECT, found
 from parkf.io.terminal import say
@@ -82,8 +82,13 @@ def settle(workflow: Any) -> None:
     os.environ[COPIES] = copies_in(workflow)
     store_products_alone(workflow)
     name_endings()
-    if workflow.is_main_process and not workflow.output_settings.dryrun and LED not in os.environ:
+    if not workflow.is_main_process or workflow.output_settings.dryrun:
+        return
+    if LED not in os.environ:
         say(_UNLED, file=sys.stderr)
+    elif workflow.resource_settings.nodes is None:
+        # Jobs run on this machine. The process starts while this one reads the rules.
+        shell_function()
 
 
 def read_run(workflow: Any, config: Mapping[str, Any], gather: Any, *, in_family: bool) -> Run:
@@ -143,9 +148,12 @@ def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> Non
     `graphs` has, for the folder of each run, the prefix of its rules' names. If the run `needs_gpu`, the GPU
     is checked before the first job starts.
     """
-    # On a cluster, jobs run on other machines. Here, the process begins while this one writes files.
+    # On a cluster, jobs run on other machines, and a scheduler is asked for at most 100 jobs in a second.
     if workflow.local_exec:
         shell.prefix(_PREFIX + shell_function())
+        # Here this limit only costs time: Snakemake looks again for free jobs each second after each job, and
+        # waits for these looks at its end.
+        workflow.scheduler.job_rate_limiter = None
     dag, copies, storage = workflow.dag, copies_in(workflow), place_of(workflow)
     for one in dag.jobs:
         if dag.needrun(one) and (job := planned(one, copies)) is not None:
@@ -231,3 +239,5 @@ def complete(rules: Iterable[Any], environment: str) -> None:
             rule.conda_env = environment
             if os.environ.get(COPIES):
                 fetch_first(rule)
+    # The jobs of a large run need the memory.
+    forget_sources()
