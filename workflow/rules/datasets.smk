@@ -65,9 +65,10 @@ if RUN.simulated_steps:
                 **CHUNKED,
                 each=[{"step": step} for step in steps],
             priority: FIRST
+            threads: TWO_THREADS
             resources: **needs(COSTS, "datasets", sum(RUN.rows(step) for step in steps))
             log: f"{RESULTS}/logs/datasets/{'-'.join(steps)}.log"
-            shell: "parkf gather-dataset --job {log}.json 2> {log}"
+            shell: "parkf gather-dataset --job {log}.json --threads {threads} 2> {log}"
 
 if RUN.imported_steps:
 

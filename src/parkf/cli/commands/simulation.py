@@ -228,13 +228,14 @@ def gather_dataset(
     output: Annotated[Path, Argument(help="Dataset to write (.parquet).")],
     samples: Samples,
     chunks: Chunks = 1,
+    threads: options.Threads = 1,
 ) -> None:
     """Join the rows of a step, set by set."""
     from parkf.training.datasets.gather import gather_rows
     from parkf.workflow.chunks import chunk_files
 
     parts = chunk_files([folder / sample for sample in samples.split()], chunks, f"/{step}.parquet")
-    gather_rows(parts, output, step)
+    gather_rows(parts, output, step, threads=threads)
     written(output)
 
 

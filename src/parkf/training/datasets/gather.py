@@ -1,6 +1,6 @@
 """Row groups of one parameter set each: sorting the rows of a chunk into them, and joining chunks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from parkf.io.ahead import ahead
 from parkf.io.arrow import column, table
 from parkf.io.errors import ParkfError
 from parkf.io.tables import STEP_DATA, RowGroupWriter
@@ -46,11 +47,12 @@ class RowsBySet:
         waiting.clear()
 
 
-def gather_rows(parts: Sequence[Path], path: Path, step: str) -> None:
+def gather_rows(parts: Sequence[Path], path: Path, step: str, *, threads: int = 1) -> None:
     """Write the rows of all chunks of a step's dataset, set by set, to a table `parkf.io.tables.STEP_DATA`.
 
     `parts` are files of :func:`build_rows`, in the order of samples and events. Row groups at `path` hold one
-    set each, or two that are `TOGETHER`, in ascending order. Its bytes do not depend on where the parts end.
+    set each, or two that are `TOGETHER`, in ascending order. Its bytes do not depend on where the parts end,
+    or on `threads`: with two, one reads while the other writes.
     """
     # Row groups by their sets, and then by their files.
     where: dict[int, dict[Path, list[int]]] = {}
@@ -66,8 +68,14 @@ def gather_rows(parts: Sequence[Path], path: Path, step: str) -> None:
                 where.setdefault(number, {}).setdefault(part, []).append(group)
     with STEP_DATA.writer(path) as writer:
         for number in sorted(where):
-            for part, groups in where[number].items():
-                with STEP_DATA.open(part) as file:
-                    for group in groups:
-                        writer.write_table(file.read_row_group(group))
+            groups = _read(where[number])
+            for rows in ahead(groups) if threads > 1 else groups:
+                writer.write_table(rows)
             writer.flush()
+
+
+def _read(groups: dict[Path, list[int]]) -> Iterator[pa.Table]:
+    for part, numbers in groups.items():
+        with STEP_DATA.open(part) as file:
+            for number in numbers:
+                yield file.read_row_group(number)
