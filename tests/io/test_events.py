@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parkf.io.errors import ParkfError
-from parkf.io.events import read_by_event
+from parkf.io.events import count_events, read_by_event
 from parkf.io.tables import HITS
 
 
@@ -32,15 +32,21 @@ def a_few_rows_at_once():
     events=st.lists(st.integers(0, 40), min_size=1, max_size=200).map(sorted),
     rows_per_group=st.integers(1, 50),
     length=st.integers(1, 15),
+    fewest=st.integers(0, 40),
 )
-def test_pieces_hold_whole_events_and_lose_nothing(tmp_path_factory, events, rows_per_group, length):
+def test_pieces_hold_whole_events_and_lose_nothing(tmp_path_factory, events, rows_per_group, length, fewest):
     path = tmp_path_factory.mktemp("hits") / "hits.parquet"
     _write(path, events, rows_per_group)
-    pieces = list(read_by_event(HITS, path, events=length))
+    pieces = list(read_by_event(HITS, path, events=length, rows=fewest))
     assert np.array_equal(np.concatenate([piece["x"] for piece in pieces]), np.arange(len(events)))
     numbers = [np.unique(piece["event"] // length) for piece in pieces]
-    assert all(len(number) == 1 for number in numbers)
     assert np.all(np.diff(np.concatenate(numbers)) > 0)
+    for piece, number in zip(pieces, numbers, strict=True):
+        assert count_events(piece) == len(np.unique(piece["event"]))
+        # Without the last events of a joined piece, there would be too few rows.
+        joined = np.flatnonzero(piece["event"] // length == number[-1])[0]
+        assert len(number) == 1 or joined < fewest
+    assert all(len(piece["event"]) >= fewest for piece in pieces[:-1])
 
 
 @pytest.mark.parametrize(("events", "rows_per_group"), [([0, 2, 1], 10), ([5, 6, 7, 6, 8, 9], 3)])

@@ -152,8 +152,9 @@ def test_segments_of_an_event_depend_on_no_other(hits, geometry, magnet):
 
 def test_workers_and_pieces_do_not_change_a_byte(tmp_path, monkeypatch, geometry, field, collisions):
     paths = [tmp_path / f"{name}.parquet" for name in ("one", "two", "three")]
-    for path, workers, events in zip(paths, (1, 2, 1), (10, 10, 7), strict=True):
+    for path, workers, events, rows in zip(paths, (1, 2, 1), (10, 10, 7), (0, 10**9, 0), strict=True):
         monkeypatch.setattr(module, "EVENTS_PER_CHUNK", events)
+        monkeypatch.setattr(module, "_HITS_PER_CHUNK", rows)
         find_candidates(
             collisions.paths["hits"],
             path,

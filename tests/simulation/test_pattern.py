@@ -21,6 +21,7 @@ def test_workers_do_not_change_a_byte(tmp_path, geometry, field, collisions):
 @pytest.mark.parametrize("events", [1, 7])
 def test_pieces_do_not_change_a_number(tmp_path, monkeypatch, geometry, field, collisions, events, matched):
     paths = [tmp_path / "one.parquet", tmp_path / "other.parquet"]
+    monkeypatch.setattr(module, "_HITS_PER_CHUNK", 0)
     for path in paths:
         find_candidates(
             collisions.paths["hits"],

@@ -19,10 +19,10 @@ _ROWS_AT_ONCE = 1 << 15
 
 
 def read_by_event(
-    table: Table, path: Path, *, events: int, columns: list[str] | None = None
+    table: Table, path: Path, *, events: int, rows: int = 0, columns: list[str] | None = None
 ) -> Iterator[Columns]:
     """Yield the pieces of :func:`tables_by_event` as arrays by column; arguments and errors are the same."""
-    for piece in tables_by_event(table, path, events=events, columns=columns):
+    for piece in tables_by_event(table, path, events=events, rows=rows, columns=columns):
         arrays = {name: numbers(piece.column(name)) for name in piece.column_names}
         # A piece is freed before the next one is read, here and below, so that memory never holds two.
         del piece
@@ -31,11 +31,12 @@ def read_by_event(
 
 
 def tables_by_event(
-    table: Table, path: Path, *, events: int, columns: list[str] | None = None
+    table: Table, path: Path, *, events: int, rows: int = 0, columns: list[str] | None = None
 ) -> Iterator[pa.Table]:
     """Yield the rows of events 0 to `events` - 1, then of the next `events`, and so on; skip empty pieces.
 
-    The column ``event`` must ascend, and `columns` (by default all) must contain it. A ParkfError reports a
+    Pieces with fewer than `rows` rows are joined with the next ones, since many small pieces take longer. The
+    column ``event`` must ascend, and `columns` (by default all) must contain it. A ParkfError reports a
     file that is not the table, or not sorted by event.
     """
     file = table.open(path)
@@ -55,12 +56,21 @@ def tables_by_event(
             pending.append(batch.slice(0, cut))
             if cut == len(event):
                 break
-            piece, pending = pa.Table.from_batches(pending), []
             batch, event = batch.slice(cut), event[cut:]
+            if sum(part.num_rows for part in pending) < rows:
+                boundary = (int(event[0]) // events + 1) * events
+                continue
+            piece, pending = pa.Table.from_batches(pending), []
             yield piece
             del piece
     if pending:
         yield pa.Table.from_batches(pending)
+
+
+def count_events(columns: Mapping[str, NDArray[Any]]) -> int:
+    """Return how many events have rows, which are sorted by the column `event`."""
+    event = columns["event"]
+    return int(np.count_nonzero(np.diff(event, prepend=event[0] - 1)))
 
 
 def particle_key(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from parkf.io.files import scratch_folder
 
+# Rows that are written together.
+_ROWS_AT_ONCE = 10_000
+
 
 class Rows(Protocol):
     """Columns that figures are computed from: a DataFrame, or :class:`Tracks`."""
@@ -33,15 +36,26 @@ class Tracks:
         self._folder = scratch_folder()
         self._kinds: dict[str, np.dtype] = {}
         self._count = 0
+        # Rows that are not in the files yet, and those that are.
+        self._waiting: list[Mapping[str, NDArray[Any]]] = []
+        self._written = 0
         self._chosen: NDArray[np.int32] | None = None
 
     def append(self, rows: Mapping[str, NDArray[Any]]) -> None:
         """Add rows, (n,) each column; all calls have the same columns."""
         for name, values in rows.items():
-            kind = self._kinds.setdefault(name, values.dtype)
-            with (Path(self._folder.name) / name).open("ab") as file:
-                values.astype(kind, copy=False).tofile(file)
+            self._kinds.setdefault(name, values.dtype)
+        self._waiting.append(rows)
         self._count += len(next(iter(rows.values())))
+        if self._count - self._written >= _ROWS_AT_ONCE:
+            self._write()
+
+    def _write(self) -> None:
+        for name, kind in self._kinds.items() if self._waiting else ():
+            with (Path(self._folder.name) / name).open("ab") as file:
+                np.concatenate([rows[name] for rows in self._waiting]).astype(kind, copy=False).tofile(file)
+        self._waiting.clear()
+        self._written = self._count
 
     def __len__(self) -> int:
         return self._count if self._chosen is None else len(self._chosen)
@@ -52,6 +66,7 @@ class Tracks:
     def __getitem__(self, key: Any) -> Any:
         """Read a column (n,) by its name, or choose rows by a mask (n,)."""
         if isinstance(key, str):
+            self._write()
             column = np.fromfile(Path(self._folder.name) / key, self._kinds[key])
             return column if self._chosen is None else column[self._chosen]
         rows, chosen = copy(self), np.flatnonzero(key).astype(np.int32)

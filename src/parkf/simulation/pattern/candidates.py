@@ -5,13 +5,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.io.arrow import table
-from parkf.io.events import Columns, read_by_event, select
+from parkf.io.events import Columns, count_events, read_by_event, select
 from parkf.io.kinds import LONG, Kind
 from parkf.io.option_types import Segments
 from parkf.io.planes import SCIFI_LAYERS
@@ -31,7 +32,9 @@ from parkf.simulation.pattern.ut import find_ut_hits, find_ut_hits_of_any_moment
 from parkf.simulation.pattern.velo import find_velo_segments, search_velo
 from parkf.simulation.plausible import check_hits
 
+# Hits are read in pieces of this many events, or of more if these have fewer hits, as signals do.
 EVENTS_PER_CHUNK = 10
+_HITS_PER_CHUNK = 40_000
 
 
 def find_candidates(
@@ -86,17 +89,16 @@ def write_candidates(
             name: stack.enter_context(CANDIDATES.writer(path, made_with)) for name, path in paths.items()
         }
         bar = stack.enter_context(progress_bar("candidates", "events"))
-        pieces = _checked(read_by_event(HITS, hits_path, events=EVENTS_PER_CHUNK), hits_path, geometry)
-        for found in parallel_map(find, pieces, workers):
+        for found in parallel_map(find, _pieces(hits_path, geometry, bar), workers):
             for name, columns in found.items():
                 writers[name].write_table(table(columns, CANDIDATES.schema))
-            bar.update(EVENTS_PER_CHUNK)
 
 
-def _checked(pieces: Iterable[Columns], path: Path, geometry: Geometry) -> Iterator[Columns]:
-    for piece in pieces:
+def _pieces(path: Path, geometry: Geometry, bar: Any) -> Iterator[Columns]:
+    for piece in read_by_event(HITS, path, events=EVENTS_PER_CHUNK, rows=_HITS_PER_CHUNK):
         check_hits(piece, path, geometry)
         yield piece
+        bar.update(count_events(piece))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
 from parkf.detector.transport import track_through
 from parkf.io.arrow import table
 from parkf.io.errors import ParkfError
-from parkf.io.events import Columns, concatenate, particle_key, read_by_event, select
+from parkf.io.events import Columns, concatenate, count_events, particle_key, read_by_event, select
 from parkf.io.tables import FATES, HITS, PARTICLES, STATES, Table
 from parkf.io.terminal import progress_bar, say
 from parkf.io.workers import default_workers
@@ -21,7 +21,9 @@ from parkf.simulation.plausible import check_particles
 from parkf.simulation.response.hits import respond
 from parkf.simulation.response.in_flight import mothers_of, placed
 
+# Particles are read in pieces of this many events, or of more if these have fewer particles, as signals do.
 EVENTS_PER_PIECE = 25
+_PARTICLES_PER_PIECE = 1000
 # The first layers behind the VELO: tracks without VELO hits have their states there.
 CROSSED = (UT_PLANES.start, SCIFI_PLANES.start)
 
@@ -76,9 +78,12 @@ def simulate(
             writers[name].write_table(table(columns, wanted[name][0].schema))
 
         bar, count = stack.enter_context(progress_bar("transport", "events")), 0
-        for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE):
+        # Pieces end where hits do.
+        rows = _PARTICLES_PER_PIECE if hits_before is None else 0
+        for particles in read_by_event(PARTICLES, particles_path, events=EVENTS_PER_PIECE, rows=rows):
             check_particles(particles, particles_path)
             count += len(particles["event"])
+            events = count_events(particles)
             # If only states are wanted, only particles with selected states need to be transported.
             states_alone = hits_path is fates_path is crossings_path is None or (
                 hits_before is not None and particles["event"][0] >= hits_before
@@ -92,7 +97,7 @@ def simulate(
             if "states" in writers:
                 written = _worth_training(states, particles)
                 write("states", written | {"polarity": np.full(len(written["z"]), polarity)})
-            bar.update(EVENTS_PER_PIECE)
+            bar.update(events)
             if states_alone:
                 continue
             if (mothers >= 0).any():
