@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
 
 EVENTS_AT_ONCE = 100
+# Candidates in a piece at least, on average: where they are rare, more events make a piece.
+_CANDIDATES_AT_ONCE = 4000
 # Columns with χ² and ndof of the plain fit in older files of robust fits, and their names in a plain fit.
 _BEFORE = {name: name.removesuffix("_before") for name in (*NUMBERS_BEFORE, "ndof_ut_before")}
 _FOUND = ("event", "candidate", "particle", "purity", "qop", "polarity", "velo_n")
@@ -68,16 +70,20 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
     """
     for fits, found_in in zip(files.fitted, files.candidates, strict=False):
         _require_one_detector(fits, found_in)
-    particles = _Pieces(PARTICLES, files.particles, _TRUTH)
-    fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"))
-    crossings = _Pieces(STATES, files.crossings, ("event", "particle", "plane", "z", *_STATE, "p"))
+    events = EVENTS_AT_ONCE * max(
+        1, round(_CANDIDATES_AT_ONCE * _events_of_one(files.fitted) / EVENTS_AT_ONCE)
+    )
+    particles = _Pieces(PARTICLES, files.particles, _TRUTH, events)
+    fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"), events)
+    crossings = _Pieces(STATES, files.crossings, ("event", "particle", "plane", "z", *_STATE, "p"), events)
     pairs = zip_longest(
         _pieces(
             FITTED,
             files.fitted,
             (*dict(FITTED.columns), *_BEFORE, *dict(SCORES + FLAT_SCORE + BEHIND_VELO + ELECTRON)),
+            events,
         ),
-        _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS)),
+        _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS), events),
     )
     for fitted, found in pairs:
         if not fitted or not found or any(fitted[n] != found[n] for n in ("event", "candidate")):
@@ -94,7 +100,7 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
         for name in ("ut", "scifi"):
             rows[f"{name}_n"] = np.isfinite(numbers(found[f"{name}_x"])).sum(1).astype(np.int8)
         key = particle_key({name: numbers(found[name]) for name in ("event", "particle")})
-        number = _number(rows["event"])
+        number = int(rows["event"][0]) // events
         (rows["hardest"],) = _looked_up(key, fates.of(number), ["hardest"])
         rows |= _true(rows, key, particles.of(number), field if files.first_plane is None else None)
         if files.first_plane is not None:
@@ -113,17 +119,32 @@ def _require_one_detector(fitted: Path, candidates: Path) -> None:
         )
 
 
-def _pieces(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Table]:
+def _events_of_one(fitted: Sequence[Path]) -> float:
+    """Return the mean number of events that have one candidate together; 0 if there is none."""
+    events, candidates = 0, 0
+    for path in fitted:
+        with FITTED.open(path) as file:
+            groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+            column = file.schema_arrow.get_field_index("event")
+        if groups:
+            first, last = (groups[end].column(column).statistics for end in (0, -1))
+            events += last.max - first.min + 1
+            candidates += sum(group.num_rows for group in groups)
+    return events / candidates if candidates else 0.0
+
+
+def _pieces(table: Table, paths: Sequence[Path], columns: Sequence[str], events: int) -> Iterator[pa.Table]:
     return chain.from_iterable(
-        tables_by_event(table, path, events=EVENTS_AT_ONCE, columns=list(columns)) for path in paths
+        tables_by_event(table, path, events=events, columns=list(columns)) for path in paths
     )
 
 
 class _Pieces:
     """Pieces of a table, read in ascending order; some pieces may be missing."""
 
-    def __init__(self, table: Table, paths: Sequence[Path], columns: Sequence[str]) -> None:
-        self._pieces = _pieces(table, paths, columns)
+    def __init__(self, table: Table, paths: Sequence[Path], columns: Sequence[str], events: int) -> None:
+        self._pieces = _pieces(table, paths, columns, events)
+        self._events = events
         self._empty = {name: np.empty(0, kind.to_pandas_dtype()) for name, kind in table.columns}
         self._next: tuple[int, Columns] | None = None
 
@@ -134,17 +155,13 @@ class _Pieces:
             if piece is None:
                 return self._empty
             columns = _columns(piece)
-            self._next = _number(columns["event"]), columns
+            self._next = int(columns["event"][0]) // self._events, columns
         return self._next[1] if self._next[0] == number else self._empty
 
 
 def _first(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the first finite value of each row of (n, m), (n,); NaN where there is none."""
     return values[np.arange(len(values)), np.isfinite(values).argmax(1)]
-
-
-def _number(event: NDArray[Any]) -> int:
-    return int(event[0]) // EVENTS_AT_ONCE
 
 
 def _columns(piece: pa.Table) -> Columns:

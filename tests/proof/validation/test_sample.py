@@ -208,6 +208,19 @@ def test_an_empty_sample_is_refused(frames, tmp_path):
         load_sample([Files(**files)])
 
 
+def test_pieces_do_not_change_a_row(frames, tmp_path, monkeypatch):
+    monkeypatch.setattr("parkf.fit.truth.EVENTS_AT_ONCE", 1)
+    files = [Files(**write_all(frames, tmp_path))]
+    samples = []
+    for candidates in (0, 10**6):
+        monkeypatch.setattr("parkf.fit.truth._CANDIDATES_AT_ONCE", candidates)
+        samples.append(load_sample(files).rows)
+    one, other = samples
+    assert one._kinds == other._kinds
+    for name in one._kinds:
+        np.testing.assert_array_equal(one[name], other[name])
+
+
 def test_scratch_space_is_what_is_said(frames, tmp_path, monkeypatch):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
