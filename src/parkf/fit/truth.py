@@ -48,7 +48,8 @@ Columns = dict[str, NDArray[Any]]
 class Files:
     """The files of one sample, each sorted by event; several files of a kind continue one another.
 
-    Without fates, hard scatterings are unknown. Tracks that begin in the layer `first_plane` have the truth
+    Each of several files begins with an event whose number is a multiple of :data:`EVENTS_AT_ONCE`. Without
+    fates, hard scatterings are unknown. Tracks that begin in the layer `first_plane` have the truth
     of `crossings` there.
     """
 
@@ -70,9 +71,7 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
     """
     for fits, found_in in zip(files.fitted, files.candidates, strict=False):
         _require_one_detector(fits, found_in)
-    events = EVENTS_AT_ONCE * max(
-        1, round(_CANDIDATES_AT_ONCE * _events_of_one(files.fitted) / EVENTS_AT_ONCE)
-    )
+    events = _events_at_once(files)
     particles = _Pieces(PARTICLES, files.particles, _TRUTH, events)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"), events)
     crossings = _Pieces(STATES, files.crossings, ("event", "particle", "plane", "z", *_STATE, "p"), events)
@@ -119,18 +118,19 @@ def _require_one_detector(fitted: Path, candidates: Path) -> None:
         )
 
 
-def _events_of_one(fitted: Sequence[Path]) -> float:
-    """Return the mean number of events that have one candidate together; 0 if there is none."""
-    events, candidates = 0, 0
-    for path in fitted:
-        with FITTED.open(path) as file:
-            groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-            column = file.schema_arrow.get_field_index("event")
-        if groups:
-            first, last = (groups[end].column(column).statistics for end in (0, -1))
-            events += last.max - first.min + 1
-            candidates += sum(group.num_rows for group in groups)
-    return events / candidates if candidates else 0.0
+def _events_at_once(files: Files) -> int:
+    """Return the number of events in a piece; no piece is of two files."""
+    others = files.particles, files.fates, files.crossings
+    if len(files.fitted) != 1 or max(map(len, others)) > 1:
+        return EVENTS_AT_ONCE
+    with FITTED.open(files.fitted[0]) as file:
+        groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+        column, candidates = file.schema_arrow.get_field_index("event"), file.metadata.num_rows
+    if not candidates:
+        return EVENTS_AT_ONCE
+    first, last = (groups[end].column(column).statistics for end in (0, -1))
+    events = _CANDIDATES_AT_ONCE * (last.max - first.min + 1) / candidates
+    return EVENTS_AT_ONCE * max(1, round(events / EVENTS_AT_ONCE))
 
 
 def _pieces(table: Table, paths: Sequence[Path], columns: Sequence[str], events: int) -> Iterator[pa.Table]:

@@ -210,7 +210,7 @@ def test_an_empty_sample_is_refused(frames, tmp_path):
 
 def test_pieces_do_not_change_a_row(frames, tmp_path, monkeypatch):
     monkeypatch.setattr("parkf.fit.truth.EVENTS_AT_ONCE", 1)
-    files = [Files(**write_all(frames, tmp_path))]
+    files = [Files(**write_all(frames, tmp_path / "one"))]
     samples = []
     for candidates in (0, 10**6):
         monkeypatch.setattr("parkf.fit.truth._CANDIDATES_AT_ONCE", candidates)
