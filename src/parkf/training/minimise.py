@@ -254,14 +254,14 @@ def _sums(problem: _Problem, w: F64, rows: StoredRows) -> tuple[float, F64]:
     """Sum over all rows: return the value, and the derivatives of each group of particles, (GROUPS, f)."""
 
     def of_stripe(stripe: range) -> tuple[float, F64]:
-        nll, scores = 0.0, np.zeros((GROUPS, len(w)))
+        nll, scores = 0.0, np.zeros((len(w), GROUPS))
         for block in rows.blocks(stripe):
             value, derivatives = problem.evaluate(block, w)
             nll += value
             group = block["group"].astype(np.int64)
-            for i, derivative in enumerate(derivatives):
-                scores[:, i] += np.bincount(group, derivative, GROUPS)
-        return nll, scores
+            for score, derivative in zip(scores, derivatives, strict=True):
+                score += np.bincount(group, derivative, GROUPS)
+        return nll, np.ascontiguousarray(scores.T)
 
     nll, scores = 0.0, np.zeros((GROUPS, len(w)))
     for value, more in rows.by_stripe(of_stripe):

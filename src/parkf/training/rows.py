@@ -6,7 +6,7 @@ parameter set. Memory then holds only a block of rows and a sample, no matter ho
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -31,9 +31,11 @@ COMPONENTS = ("x", "y", "tx", "ty")
 # the arrays computed from it fit into a cache.
 BATCH = 16_384
 BLOCK = 8192
-# Number of blocks in a stripe. Sums over rows are added up stripe by stripe. Each core works on one stripe at
-# a time.
+# Number of blocks in a stripe. Sums over rows are added up stripe by stripe.
 STRIPE = 64
+# Largest number of stripes that a process works on. It takes some tenths of a second, much longer than the
+# start of a process.
+STRIPES = 8
 # Number of rows in the sample of a set that Minuit works on. It determines the curvature to a few per cent.
 SAMPLE = 10_000
 # Number of groups that particles are distributed over; see `group_of_particle`.
@@ -120,7 +122,13 @@ class StoredRows:
     def by_stripe(self, function: Callable[[range], Result]) -> Iterator[Result]:
         """Yield the function of every stripe, in order; the workers share the stripes."""
         stripes = self.stripes()
-        return parallel_map(function, stripes, min(self._workers, len(stripes)) or 1)
+        length = max(1, min(STRIPES, -(-len(stripes) // self._workers)))
+        runs = [stripes[begin : begin + length] for begin in range(0, len(stripes), length)]
+        # A single run is not worth another process.
+        results = parallel_map(
+            lambda run: [function(stripe) for stripe in run], runs, self._workers if len(runs) > 1 else 1
+        )
+        return chain.from_iterable(results)
 
     def changed(self, kept: Callable[[Rows], int], change: Callable[[Rows], Rows]) -> "StoredRows":
         """Apply `change` block by block; return the rows in a new file beside this one.

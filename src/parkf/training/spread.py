@@ -3,7 +3,7 @@
 The profiles show how the residuals depend on the track's state and momentum, and so where a form is wrong.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -159,8 +159,16 @@ def _quantile(counts: NDArray[np.int64], share: float) -> float:
 
 def bin_numbers(qop: F64) -> NDArray[np.int64]:
     """Return the number (n,) of the bin of each q/p at production (1/MeV); -1 outside all bins."""
-    number = np.searchsorted(EDGES, 1e-3 / np.abs(qop), side="right") - 1
+    number = _count_below(1e-3 / np.abs(qop), EDGES) - 1
     return np.where(number < len(BINS), number, -1)
+
+
+def _count_below(values: F64, edges: Iterable[float]) -> NDArray[np.int64]:
+    """Count the edges, 127 at most, at or below each value, (n,); faster than a search if they are few."""
+    count = np.zeros(len(values), np.int8)
+    for edge in edges:
+        count += values >= edge
+    return count.astype(np.int64)
 
 
 def momentum_bins(qop: F64) -> Iterator[tuple[float, float, NDArray[np.bool_]]]:
@@ -202,7 +210,7 @@ def residual_profiles(functions: NumpyStep, p: F64, rows: StoredRows) -> list[Pr
         ratios = [delta[c] / sigma[c] for c in COMPONENTS]
         squares = [ratio**2 for ratio in ratios]
         for name, (count, total, square) in zip(VARIABLES, sums, strict=True):
-            place = np.clip(np.searchsorted(edges[name], _variable(name, block), "right") - 1, 0, SLICES - 1)
+            place = _count_below(_variable(name, block), edges[name][1:-1])
             count[:] = np.bincount(place, minlength=SLICES)[:, None]
             for c in range(len(COMPONENTS)):
                 total[:, c] = np.bincount(place, ratios[c], SLICES)
