@@ -1,9 +1,11 @@
+import errno
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
-from parkf.io.errors import ParkfError
+from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.workers import forked_map
 
 
@@ -32,6 +34,18 @@ def test_a_known_error_arrives_as_it_is():
 
     with pytest.raises(ParkfError, match="item 0 is bad"):
         list(forked_map(fail, range(4), 2))
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "no space"), DamagedFileError(Path("x"), "a file", "cut")]
+)
+def test_other_errors_that_commands_know_arrive_as_they_are(error):
+    def fail(_: int) -> None:
+        raise error
+
+    with pytest.raises(type(error)) as found:
+        list(forked_map(fail, range(4), 2))
+    assert (found.value.args, vars(found.value)) == (error.args, vars(error))
 
 
 def test_another_error_arrives_with_its_traceback():

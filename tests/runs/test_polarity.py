@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import chi2
 
 from parkf.model.steps import FORMS
-from parkf.training.rows import read_batches, select
-from parkf.training.train import train_rows
+from parkf.training.rows import read_batches, select, store_sets
+from parkf.training.train import train_sets
 
 
 def _covariance(minimum):
@@ -15,11 +15,19 @@ def _covariance(minimum):
 
 
 @pytest.mark.parametrize("step", ["V", "VUT", "UT"])
-def test_magup_and_magdown_give_the_same_p_within_errors(finished, step):
+def test_magup_and_magdown_give_the_same_p_within_errors(finished, step, tmp_path):
     """The test uses the χ² of all parameters of a fit, because correlated parameters differ together."""
     batches = list(read_batches(finished.folder / f"results/smoke/datasets/{step}.parquet"))
+    form = FORMS["improved"].steps[step]
+    sets = range(len(form.sets))
     up, down = (
-        train_rows([select(rows, rows["polarity"] == pol) for rows in batches], FORMS["improved"].steps[step])
+        train_sets(
+            store_sets(
+                (select(rows, rows["polarity"] == pol) for rows in batches), sets, form.joined, tmp_path
+            ),
+            form,
+            sets,
+        )
         for pol in (1, -1)
     )
     probabilities = []

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from toy_steps import STEPS
+from toy_steps import STEPS, train_rows
 
 from parkf.detector.geometry import SCIFI_PLANES
 from parkf.detector.transport import propagate
@@ -11,7 +11,7 @@ from parkf.model.codegen.numpy_step import numpy_step
 from parkf.training.displaced import displaced_rows
 from parkf.training.result import Part
 from parkf.training.rows import residuals
-from parkf.training.train import train_part, train_rows
+from parkf.training.train import train_part
 
 SEED = 31
 GAP = 3  # between stations, where ty turns most

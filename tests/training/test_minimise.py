@@ -10,10 +10,10 @@ from parkf.training.rows import BLOCK, GROUPS, KEPT, SAMPLE, StoredRows
 
 @pytest.fixture
 def fits(tmp_path):
-    def store(data, parameters=1, group=None, **more):
+    def store(data, parameters=1, group=None, workers=1, **more):
         rows = dict.fromkeys(KEPT, np.zeros(len(data))) | {"x1": data} | more
         rows["group"] = np.arange(len(data)) % GROUPS if group is None else group
-        stored = StoredRows(tmp_path / "rows")
+        stored = StoredRows(tmp_path / f"rows of {workers}", workers=workers)
         stored.append(rows)
         return Fits(stored, parameters, "toy")
 
@@ -47,9 +47,9 @@ def test_errors_come_from_the_spread_of_the_data(fits, count):
 def test_several_processes_find_the_same_bits(fits, monkeypatch):
     """The rows are three stripes, and the last block is not full."""
     monkeypatch.setattr("parkf.training.rows.STRIPE", 2)
-    one = fits(np.random.default_rng(6).normal(0, 5, 4 * BLOCK + 100))
+    data = np.random.default_rng(6).normal(0, 5, 4 * BLOCK + 100)
+    one, several = fits(data), fits(data, workers=3)
     assert one.rows.stripes() == [range(2), range(2, 4), range(4, 6)]
-    several = Fits(one.rows, 1, "toy", workers=3)
     expected, found = (_fit(each, _mean(sigma=1.0)) for each in (one, several))
     assert found == expected
     assert expected.values[0] != 0

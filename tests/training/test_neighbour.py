@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from toy_steps import STEPS, draw, truth, write
+from toy_steps import STEPS, draw, train_rows, truth, write
 
 from parkf.io.errors import ParkfError
 from parkf.training.neighbour import Neighbour, neighbour
 from parkf.training.result import FitResult, Part, join_parts
-from parkf.training.train import train_part, train_rows, train_step
+from parkf.training.train import train_part, train_step
 
 SMALL = ("V", "VUT", "TFT", "BEAM")
 

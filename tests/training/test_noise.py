@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from toy_steps import STEPS, draw, truth
+from toy_steps import STEPS, draw, train_rows, truth
 
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.proof.validation.core import fit_core
 from parkf.training.noise import _correlation, _limits
-from parkf.training.train import train_rows
 
 COUNT = 30_000
 

@@ -1,5 +1,6 @@
 """A step trained in parts is the step trained at once, byte for byte."""
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -30,6 +31,30 @@ def test_parts_give_the_bytes_of_the_whole(dataset, parts, tmp_path):
     join_parts(stored[::-1], dataset).save(tmp_path / "joined.json")
     train_step(dataset, "UT", forms="improved").save(tmp_path / "whole.json")
     assert (tmp_path / "joined.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+
+
+@pytest.mark.parametrize("step", ["V", "T"])
+def test_any_number_of_processes_gives_the_same_bytes(step, tmp_path, monkeypatch):
+    """Row groups hold rows of all sets, and hardly any begins where a block does."""
+    rows = draw(step, 8800, 3, truth(step))
+    with STEP_DATA.writer(tmp_path / "rows.parquet") as writer:
+        columns = [pa.array(rows[name]).cast(kind) for name, kind in STEP_DATA.columns]
+        table = pa.Table.from_arrays(columns, schema=STEP_DATA.schema)
+        for begin in range(0, 8800, 700):
+            writer.write_table(table.slice(begin, 700))
+            writer.flush()
+    displaced = None
+    if STEPS[step].displaced:
+        others = draw(step, 2200, 4, truth(step)) | {"group": np.zeros(2200)}
+        of_gap = others["set"] // STEPS[step].joined
+        displaced = [select(others, of_gap == gap) for gap in range(len(STEPS[step].sets))]
+    monkeypatch.setattr("parkf.training.rows.BLOCK", 90)
+    monkeypatch.setattr("parkf.training.rows.STRIPE", 3)
+    one, several = (
+        train_step(tmp_path / "rows.parquet", step, forms="improved", displaced=displaced, workers=workers)
+        for workers in (1, 3)
+    )
+    assert one == several
 
 
 def test_rows_sorted_by_set_give_the_same(dataset, tmp_path):

@@ -10,14 +10,17 @@ from toy_steps import STEPS, draw, store, truth, write
 
 from parkf.io.errors import ParkfError
 from parkf.io.tables import STEP_DATA
+from parkf.model.codegen.numpy_step import BEFORE_COLUMNS
 from parkf.training.rows import (
     BLOCK,
     GROUPS,
     KEPT,
+    StoredRows,
     group_of_particle,
     read_batches,
     scratch_bytes,
     select,
+    store_dataset,
     store_sets,
 )
 
@@ -73,7 +76,7 @@ def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
     for count in (10_000, 100_000):
         path = write(draw("TFT", count, 1, truth("TFT")), tmp_path / f"{count}.parquet")
         tracemalloc.start()
-        (stored,) = store_sets(read_batches(path), range(1), 1, tmp_path)
+        (stored,) = store_dataset(path, range(1), 1, tmp_path)
         stored.sample(1000)
         for _ in stored.blocks():
             pass
@@ -92,6 +95,49 @@ def test_blocks_do_not_depend_on_how_rows_came(tmp_path):
     for one, other in zip(whole.blocks(), pieced.blocks(), strict=True):
         for name in KEPT:
             np.testing.assert_array_equal(one[name], other[name])
+
+
+def test_rows_are_the_same_whoever_sorts_them(by_set, tmp_path):
+    """Two of three sets, each of which joins two of the dataset; the fourth of these has a NaN."""
+    batches = list(read_batches(by_set, range(3)))
+    (tmp_path / "one").mkdir()
+    expected = store_sets(batches, range(1), 2, tmp_path / "one")
+    for workers in (1, 2, 5):
+        (tmp_path / str(workers)).mkdir()
+        found = store_dataset(by_set, range(1), 2, tmp_path / str(workers), workers)
+        assert (tmp_path / str(workers) / "0").read_bytes() == (tmp_path / "one/0").read_bytes()
+        assert len(found[0]) == len(expected[0]) == 200
+        with pytest.raises(ParkfError, match=r"column 'xe' row 300: nan"):
+            store_dataset(by_set, range(3), 2, tmp_path / str(workers), workers)
+
+
+def test_changed_rows_are_the_same_whoever_changes_them(tmp_path, monkeypatch):
+    """Of the rows, some are left out, so that blocks behind do not end where blocks before do."""
+    monkeypatch.setattr("parkf.training.rows.BLOCK", 100)
+    monkeypatch.setattr("parkf.training.rows.STRIPE", 2)
+    number = np.arange(1040.0)
+    columns = dict.fromkeys(KEPT, number)
+    for workers in (1, 3):
+        stored = StoredRows(tmp_path / str(workers), workers=workers)
+        stored.append(columns)
+        changed = stored.changed(
+            lambda rows: int(np.sum(rows["qop"] % 7 > 0)),
+            lambda rows: select(rows | dict.fromkeys(BEFORE_COLUMNS, -rows["qop"]), rows["qop"] % 7 > 0),
+        )
+        blocks = list(changed.blocks())
+        assert [len(block["qop"]) for block in blocks] == [100] * 8 + [91]
+        for name in (*KEPT, *BEFORE_COLUMNS):
+            got = np.concatenate([block[name] for block in blocks])
+            np.testing.assert_array_equal(abs(got), number[number % 7 > 0])
+
+
+def test_more_rows_lie_behind(tmp_path):
+    rows = StoredRows(tmp_path / "rows")
+    rows.append(dict.fromkeys(KEPT, np.arange(BLOCK - 10.0)))
+    more = rows.with_rows(dict.fromkeys(KEPT, np.arange(BLOCK - 10.0, BLOCK + 10)))
+    for each, count in ((rows, BLOCK - 10), (more, BLOCK + 10)):
+        got = np.concatenate([block["group"] for block in each.blocks()])
+        np.testing.assert_array_equal(got, np.arange(count))
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
-from toy_steps import COMPONENTS, STEPS, draw, store, truth, write
+from toy_steps import COMPONENTS, STEPS, draw, store, train_rows, truth, write
 
 from parkf.io.errors import ParkfError
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.training.result import RESULT_VERSION, FitResult
 from parkf.training.rows import select
-from parkf.training.train import mean_energy_loss, train_rows, train_step
+from parkf.training.train import mean_energy_loss, train_step
 
 SMALL = ("V", "VUT", "UT", "TFT")
 

@@ -1,6 +1,9 @@
 """Toy datasets drawn from the step functions themselves, with known parameters."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,11 +12,12 @@ from parkf.io.option_types import FormsName
 from parkf.io.tables import STEP_DATA
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.layout import TABLE_SHAPE
-from parkf.model.steps import FORMS
+from parkf.model.steps import FORMS, Step
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import make_header
 from parkf.training.result import FitResult, SetResult
 from parkf.training.rows import StoredRows, store_sets
+from parkf.training.train import train_sets
 
 STEPS = FORMS["improved"].steps
 Rows = dict[str, np.ndarray]
@@ -95,6 +99,15 @@ def write(rows: Rows, path: Path) -> Path:
 def store(rows: Rows, step: str, folder: Path) -> list[StoredRows]:
     """Rows of a step, sorted by set into scratch files."""
     return store_sets([rows], range(len(STEPS[step].sets)), STEPS[step].joined, folder)
+
+
+def train_rows(
+    batches: Iterable[Rows], step: Step, *, numbers: range | None = None, **options: Any
+) -> list[SetResult]:
+    """Fit the sets of a step with these numbers, or all, to batches of rows."""
+    numbers = range(len(step.sets)) if numbers is None else numbers
+    with TemporaryDirectory() as folder:
+        return train_sets(store_sets(batches, numbers, step.joined, Path(folder)), step, numbers, **options)
 
 
 def no_field(forms: FormsName = "improved") -> MagnetTable:

@@ -1,7 +1,7 @@
 """The error that users see: it reports what is wrong and where, what was expected, and what to do."""
 
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 
 class ParkfError(Exception):
@@ -16,6 +16,10 @@ class DamagedFileError(ParkfError):
         super().__init__(
             f"{path}: not {kind} as it was written: {why}; make it again, or get it again from where it came"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without this, an error in a parallel worker would not reach the process that started it.
+        return self.said, (self.path, str(self))
 
     @classmethod
     def said(cls, path: Path, message: str) -> Self:

@@ -36,7 +36,8 @@ def forked_map(
 
     `function` may read everything in the parent's memory; its result must pickle. Items are read one at a
     time, as children become free. At most `workers` children run at a time, by default one for each core. A
-    ParkfError is the one that `function` raised, or reports a child that died, or failed with a traceback.
+    ParkfError or OSError is the one that `function` raised. Another ParkfError reports a child that died, or
+    failed with a traceback.
     """
     workers = workers or default_workers()
     remaining = iter(items)
@@ -114,7 +115,7 @@ class _Child:
 def _run(function: Callable[[Any], Any], item: Any, sender: Connection) -> None:
     try:
         answer = (True, function(item))
-    except ParkfError as error:
+    except (ParkfError, OSError) as error:
         answer = (False, error)
     except MemoryError as error:
         answer = (False, MemoryError(str(error)))

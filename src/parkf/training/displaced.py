@@ -54,7 +54,7 @@ def _between(origin: F64, target: F64) -> Rows:
 
 
 def beside(rows: StoredRows, displaced: Rows, loss: float) -> StoredRows:
-    """Return the rows of a gap together with displaced ones, in a new file.
+    """Return the rows of a gap together with displaced ones.
 
     `loss` is the momentum, MeV, that tracks lose before the gap: steps count q/p at production.
     """

@@ -15,7 +15,6 @@ from iminuit import Minuit
 from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
-from parkf.io.workers import parallel_map
 from parkf.training.result import Minimum
 from parkf.training.rows import F64, GROUPS, SAMPLE, Rows, StoredRows
 
@@ -47,13 +46,11 @@ class Fits:
     slopes.
 
     `parameters` is the number of parameters of the set. Nuisances come behind them; they belong to one fit
-    and are not kept. `where` names step and set in error messages. Results do not depend on the number of
-    processes, `workers`.
+    and are not kept. `where` names step and set in error messages.
     """
 
-    def __init__(self, rows: StoredRows, parameters: int, where: str, workers: int = 1) -> None:
+    def __init__(self, rows: StoredRows, parameters: int, where: str) -> None:
         self.rows = rows
-        self.workers = workers
         self.sample = rows.sample(SAMPLE)
         self.share = len(self.sample["qop"]) / len(rows)
         self.where = where
@@ -62,7 +59,7 @@ class Fits:
 
     def on(self, rows: StoredRows) -> "Fits":
         """Return fits of the same parameter set on other rows; each knows what the other has fitted."""
-        other = Fits(rows, self._parameters, self.where, self.workers)
+        other = Fits(rows, self._parameters, self.where)
         other._moved = self._moved
         return other
 
@@ -141,7 +138,7 @@ class Fits:
     def _descend(self, problem: "_Problem", w: F64) -> tuple["_End", F64]:
         """Go from w to the minimum of all rows; return the minimum and the curvature (f, f) at it."""
         hessian = problem.curvature(self.sample, w) / self.share
-        end = _newton(problem, hessian, w, self.rows, self.workers)
+        end = _newton(problem, hessian, w, self.rows)
         return end, problem.curvature(self.sample, end.w) / self.share
 
     def _inherit(self, problem: "_Problem", w: F64, scores: F64) -> F64:
@@ -253,32 +250,32 @@ def _correlation(covariance: F64) -> F64:
     return correlation
 
 
-def _sums(problem: _Problem, w: F64, rows: StoredRows, workers: int) -> tuple[float, F64]:
+def _sums(problem: _Problem, w: F64, rows: StoredRows) -> tuple[float, F64]:
     """Sum over all rows: return the value, and the derivatives of each group of particles, (GROUPS, f)."""
 
     def of_stripe(stripe: range) -> tuple[float, F64]:
-        nll, scores = 0.0, np.zeros((GROUPS, len(w)))
+        nll, scores = 0.0, np.zeros((len(w), GROUPS))
         for block in rows.blocks(stripe):
             value, derivatives = problem.evaluate(block, w)
             nll += value
             group = block["group"].astype(np.int64)
-            for i, derivative in enumerate(derivatives):
-                scores[:, i] += np.bincount(group, derivative, GROUPS)
-        return nll, scores
+            for score, derivative in zip(scores, derivatives, strict=True):
+                score += np.bincount(group, derivative, GROUPS)
+        return nll, np.ascontiguousarray(scores.T)
 
     nll, scores = 0.0, np.zeros((GROUPS, len(w)))
-    for value, more in parallel_map(of_stripe, rows.stripes(), workers):
+    for value, more in rows.by_stripe(of_stripe):
         nll += value
         scores += more
     return nll, scores
 
 
-def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows, workers: int = 1) -> _End:
+def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows) -> _End:
     """Go from w to the minimum of all rows, by Newton's method."""
     low, high = problem.limits.T
     edm, before = np.inf, None
     for passes in range(1, MOST_PASSES + 1):
-        nll, scores = _sums(problem, w, rows, workers)
+        nll, scores = _sums(problem, w, rows)
         if not np.isfinite(nll):
             # The likelihood of some row is not finite here: the last step was too long, so halve it.
             if before is None:

@@ -70,16 +70,27 @@ def _fit(
     near: F64 | None,
 ) -> Minimum:
     """Fit the parameters `own` to the densities of all `parts`; the fraction of each tail floats."""
+    # Positions in `own` of the parameters that each part depends on.
+    reached = [
+        [
+            at
+            for at, i in enumerate(own)
+            if functions.step.symbols[i] in functions.step.noise[part].free_symbols
+        ]
+        for part in parts
+    ]
 
     def likelihood(vector: F64, rows: Rows) -> tuple[F64, F64]:
         truth = residuals(functions.predict(p, rows), rows, "1")
         noise = functions.noise(vector[: len(p)], rows)
         total = np.zeros(len(rows["qop"]))
         gradient = np.zeros((len(own) + len(parts), len(total)))
-        for i, part in enumerate(parts):
+        for i, (part, at) in enumerate(zip(parts, reached, strict=True)):
             nll, d_part, d_fraction = density(part, truth, noise, vector[len(p) + i])
             total += nll
-            gradient[: len(own)] += d_part * functions.noise_gradient(part, vector[: len(p)], rows, own).T
+            slopes = functions.noise_gradient(part, vector[: len(p)], rows, [own[j] for j in at])
+            for j, slope in zip(at, slopes.T, strict=True):
+                gradient[j] += d_part * slope
             gradient[len(own) + i] = d_fraction
         return total, gradient
 

@@ -4,10 +4,11 @@ The fits read the rows many times. The rows are therefore first sorted into scra
 parameter set. Memory then holds only a block of rows and a sample, no matter how many rows there are.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from itertools import accumulate, chain, groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +20,10 @@ from parkf.io.errors import ParkfError
 from parkf.io.events import concatenate
 from parkf.io.events import select as select
 from parkf.io.tables import STEP_DATA
+from parkf.io.workers import parallel_map
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS
 
+Result = TypeVar("Result")
 F64 = NDArray[np.float64]
 Rows = dict[str, NDArray[Any]]
 COMPONENTS = ("x", "y", "tx", "ty")
@@ -28,9 +31,11 @@ COMPONENTS = ("x", "y", "tx", "ty")
 # the arrays computed from it fit into a cache.
 BATCH = 16_384
 BLOCK = 8192
-# Number of blocks in a stripe. Sums over rows are added up stripe by stripe. Each core works on one stripe at
-# a time, for most of a second.
+# Number of blocks in a stripe. Sums over rows are added up stripe by stripe.
 STRIPE = 64
+# Largest number of stripes that a process works on. It takes some tenths of a second, much longer than the
+# start of a process.
+STRIPES = 8
 # Number of rows in the sample of a set that Minuit works on. It determines the curvature to a few per cent.
 SAMPLE = 10_000
 # Number of groups that particles are distributed over; see `group_of_particle`.
@@ -48,10 +53,10 @@ _READ = tuple(name for name, _ in STEP_DATA.columns if name not in UNREAD)
 def scratch_bytes(rows: int, step: str) -> int:
     """Return the bytes in TMPDIR that the training of a step with this number of rows needs.
 
-    These are 144 bytes for each row. UTTF's rows, 320 bytes, are kept before and behind the magnet. T's, 296
-    bytes, are kept with and without those of displaced tracks.
+    These are 144 bytes for each row. UTTF's rows, 320 bytes, are kept before and behind the magnet. Rows of
+    displaced tracks are added to T's.
     """
-    copied = {"UTTF": len(KEPT) + len(BEFORE_COLUMNS), "T": (1 + DISPLACED_SHARE) * len(KEPT)}.get(step, 0)
+    copied = {"UTTF": len(KEPT) + len(BEFORE_COLUMNS), "T": DISPLACED_SHARE * len(KEPT)}.get(step, 0)
     return round(rows * (len(KEPT) + copied) * np.dtype(np.float64).itemsize)
 
 
@@ -59,72 +64,112 @@ class StoredRows:
     """Rows of one parameter set, in a new file of float64 blocks.
 
     All blocks except the last have the same size, no matter in which portions rows were appended. Sums over
-    blocks are therefore the same to the last bit.
+    blocks are therefore the same to the last bit. Passes over the rows are shared among `workers` processes,
+    which do not change results.
     """
 
-    def __init__(self, path: Path, columns: tuple[str, ...] = KEPT) -> None:
+    def __init__(self, path: Path, columns: tuple[str, ...] = KEPT, workers: int = 1) -> None:
         self._path = path
         self._columns = columns
-        self._blocks = 0
-        self._rest = np.empty((len(columns), 0))
+        self._workers = workers
+        self._rows = 0
         path.write_bytes(b"")
 
     def __len__(self) -> int:
-        return self._blocks * BLOCK + self._rest.shape[1]
+        return self._rows
+
+    def first(self, rows: int) -> Self:
+        """Return the first `rows` rows, in the same file; what is appended to the result lies behind them.
+
+        Processes that know how many rows come before their own can thus write at the same time.
+        """
+        result = copy(self)
+        result._rows = rows
+        return result
 
     def append(self, rows: Rows) -> None:
         """Add rows."""
-        waiting = np.concatenate([self._rest, np.stack([rows[name] for name in self._columns])], axis=1)
-        whole = waiting.shape[1] // BLOCK
-        with self._path.open("ab") as file:
-            for begin in range(0, whole * BLOCK, BLOCK):
-                waiting[:, begin : begin + BLOCK].tofile(file)
-        self._blocks += whole
-        self._rest = waiting[:, whole * BLOCK :].copy()
+        begin, end = self._rows, self._rows + len(rows["qop"])
+        with self._path.open("r+b") as file:
+            for column, name in enumerate(self._columns):
+                values = np.ascontiguousarray(rows[name], np.float64)
+                for low in (begin, *range(begin - begin % BLOCK + BLOCK, end, BLOCK)):
+                    block, place = divmod(low, BLOCK)
+                    file.seek(self._byte(block, column, place))
+                    file.write(values[low - begin : low - place + BLOCK - begin].data)
+        self._rows = end
 
     def blocks(self, stripe: range | None = None) -> Iterator[Rows]:
         """Yield the rows of a stripe, or all rows, block by block, in their order."""
-        wanted = range(self._blocks + 1) if stripe is None else stripe
-        numbers = len(self._columns) * BLOCK
+        count = -(-self._rows // BLOCK)
+        wanted = range(count) if stripe is None else range(stripe.start, min(stripe.stop, count))
         with self._path.open("rb") as file:
-            file.seek(wanted.start * numbers * np.dtype(np.float64).itemsize)
-            for _ in range(wanted.start, min(wanted.stop, self._blocks)):
-                block = np.fromfile(file, np.float64, numbers)
-                yield dict(zip(self._columns, block.reshape(-1, BLOCK), strict=True))
-        if self._blocks in wanted and self._rest.shape[1]:
-            yield dict(zip(self._columns, self._rest, strict=True))
+            file.seek(self._byte(wanted.start))
+            for number in wanted:
+                block = np.empty((len(self._columns), BLOCK))
+                # The file ends with the last row of the last column, and its last block need not be full.
+                file.readinto(block.data)
+                yield dict(zip(self._columns, block[:, : self._rows - number * BLOCK], strict=True))
+
+    def _byte(self, block: int, column: int = 0, place: int = 0) -> int:
+        number = (block * len(self._columns) + column) * BLOCK + place
+        return number * np.dtype(np.float64).itemsize
 
     def stripes(self) -> list[range]:
         """Return the numbers of the blocks of each stripe; together these are all blocks of the set."""
-        return [range(begin, begin + STRIPE) for begin in range(0, self._blocks + 1, STRIPE)]
+        return [range(begin, begin + STRIPE) for begin in range(0, -(-self._rows // BLOCK), STRIPE)]
 
-    def through_magnet(self, change: Callable[[Rows], Rows]) -> "StoredRows":
+    def by_stripe(self, function: Callable[[range], Result]) -> Iterator[Result]:
+        """Yield the function of every stripe, in order; the workers share the stripes."""
+        stripes = self.stripes()
+        length = max(1, min(STRIPES, -(-len(stripes) // self._workers)))
+        runs = [stripes[begin : begin + length] for begin in range(0, len(stripes), length)]
+        # A single run is not worth another process.
+        results = parallel_map(
+            lambda run: [function(stripe) for stripe in run], runs, self._workers if len(runs) > 1 else 1
+        )
+        return chain.from_iterable(results)
+
+    def changed(self, kept: Callable[[Rows], int], change: Callable[[Rows], Rows]) -> "StoredRows":
         """Apply `change` block by block; return the rows in a new file beside this one.
 
-        `change` must add columns with the state at which the rows began.
+        `change` must add columns with the state at which the rows began. It keeps only some of the rows:
+        `kept` is their number.
         """
-        result = StoredRows(self._path.with_suffix(".changed"), KEPT + BEFORE_COLUMNS)
-        for block in self.blocks():
-            result.append(change(block))
-        return result
+        result = StoredRows(self._path.with_suffix(".changed"), KEPT + BEFORE_COLUMNS, self._workers)
+        counts = self.by_stripe(lambda stripe: sum(kept(block) for block in self.blocks(stripe)))
+        begins = list(accumulate(counts, initial=0))
 
-    def with_rows(self, more: Rows) -> "StoredRows":
-        """Return these rows and more of them, in a new file beside this one."""
-        result = StoredRows(self._path.with_suffix(".more"), self._columns)
-        for block in chain(self.blocks(), [more]):
-            result.append(block)
+        def write(stripe: range) -> None:
+            own = result.first(begins[stripe.start // STRIPE])
+            for block in self.blocks(stripe):
+                own.append(change(block))
+
+        for _ in self.by_stripe(write):
+            pass
+        return result.first(begins[-1])
+
+    def with_rows(self, more: Rows) -> Self:
+        """Return these rows and more of them, in the same file."""
+        result = self.first(len(self))
+        result.append(more)
         return result
 
     def sample(self, largest: int) -> Rows:
         """Return every row, or every second, third … row, so that there are no more than `largest`."""
         stride = max(1, -(-len(self) // largest))
-        parts, position = [], 0
-        for block in self.blocks():
-            length = len(block["qop"])
+
+        def of_stripe(stripe: range) -> Rows:
+            blocks = enumerate(self.blocks(stripe), stripe.start)
             # Make copies, because a slice would keep its whole block in memory.
-            parts.append(select(block, np.arange(-position % stride, length, stride)))
-            position += length
-        return concatenate(parts)
+            return concatenate(
+                [
+                    select(block, np.arange(-number * BLOCK % stride, len(block["qop"]), stride))
+                    for number, block in blocks
+                ]
+            )
+
+        return concatenate(list(self.by_stripe(of_stripe)))
 
 
 def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) -> list[StoredRows]:
@@ -133,26 +178,64 @@ def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) 
     `sets` are the wanted sets of the step. Each of them joins `joined` sets of the dataset.
     """
     stored = {number: StoredRows(folder / str(number)) for number in sets}
+    _sort(batches, joined, stored)
+    return list(stored.values())
+
+
+def store_dataset(path: Path, sets: range, joined: int, folder: Path, workers: int = 1) -> list[StoredRows]:
+    """Sort the rows of a step dataset as :func:`store_sets` does, with a share for each worker."""
+    stored = {number: StoredRows(folder / str(number), workers=workers) for number in sets}
+    wanted = range(joined * sets.start, joined * sets.stop)
+
+    def count(share: int) -> NDArray[np.int64]:
+        total = np.zeros(len(sets), np.int64)
+        for batch in read_batches(path, wanted, share=(share, workers), columns=("set",)):
+            total += [np.count_nonzero(batch["set"] // joined == number) for number in sets]
+        return total
+
+    ends = np.cumsum(list(parallel_map(count, range(workers), workers)), axis=0)
+    begins = np.vstack([np.zeros_like(ends[:1]), ends])
+
+    def sort(share: int) -> None:
+        own = {
+            number: stored[number].first(int(row)) for number, row in zip(sets, begins[share], strict=True)
+        }
+        _sort(read_batches(path, wanted, share=(share, workers)), joined, own)
+
+    for _ in parallel_map(sort, range(workers), workers):
+        pass
+    return [stored[number].first(int(row)) for number, row in zip(sets, ends[-1], strict=True)]
+
+
+def _sort(batches: Iterable[Rows], joined: int, stored: Mapping[int, StoredRows]) -> None:
     for batch in batches:
         number = batch["set"] // joined
         rows = {**batch, "group": group_of_particle(batch)}
         for n in np.unique(number):
             if n in stored:
-                stored[n].append(select(rows, number == n))
-    return list(stored.values())
+                mine = number == n
+                stored[n].append(rows if mine.all() else select(rows, mine))
 
 
-def read_batches(path: Path, sets: range | None = None, *, most: int | None = None) -> Iterator[Rows]:
+def read_batches(
+    path: Path,
+    sets: range | None = None,
+    *,
+    most: int | None = None,
+    share: tuple[int, int] = (0, 1),
+    columns: Sequence[str] = _READ,
+) -> Iterator[Rows]:
     """Read a step dataset: columns as float64, ``set``, ``event`` and ``particle`` as int64.
 
     Row groups are left out if their statistics show that they hold none of the wanted `sets`. If a dataset
     has more than `most` rows, only every second, third … row group is read, so that not many more rows are
-    read. A ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
+    read. Of these row groups, only share i of n is read, for a `share` of (i, n); shares follow each other. A
+    ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
     """
     with STEP_DATA.open(path) as file:
-        for begin, batch in _record_batches(file, sets, most):
+        for begin, batch in _record_batches(file, sets, most, share, columns):
             rows: Rows = {}
-            for name in _READ:
+            for name in columns:
                 kind = np.int64 if name in ("set", "event", "particle") else np.float64
                 rows[name] = numbers(batch.column(name)).astype(kind, copy=False)
                 bad = np.flatnonzero(~np.isfinite(rows[name]))
@@ -163,23 +246,33 @@ def read_batches(path: Path, sets: range | None = None, *, most: int | None = No
 
 
 def _record_batches(
-    file: pq.ParquetFile, sets: range | None, most: int | None
+    file: pq.ParquetFile,
+    sets: range | None,
+    most: int | None,
+    share: tuple[int, int],
+    columns: Sequence[str],
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield batches of row groups that may hold some of the sets, each with the number of its first row."""
     groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
     begins = np.cumsum([0, *(group.num_rows for group in groups)])
     column = file.schema_arrow.get_field_index("set")
-    wanted = [sets is None or _may_hold(group.column(column).statistics, sets) for group in groups]
+    wanted = [
+        number
+        for number, group in enumerate(groups)
+        if sets is None or _may_hold(group.column(column).statistics, sets)
+    ]
     if most is not None:
         stride = -(-file.metadata.num_rows // most)
-        wanted = [of_interest and number % stride == 0 for number, of_interest in enumerate(wanted)]
-    for of_interest, run in groupby(range(len(groups)), lambda number: wanted[number]):
-        if of_interest:
-            together = list(run)
-            begin = int(begins[together[0]])
-            for batch in file.iter_batches(batch_size=BATCH, row_groups=together, columns=list(_READ)):
-                yield begin, batch
-                begin += len(batch)
+        wanted = [number for number in wanted if number % stride == 0]
+    part, parts = share
+    wanted = wanted[part * len(wanted) // parts : (part + 1) * len(wanted) // parts]
+    # Row groups that follow each other are read together.
+    for _, run in groupby(enumerate(wanted), lambda item: item[1] - item[0]):
+        together = [number for _, number in run]
+        begin = int(begins[together[0]])
+        for batch in file.iter_batches(batch_size=BATCH, row_groups=together, columns=list(columns)):
+            yield begin, batch
+            begin += len(batch)
 
 
 def _may_hold(statistics: pq.Statistics | None, sets: range) -> bool:

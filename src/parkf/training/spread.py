@@ -3,7 +3,7 @@
 The profiles show how the residuals depend on the track's state and momentum, and so where a form is wrong.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -40,8 +40,10 @@ class Spreads:
     def __init__(self) -> None:
         shape = len(BINS), len(COMPONENTS)
         self._count = np.zeros(len(BINS), dtype=np.int64)
-        self._sums = np.zeros((*shape, 2))
-        self._ratios = np.zeros((*shape, 2))
+        # Moments of the differences and of their ratios to σ_MS, of each piece of rows that was added. They
+        # are summed up in the end, in the order of the rows, so that it does not matter which process added
+        # a piece.
+        self._moments: list[F64] = []
         self._sizes = np.zeros((*shape, _LOG_STEPS), dtype=np.int64)
         self._pulls = np.zeros((*shape, _PULL_STEPS), dtype=np.int64)
         self._has_sigma = True
@@ -55,33 +57,44 @@ class Spreads:
         number = number[inside]
         self._count += np.bincount(number, minlength=len(BINS))
         self._has_sigma &= sigma is not None
+        moments = np.zeros((2, len(BINS), len(COMPONENTS), 2))
+        self._moments.append(moments)
         for c, name in enumerate(COMPONENTS):
             d = delta[name][inside]
-            self._sums[:, c] += _moments(number, d)
+            moments[0, :, c] = _moments(number, d)
             size = np.log10(np.maximum(np.abs(d), 10.0 ** _DECADES[0])) - _DECADES[0]
             self._sizes[:, c] += _histogram(number, size * _PER_DECADE, _LOG_STEPS)
             if sigma is None:
                 continue
             scale = sigma[name][inside]
-            self._ratios[:, c] += _moments(number, d / scale)
+            moments[1, :, c] = _moments(number, d / scale)
             pull = truth[name][inside] / scale
             near = np.abs(pull) < _REACH
             place = (pull[near] + _REACH) * (_PULL_STEPS / (2 * _REACH))
             self._pulls[:, c] += _histogram(number[near], place, _PULL_STEPS)
 
+    def extend(self, more: "Spreads") -> None:
+        """Add the rows of other spreads behind the own ones."""
+        self._count += more._count
+        self._moments += more._moments
+        self._sizes += more._sizes
+        self._pulls += more._pulls
+        self._has_sigma &= more._has_sigma
+
     def figures(self) -> list[BinAccuracy]:
         """Figures of the bins with enough rows, component by component."""
+        sums, ratios = sum(self._moments, np.zeros((2, len(BINS), len(COMPONENTS), 2)))
         return [
             BinAccuracy(
                 p_min=low,
                 p_max=high,
                 component=component,
                 n=int(self._count[b]),
-                mean=float(self._sums[b, c, 0] / self._count[b]),
-                rms=float(np.sqrt(self._sums[b, c, 1] / self._count[b])),
+                mean=float(sums[b, c, 0] / self._count[b]),
+                rms=float(np.sqrt(sums[b, c, 1] / self._count[b])),
                 q68=_quantile(self._sizes[b, c], 0.68),
                 q99=_quantile(self._sizes[b, c], 0.99),
-                ratio_rms=float(np.sqrt(self._ratios[b, c, 1] / self._count[b])) if self._has_sigma else None,
+                ratio_rms=float(np.sqrt(ratios[b, c, 1] / self._count[b])) if self._has_sigma else None,
                 truth_width=core_width(self._pulls[b, c]) if self._has_sigma else None,
             )
             for c, component in enumerate(COMPONENTS)
@@ -146,8 +159,16 @@ def _quantile(counts: NDArray[np.int64], share: float) -> float:
 
 def bin_numbers(qop: F64) -> NDArray[np.int64]:
     """Return the number (n,) of the bin of each q/p at production (1/MeV); -1 outside all bins."""
-    number = np.searchsorted(EDGES, 1e-3 / np.abs(qop), side="right") - 1
+    number = _count_below(1e-3 / np.abs(qop), EDGES) - 1
     return np.where(number < len(BINS), number, -1)
+
+
+def _count_below(values: F64, edges: Iterable[float]) -> NDArray[np.int64]:
+    """Count the edges, 127 at most, at or below each value, (n,); faster than a search if they are few."""
+    count = np.zeros(len(values), np.int8)
+    for edge in edges:
+        count += values >= edge
+    return count.astype(np.int64)
 
 
 def momentum_bins(qop: F64) -> Iterator[tuple[float, float, NDArray[np.bool_]]]:
@@ -182,17 +203,26 @@ def residual_profiles(functions: NumpyStep, p: F64, rows: StoredRows) -> list[Pr
     sample = rows.sample(SAMPLE)
     shares = np.linspace(0, 1, SLICES + 1)
     edges = {name: np.quantile(_variable(name, sample), shares) for name in VARIABLES}
-    sums = {name: np.zeros((3, SLICES, len(COMPONENTS))) for name in VARIABLES}
-    for block in rows.blocks():
+
+    def of_block(block: Rows) -> F64:
+        sums = np.empty((len(VARIABLES), 3, SLICES, len(COMPONENTS)))
         delta, sigma = residuals(functions.predict(p, block), block, "e"), functions.noise(p, block)
         ratios = [delta[c] / sigma[c] for c in COMPONENTS]
-        for name in VARIABLES:
-            place = np.clip(np.searchsorted(edges[name], _variable(name, block), "right") - 1, 0, SLICES - 1)
-            for c, ratio in enumerate(ratios):
-                for power in range(3):
-                    sums[name][power, :, c] += np.bincount(place, ratio**power, SLICES)
+        squares = [ratio**2 for ratio in ratios]
+        for name, (count, total, square) in zip(VARIABLES, sums, strict=True):
+            place = _count_below(_variable(name, block), edges[name][1:-1])
+            count[:] = np.bincount(place, minlength=SLICES)[:, None]
+            for c in range(len(COMPONENTS)):
+                total[:, c] = np.bincount(place, ratios[c], SLICES)
+                square[:, c] = np.bincount(place, squares[c], SLICES)
+        return sums
+
+    sums = np.zeros((len(VARIABLES), 3, SLICES, len(COMPONENTS)))
+    for blocks in rows.by_stripe(lambda stripe: [of_block(block) for block in rows.blocks(stripe)]):
+        for block in blocks:
+            sums += block
     profiles = []
-    for name, (rows_in_slice, total, squares) in sums.items():
+    for name, (rows_in_slice, total, squares) in zip(VARIABLES, sums, strict=True):
         count = np.maximum(rows_in_slice, 1)
         mean, rms = (
             dict(zip(COMPONENTS, values.T.tolist(), strict=True))

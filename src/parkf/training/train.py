@@ -1,6 +1,6 @@
 """The fit of one step, set by set: first p from the Runge–Kutta target, then p̃ from the truth."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,13 @@ from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.model.steps import FORMS, Step
 from parkf.training.displaced import beside
 from parkf.training.extrapolation import fit_extrapolation
-from parkf.training.magnet_hop import loss_before_bend, through_magnet
+from parkf.training.magnet_hop import count_inside, loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import Fits
 from parkf.training.neighbour import Neighbour
 from parkf.training.noise import fit_noise
 from parkf.training.result import FitResult, Minimum, Part, PartResult, SetResult, footer, join_parts
-from parkf.training.rows import F64, SAMPLE, Rows, StoredRows, read_batches, residuals, store_sets
+from parkf.training.rows import F64, SAMPLE, Rows, StoredRows, residuals, store_dataset
 from parkf.training.spread import Spreads, residual_profiles
 
 # The type of a function of rows that returns σ of each component, and correlations, (n,) each.
@@ -69,18 +69,16 @@ def train_part(
     if own.displaced != (displaced is not None):
         need = "give --field and --geometry" if own.displaced else "give neither --field nor --geometry"
         raise ParkfError(f"step {step}, forms '{forms}': {need}, for tracks that are born in the magnet")
-    batches = read_batches(dataset, range(own.joined * numbers.start, own.joined * numbers.stop))
     # One thread for linear algebra, so that sums have the same order on any machine.
-    with threadpool_limits(1):
-        sets = train_rows(
-            batches,
+    with threadpool_limits(1), scratch_folder() as folder:
+        sets = train_sets(
+            store_dataset(dataset, numbers, own.joined, Path(folder), workers),
             own,
-            numbers=numbers,
+            numbers,
             table=magnet,
             displaced=displaced,
             neighbour=neighbour,
             where=where,
-            workers=workers,
         )
     return PartResult(
         forms=forms,
@@ -94,45 +92,41 @@ def train_part(
     )
 
 
-def train_rows(
-    batches: Iterable[Rows],
+def train_sets(
+    stored: Sequence[StoredRows],
     step: Step,
+    numbers: range,
     *,
-    numbers: range | None = None,
     table: MagnetTable | None = None,
     displaced: Sequence[Rows] | None = None,
     neighbour: Neighbour | None = None,
     where: str = "rows",
-    workers: int = 1,
 ) -> list[SetResult]:
-    """Fit the parameter sets with these numbers, or all sets, to batches of rows; see :func:`train_part`."""
-    numbers = range(len(step.sets)) if numbers is None else numbers
+    """Fit the parameter sets with these numbers to the rows of each; see :func:`train_part`."""
     functions = numpy_step(step)
     results = []
-    with scratch_folder() as folder:
-        stored = store_sets(batches, numbers, step.joined, Path(folder))
-        for number, rows in zip(numbers, stored, strict=True):
-            label = step.sets[number]
-            name = f"{where}: step {step.name}, set {number} ({label})"
-            if len(rows) < FEWEST_ROWS:
-                raise ParkfError(
-                    f"{name}: {len(rows)} rows, expected at least {FEWEST_ROWS}; use more events"
-                )
-            start = np.array([parameter.start for parameter in step.parameters])
-            start[list(step.indices("loss"))] = mean_energy_loss(rows)
-            if table is not None:
-                start[list(step.indices("loss"))] = loss_before_bend(functions, table, rows, start)
-                rows = rows.through_magnet(partial(through_magnet, functions, table, p=start))
-            fits = Fits(rows, len(start), name, workers)
-            near = None if neighbour is None else neighbour.values[number]
-            followed = fits
-            if displaced is not None:
-                loss = float(start[list(step.indices("loss"))][0])
-                followed = fits.on(beside(rows, displaced[number], loss))
-            values, minima = fit_extrapolation(functions, followed, start, near)
-            values, more = fit_noise(functions, fits, values, near)
-            scatters = bool(step.noise)
-            results.append(set_result(functions, label, rows, values, minima + more, scatters=scatters))
+    for number, rows in zip(numbers, stored, strict=True):
+        label = step.sets[number]
+        name = f"{where}: step {step.name}, set {number} ({label})"
+        if len(rows) < FEWEST_ROWS:
+            raise ParkfError(f"{name}: {len(rows)} rows, expected at least {FEWEST_ROWS}; use more events")
+        start = np.array([parameter.start for parameter in step.parameters])
+        start[list(step.indices("loss"))] = mean_energy_loss(rows)
+        if table is not None:
+            start[list(step.indices("loss"))] = loss_before_bend(functions, table, rows, start)
+            rows = rows.changed(
+                partial(count_inside, table), partial(through_magnet, functions, table, p=start)
+            )
+        fits = Fits(rows, len(start), name)
+        near = None if neighbour is None else neighbour.values[number]
+        followed = fits
+        if displaced is not None:
+            loss = float(start[list(step.indices("loss"))][0])
+            followed = fits.on(beside(rows, displaced[number], loss))
+        values, minima = fit_extrapolation(functions, followed, start, near)
+        values, more = fit_noise(functions, fits, values, near)
+        scatters = bool(step.noise)
+        results.append(set_result(functions, label, rows, values, minima + more, scatters=scatters))
     return results
 
 
@@ -163,11 +157,16 @@ def mean_energy_loss(rows: StoredRows) -> float:
     distribution.
     """
     largest = np.quantile(_energy_loss(rows.sample(SAMPLE)), 0.99)
-    total, count = 0.0, 0
-    for block in rows.blocks():
+
+    def of_block(block: Rows) -> tuple[float, int]:
         loss = _energy_loss(block)
         kept = loss[loss <= largest]
-        total, count = total + float(kept.sum()), count + len(kept)
+        return float(kept.sum()), len(kept)
+
+    total, count = 0.0, 0
+    for blocks in rows.by_stripe(lambda stripe: [of_block(block) for block in rows.blocks(stripe)]):
+        for loss, kept in blocks:
+            total, count = total + loss, count + kept
     return total / count
 
 
@@ -179,7 +178,14 @@ def add_residuals(
     spreads: Spreads, functions: NumpyStep, p: F64, rows: StoredRows, noise: Noise | None
 ) -> None:
     """Add the residuals of a step with parameters `p`; `noise` is the scattering of this or another step."""
-    for block in rows.blocks():
-        predicted = functions.predict(p, block)
-        delta, truth = residuals(predicted, block, "e"), residuals(predicted, block, "1")
-        spreads.add(block["qop"], delta, truth, noise(block) if noise else None)
+
+    def of_stripe(stripe: range) -> Spreads:
+        own = Spreads()
+        for block in rows.blocks(stripe):
+            predicted = functions.predict(p, block)
+            delta, truth = residuals(predicted, block, "e"), residuals(predicted, block, "1")
+            own.add(block["qop"], delta, truth, noise(block) if noise else None)
+        return own
+
+    for own in rows.by_stripe(of_stripe):
+        spreads.extend(own)
