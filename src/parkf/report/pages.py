@@ -69,14 +69,17 @@ def write_report(
     measure_beside(results, registry.path(against) if against else None)
     own = load_subject(str(results), thresholds, registry)
     comparison = compare_subjects([load_subject(against, thresholds, registry), own]) if against else None
-    trend = published_trend(own, thresholds, registry)
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
     lights = {name: step_light(name, own.gates, thresholds) for name in STEP_NAMES}
 
     choice = _choice(results, index.with_name("event.html"))
     # Title and template of each page, and the function that makes its content.
     contents: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
-        "compare": ("What changed", "compare", partial(comparison_page, comparison, trend))
+        "compare": (
+            "What changed",
+            "compare",
+            lambda: comparison_page(comparison, published_trend(own, thresholds, registry)),
+        )
     }
     for name in STEP_NAMES:
         step = partial(step_page, fits[name], lights[name], against, pulls)
