@@ -34,7 +34,7 @@ namespace {
 // Magnet table and bins are the same in all forms.
 constexpr std::size_t table_numbers = 60 * 50 * 80, header_numbers = 19;
 constexpr std::size_t shortest_block = 8 * stride_unit;  // tracks, of a thread: 12 microseconds
-constexpr std::size_t piece = 1 << 13;  // tracks of a thread between two looks for an interrupt: some 0.01 s of a plain fit
+constexpr std::size_t piece = 1 << 13;  // tracks of a thread between two looks for an interrupt: 0.6 ms of a plain fit
 constexpr std::size_t crowded_stride = 1024, spread_rows = 3 * stride_unit;  // tracks
 
 template <class S, std::size_t N>

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
 
 EVENTS_AT_ONCE = 100
-# Candidates in a piece at least, on average: where they are rare, more events make a piece.
+# Fewest candidates in a piece, on average: where they are rare, more events make a piece.
 _CANDIDATES_AT_ONCE = 4000
 # Columns with χ² and ndof of the plain fit in older files of robust fits, and their names in a plain fit.
 _BEFORE = {name: name.removesuffix("_before") for name in (*NUMBERS_BEFORE, "ndof_ut_before")}
