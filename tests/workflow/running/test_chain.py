@@ -17,7 +17,7 @@ from parkf.io.tables import FATES
 from parkf.workflow.running.chain import Chain, check_runs, require_chained
 from parkf.workflow.running.damage import ASIDE, verify
 from parkf.workflow.running.jobs import Job
-from parkf.workflow.running.records import Record, record_of, stamp_of, write_record
+from parkf.workflow.running.records import Record, products_of, record_of, stamp_of, write_record
 from parkf.workflow.running.repair import repair
 from parkf.workflow.running.why import Why, in_words
 
@@ -42,7 +42,7 @@ def made(run, name, inputs, outputs, value, *, command="gather", passing=()):
         else:
             path.mkdir(exist_ok=True)
             (path / "page.svg").write_text(str(content))
-    write_record(file, before)
+    write_record(file, before, products_of(job))
     return file
 
 

@@ -14,7 +14,7 @@ from parkf.io.fingerprints.meaning import meaning_of
 from parkf.workflow.running import jobs, shared
 from parkf.workflow.running.damage import verify
 from parkf.workflow.running.jobs import Job
-from parkf.workflow.running.records import Record
+from parkf.workflow.running.records import Record, products_of
 from parkf.workflow.running.shared import STORE, empty, find, keep, key, listed, take, tidy
 
 TEXT = {"a.json": '{"a": 1}\n', "b.txt": "b" * 5000}
@@ -50,7 +50,7 @@ def made(run, **others):
     for path, text in zip(products(one), TEXT.values(), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    keep(one, one.decided_by(), 2.5)
+    keep(one, one.decided_by(), products_of(one), 2.5)
     return key(one.decided_by())
 
 

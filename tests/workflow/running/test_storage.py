@@ -7,6 +7,7 @@ import pytest
 
 from parkf.io.errors import ParkfError
 from parkf.workflow.running.jobs import COPIES, Job, located
+from parkf.workflow.running.records import products_of
 from parkf.workflow.running.shared import STORE, keep, key, listed, take, tidy
 from parkf.workflow.running.storage import copies_in, fetch_first, place_of, store_products_alone
 
@@ -61,7 +62,7 @@ def made(workflow, run):
         located(path).parent.mkdir(parents=True, exist_ok=True)
         located(path).write_text(path)
         workflow.content[f"{BUCKET}/{path}"] = path
-    keep(one, one.decided_by(), 2.5)
+    keep(one, one.decided_by(), products_of(one), 2.5)
     for path in one.outputs:
         located(path).unlink()
     Path(one.run, "logs").mkdir(parents=True)

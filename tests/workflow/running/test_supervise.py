@@ -323,14 +323,14 @@ import sys
 from pathlib import Path
 from parkf.io.files import read_json, write_sealed
 from parkf.workflow.running.jobs import Job
-from parkf.workflow.running.records import write_record
+from parkf.workflow.running.records import products_of, write_record
 output, *inputs = (Path("results/run", name) for name in sys.argv[1:])
 job = Job("gather", [{}], list(map(str, inputs)), [str(output)], ["ab" * 8], "results/run", False)
 file = Path("results/run/logs", f"{output.name}.log.json")
 job.write(file)
 before = job.fingerprints()
 write_sealed(output, {"made": output.name, "of": [read_json(path) for path in inputs]})
-write_record(file, before)
+write_record(file, before, products_of(job))
 """
 
 

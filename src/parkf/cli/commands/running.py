@@ -182,7 +182,7 @@ def with_job(parkf: Any, arguments: list[str]) -> int:
 
 
 def _run(parkf: Any, file: Path, job: "Job", options: list[str]) -> int:
-    from parkf.workflow.running.records import write_record
+    from parkf.workflow.running.records import products_of, write_record
     from parkf.workflow.running.shared import STORE, keep, key, take
 
     inputs = job.fingerprints()
@@ -191,17 +191,19 @@ def _run(parkf: Any, file: Path, job: "Job", options: list[str]) -> int:
     if job.is_shared and (entry := take(job, name)) is not None:
         made = f"{entry.made_by} made it in {entry.wall_s:.1f} s"
         say(f"{TAKEN} {STORE / name}: {made}", file=sys.stderr)
-        write_record(file, inputs)
+        write_record(file, inputs, dict(zip(job.outputs, entry.fingerprints, strict=True)))
         return 0
     begin = time.perf_counter()
     for line in job.command_lines(parkf, options):
         if code := call(parkf, line):
             return code
-    if job.is_shared:
-        keep(job, deciding, time.perf_counter() - begin)
+    wall_s = time.perf_counter() - begin
     # The shell writes what the command prints into an output of some jobs.
     sys.stdout.flush()
-    write_record(file, inputs)
+    products = products_of(job)
+    if job.is_shared:
+        keep(job, deciding, products, wall_s)
+    write_record(file, inputs, products)
     return 0
 
 

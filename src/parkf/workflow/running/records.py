@@ -42,11 +42,17 @@ def record_of(job_file: Path) -> Path:
     return job_file.with_name(job_file.name.removesuffix(".json") + ENDING)
 
 
-def write_record(job_file: Path, inputs: Sequence[str]) -> None:
-    """Write the record of a job that has just ended; `inputs` is :meth:`Job.fingerprints` at its begin."""
+def products_of(job: Job) -> dict[str, str]:
+    """Return the SHA-256 of each output of a job that has just ended, by its path."""
+    return {path: content_of(located(path)) for path in job.outputs}
+
+
+def write_record(job_file: Path, inputs: Sequence[str], outputs: Mapping[str, str]) -> None:
+    """Write the record of a job that has just ended.
+
+    `inputs` is :meth:`Job.fingerprints` at its begin, and `outputs` is :func:`products_of` at its end.
+    """
     job, before = Job.read(job_file), Record.read(job_file)
-    made = {path: located(path) for path in job.outputs}
-    outputs = {path: content_of(there) for path, there in made.items()}
     earlier: dict[str, list[str]] = {}
     if before is not None:
         for path, was in before.outputs.items():
@@ -58,7 +64,7 @@ def write_record(job_file: Path, inputs: Sequence[str]) -> None:
             "job": asdict(job),
             "inputs": dict(zip(job.inputs, inputs, strict=True)),
             "outputs": outputs,
-            "stamps": {path: stamp_of(there) for path, there in made.items()},
+            "stamps": {path: stamp_of(located(path)) for path in job.outputs},
             "earlier": earlier,
             "environment": environment(),
         },

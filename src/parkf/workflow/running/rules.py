@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from threading import Thread
 from typing import Any
 
 from snakemake.logging import logger
@@ -161,8 +162,8 @@ def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> Non
     for folder, prefix in graphs.items():
         write_graph(dag, Path(folder), prefix)
     tell(dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
-    # Shared products that no run has any more only occupy disk space.
-    tidy()
+    # Shared products that no run has any more only occupy disk space; no job waits for their removal.
+    Thread(target=tidy).start()
     # On a cluster, the GPU is in the machines of the jobs and cannot be checked here.
     if needs_gpu and workflow.local_exec:
         from parkf.fit.gpu import device

@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,11 +87,11 @@ def take(job: Job, name: str) -> Entry | None:
     return entry
 
 
-def keep(job: Job, deciding: dict[str, Any], wall_s: float) -> None:
+def keep(job: Job, deciding: dict[str, Any], products: Mapping[str, str], wall_s: float) -> None:
     """Put the outputs of a successful job into the store, all of them or none.
 
-    `deciding` is from :meth:`Job.decided_by`; the job took `wall_s`, s. Errors here do not affect the result
-    of the job.
+    `deciding` is from :meth:`Job.decided_by`, `products` has the SHA-256 of each output, and the job took
+    `wall_s`, s. Errors here do not affect the result of the job.
     """
     name = key(deciding)
     staging: Path | None = None
@@ -101,10 +101,10 @@ def keep(job: Job, deciding: dict[str, Any], wall_s: float) -> None:
         files = []
         outputs = list(map(located, job.outputs))
         away = [path for path, output in zip(job.outputs, outputs, strict=True) if Path(path) != output]
-        for number, output in enumerate(outputs):
+        for number, (output, made) in enumerate(zip(outputs, products.values(), strict=True)):
             if not away:
                 os.link(output, staging / _file_name(number, output))
-            files.append({"sha256": sha256(output), "bytes": output.stat().st_size})
+            files.append({"sha256": made, "bytes": output.stat().st_size})
         record = {"made_by": job.run, "wall_s": round(wall_s, 3), "files": files, "deciding": deciding}
         record |= {"away": away} if away else {}
         write_sealed(staging / _ENTRY, record)
