@@ -19,6 +19,8 @@ SCRIPT = Path(__file__).with_name("slurm_node.sh")
 STARTS = ROOT / "tests/starts"
 # Variables with which Snakemake imports no plug-ins but those that it uses.
 FEW_PLUGINS = {"PYTHONPATH": str(STARTS)}
+# The plug-ins that a process imports which is ready for jobs: what begins them, and where their files may be.
+PLUGINS_OF_JOBS = ("slurm-jobstep", "fs", "s3")
 # Slurm is asked every 2 s, not every 10.
 OFTEN = ("--slurm-init-seconds-before-status-checks", "2")
 KILLS = (
@@ -110,7 +112,7 @@ def ready():
         listening.bind(str(place))
         listening.listen()
         process = subprocess.Popen(
-            [sys.executable, STARTS / "ready.py", str(listening.fileno()), "slurm-jobstep"],
+            [sys.executable, STARTS / "ready.py", str(listening.fileno()), *PLUGINS_OF_JOBS],
             stdin=subprocess.PIPE,
             env=os.environ | FEW_PLUGINS,
             pass_fds=[listening.fileno()],

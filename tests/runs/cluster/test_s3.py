@@ -74,14 +74,17 @@ def configure(folder, name):
     (folder / f"workflow/config/{name}.yaml").write_text(yaml.safe_dump(config))
 
 
-def run(folder, name, profile, server=None):
-    """Run parkf until the states are there; return the logs of the jobs, and what it said."""
+def run(folder, name, profile, server=None, ready=None):
+    """Run parkf until the states are there; return the logs of the jobs, and what it said.
+
+    `ready` has the variables with which jobs of Slurm are forks of a process.
+    """
     configure(folder, name)
     keys = {} if server is None else KEYS | {"SNAKEMAKE_STORAGE_S3_ENDPOINT_URL": server}
     done = subprocess.run(
         [BIN / "parkf", "run", "--profile", profile, "--cores", "1", name, f"results/{name}/{WANTED}"],
         cwd=folder,
-        env=os.environ | FEW_PLUGINS | keys,
+        env=os.environ | FEW_PLUGINS | keys | (ready or {}),
         capture_output=True,
         text=True,
         check=False,
@@ -108,13 +111,13 @@ def write_profile(folder, text):
 
 
 @pytest.mark.slurm
-def test_jobs_of_a_cluster_have_their_products_in_a_bucket(node, project, server, bucket, local):
+def test_jobs_of_a_cluster_have_their_products_in_a_bucket(node, ready, project, server, bucket, local):
     folder = project.folder
     # The lines that the how-to adds to the profile of a cluster.
     (lines,) = re.findall(r"```yaml\n(default-storage.*?)```", HOW_TO.read_text(), re.DOTALL)
     slurm = (folder / "workflow/profiles/slurm/profile.yaml").read_text()
     write_profile(folder, re.sub("(before-status-checks): 10", r"\1: 2", slurm) + lines)
-    run(folder, "first", "ours", server)
+    run(folder, "first", "ours", server, ready)
     assert bucket()[f"results/first/{WANTED}"] == local
     assert not (folder / "results/first" / WANTED).exists()
 
