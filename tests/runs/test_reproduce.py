@@ -1,4 +1,4 @@
-"""A published set can be trained again from its manifest, on any number of cores, and in any number of chunks.
+"""A published set can be trained again from its manifest, on any number of cores, in any number of chunks.
 
 Errors give reasons.
 """
@@ -37,7 +37,7 @@ def params(project, *arguments):
 
 @pytest.fixture(scope="module")
 def checkout(finished):
-    """The finished project as a checkout, with its set published; its next runs cut samples into two chunks."""
+    """The finished project as a checkout, with its set published; its next runs cut samples in two."""
     with (finished.folder / "workflow/profiles/local/profile.yaml").open("a") as profile:
         profile.write("set-scatter: [training=2]\n")
     for name in ("Snakefile", "src"):
@@ -53,7 +53,7 @@ def reproduce(checkout, version):
 
 
 def test_same_bytes_on_one_core_in_two_chunks(checkout):
-    """Neither the number of cores nor that of chunks changes a byte of the set, or of what it is trained on."""
+    """Neither the number of cores nor that of chunks changes a byte of the set or of its datasets."""
     code, text = reproduce(checkout, "2026-run3-like-2-r001")
     assert code == 0, text[-5000:]
     assert text.startswith("params/2026-run3-like-2-r001: identical, byte for byte\n")
@@ -62,7 +62,7 @@ def test_same_bytes_on_one_core_in_two_chunks(checkout):
     assert sorted(path.name for path in chunks.iterdir()) == ["1-of-2.parquet", "2-of-2.parquet"]
     datasets = [f"datasets/{step}.parquet" for step in FORMS["improved"].steps]
     for name in (*datasets, *(f"set/{name}" for name in FILES)):
-        assert sha256(again / name) == sha256(first / name), f"{name} depends on the number of cores or chunks"
+        assert sha256(again / name) == sha256(first / name), f"{name} depends on cores or chunks"
     assert np.isfinite(load(again / "set").constant).all()
 
 

@@ -16,8 +16,8 @@ from parkf.io.files import scratch_folder
 from parkf.workflow.running.lock import VARIABLE, remove_unfinished
 from parkf.workflow.running.supervise import supervise
 
-# Snakemake without what it does not need here, which takes more than half of the time of its start: plug-ins for
-# other executors, arrays, images and networks.
+# Snakemake without what it does not need here, which takes most of the time of its start: plug-ins for other
+# executors, arrays, images and networks.
 SNAKEMAKE = """
 import pkgutil, sys
 sys.modules.update(dict.fromkeys(("numpy", "PIL", "boto3", "requests")))
