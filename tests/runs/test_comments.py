@@ -1,4 +1,4 @@
-"""After a changed comment no job runs again; after a change of a value or a formula, those that depend on it."""
+"""After a changed comment no job runs again; after a changed value or formula, what depends on it does."""
 
 import shutil
 from contextlib import contextmanager
