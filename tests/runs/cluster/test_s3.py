@@ -15,7 +15,7 @@ import yaml
 from parkf.workflow.config_files import laid, read_layers
 
 from ..conftest import ROOT, Project
-from .conftest import FEW_PLUGINS
+from .conftest import FEW_PLUGINS, ready_with
 
 pytestmark = pytest.mark.slow
 HOW_TO = ROOT / "docs/how-to/cluster.md"
@@ -111,13 +111,14 @@ def write_profile(folder, text):
 
 
 @pytest.mark.slurm
-def test_jobs_of_a_cluster_have_their_products_in_a_bucket(node, ready, project, server, bucket, local):
+def test_jobs_of_a_cluster_have_their_products_in_a_bucket(node, project, server, bucket, local):
     folder = project.folder
     # The lines that the how-to adds to the profile of a cluster.
     (lines,) = re.findall(r"```yaml\n(default-storage.*?)```", HOW_TO.read_text(), re.DOTALL)
     slurm = (folder / "workflow/profiles/slurm/profile.yaml").read_text()
     write_profile(folder, re.sub("(before-status-checks): 10", r"\1: 2", slurm) + lines)
-    run(folder, "first", "ours", server, ready)
+    with ready_with("s3") as ready:
+        run(folder, "first", "ours", server, ready)
     assert bucket()[f"results/first/{WANTED}"] == local
     assert not (folder / "results/first" / WANTED).exists()
 
