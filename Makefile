@@ -78,15 +78,20 @@ docs: build $(VENV)/.extra-docs  ## the pages that the code writes, and the site
 	$(VENV)/bin/python docs/generate.py
 	$(VENV)/bin/python -m tools.site --into build/site
 
-# Whole runs wait for files and for a cluster's answers: two processes more than there are cores. At first a single
-# process reads the tests: it writes the bytecode of all modules, which each of the others would write anew. The type
-# checker has one core, so that it runs beside the tests.
+# Whole runs wait for files and for a cluster's answers: two processes more than there are cores. The type checker has
+# one core, so that it runs beside the tests.
 TEST = $(VENV)/bin/python -m pytest
 test: build $(VENV)/.extra-dev  ## style, types and every test
 	@$(MAKE) lint & style=$$!; \
-		$(TEST) --collect-only -q > /dev/null; \
+		$(MAKE) $(VENV)/.read; \
 		$(TEST) -n $$(($(CORES) + 2)) --dist loadfile --no-loadscope-reorder; tests=$$?; \
 		wait $$style && exit $$tests
+
+# After an installation, a single process reads the tests at first: it writes the bytecode of all modules, which each
+# of the others would write anew.
+$(VENV)/.read: $(VENV)/.extra-dev
+	@$(TEST) --collect-only -q > /dev/null
+	@touch $@
 
 # Both go on where they were stopped; on two cores the first takes two hours, the second half an hour.
 mutants: build $(VENV)/.extra-dev  ## deliberate mistakes in the code, and whether tests notice

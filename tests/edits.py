@@ -31,11 +31,13 @@ class Copy:
 
     def codes(self, *commands):
         sources = self.sources()
-        # None of the many small objects is garbage, and a search for garbage doubles the time.
+        # None of the many small objects is garbage, and a search for garbage doubles the time. Afterwards all
+        # are, and go without a search once the sources, which they refer to, have let go of them.
         gc.disable()
         try:
             return {name: sources.code_of(name) for name in commands or sources.commands}
         finally:
+            vars(sources).clear()
             gc.enable()
 
     def codes_with(self, path, text, *commands):

@@ -1,22 +1,6 @@
-"""The number of chunks of a sample changes no byte of the results."""
+"""Samples are cut into as many chunks as asked for; test_reproduce.py shows that these change no byte."""
 
 import json
-
-from parkf.io.files import sha256
-from parkf.model.steps import FORMS
-
-STEPS = FORMS["improved"].steps
-
-
-def test_datasets_have_the_same_bytes(finished, project):
-    """Neither samples nor the products that are trained on them depend on the number of chunks."""
-    targets = [f"results/smoke/datasets/{step}.parquet" for step in STEPS]
-    done = project.snakemake("--cores", "2", "--set-scatter", "training=2", "--", *targets)
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
-    chunks = project.folder / "results/smoke/states/training_up"
-    assert sorted(path.name for path in chunks.iterdir()) == ["1-of-2.parquet", "2-of-2.parquet"]
-    for target in targets:
-        assert sha256(project.folder / target) == sha256(finished.folder / target), target
 
 
 def test_every_stage_from_generation_to_fits_is_cut(project):

@@ -1,4 +1,4 @@
-"""After a changed comment no job runs again; after a changed value, the jobs that depend on it do."""
+"""After a changed comment no job runs again; after a changed value or formula, what depends on it does."""
 
 import shutil
 from contextlib import contextmanager
@@ -71,6 +71,18 @@ def test_a_constant_runs_the_rules_whose_commands_reach_it(finished, tree):
     jobs = finished.would_run(source=tree / "src")
     assert (jobs["simulate_training"], jobs["simulate_validation"]) == (2, 2)
     assert jobs.keys().isdisjoint({"field", "generate", "table"})
+
+
+def test_a_formula_runs_its_step_and_what_follows(finished, tree):
+    velo = tree / "src/parkf/model/steps/velo_to_ut.py"
+    text = velo.read_text()
+    assert '(ten(2) * ty**2, "ty²"' in text
+    velo.write_text(text.replace('(ten(2) * ty**2, "ty²"', '(ten(3) * ty**2, "ty²"'))
+    jobs = finished.would_run(source=tree / "src")
+    assert jobs["train"] == 1
+    simulation = {"generate", "simulate_training", "simulate_validation", "draw", "rows", "datasets"}
+    assert jobs.keys().isdisjoint({*simulation, "candidates", "table", "field"})
+    assert {"assemble", "validation_fit", "validate", "report"} <= jobs.keys()
 
 
 def test_a_value_of_a_document_runs_what_reads_it(finished):

@@ -1,4 +1,7 @@
-"""A published set can be trained again from its manifest, on any number of cores; errors give reasons."""
+"""A published set can be trained again from its manifest, on any number of cores, in any number of chunks.
+
+Errors give reasons.
+"""
 
 import subprocess
 import sys
@@ -6,6 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from parkf.io.files import sha256
+from parkf.model.steps import FORMS
 from parkf.params import load
 from parkf.params.parameter_set import with_blobs
 
@@ -32,7 +37,9 @@ def params(project, *arguments):
 
 @pytest.fixture(scope="module")
 def checkout(finished):
-    """The finished project as a checkout, with its set published."""
+    """The finished project as a checkout, with its set published; its next runs cut samples in two."""
+    with (finished.folder / "workflow/profiles/local/profile.yaml").open("a") as profile:
+        profile.write("set-scatter: [training=2]\n")
     for name in ("Snakefile", "src"):
         (finished.folder / name).symlink_to(ROOT / name)
     (finished.folder / "gates.yaml").write_text(GATES)
@@ -45,16 +52,18 @@ def reproduce(checkout, version):
     return params(checkout, "reproduce", version, "--work", "again", "--cores", 1)
 
 
-def test_same_bytes_on_one_core(checkout):
+def test_same_bytes_on_one_core_in_two_chunks(checkout):
+    """Neither the number of cores nor that of chunks changes a byte of the set or of its datasets."""
     code, text = reproduce(checkout, "2026-run3-like-2-r001")
     assert code == 0, text[-5000:]
     assert text.startswith("params/2026-run3-like-2-r001: identical, byte for byte\n")
-    for name in FILES:
-        one, two = (
-            checkout.folder / f"{run}/set/{name}" for run in ("results/smoke", "again/results/reproduced")
-        )
-        assert one.read_bytes() == two.read_bytes(), f"{name} depends on the number of cores"
-    assert np.isfinite(load(checkout.folder / "again/results/reproduced/set").constant).all()
+    first, again = (checkout.folder / name for name in ("results/smoke", "again/results/reproduced"))
+    chunks = again / "states/training_up"
+    assert sorted(path.name for path in chunks.iterdir()) == ["1-of-2.parquet", "2-of-2.parquet"]
+    datasets = [f"datasets/{step}.parquet" for step in FORMS["improved"].steps]
+    for name in (*datasets, *(f"set/{name}" for name in FILES)):
+        assert sha256(again / name) == sha256(first / name), f"{name} depends on cores or chunks"
+    assert np.isfinite(load(again / "set").constant).all()
 
 
 def test_a_changed_alignment_is_named(checkout):

@@ -2,11 +2,9 @@
 
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
-import parkf._transport as _transport
 from parkf.io.files import read_json
 from parkf.params import load
 from parkf.proof.gates import GATES_FILE, hold, load_thresholds
@@ -85,28 +83,6 @@ def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
     assert jobs["train"] == 7
     # The closure has its own tracks, in the same detector.
     assert (jobs["closure_tracks"], jobs["close"]) == (2, 1)
-
-
-def test_a_formula_runs_its_step_and_what_follows(finished, tmp_path):
-    source = tmp_path / "src"
-    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("*.so"))
-    # Inputs are checked before any job runs, with the kernel that was built here.
-    for built in Path(_transport.__file__).parent.glob("*.so"):
-        (source / "parkf" / built.name).symlink_to(built)
-    # The kernel is built for the published layouts, too.
-    for name in ("Snakefile", "workflow", "params"):
-        origin = ROOT / name
-        (shutil.copytree if origin.is_dir() else shutil.copy2)(origin, tmp_path / name)
-    assert finished.would_run(source=source) == {}
-    velo = source / "parkf/model/steps/velo_to_ut.py"
-    changed = velo.read_text().replace('(ten(2) * ty**2, "ty²"', '(ten(3) * ty**2, "ty²"')
-    assert changed != velo.read_text()
-    velo.write_text(changed)
-    jobs = finished.would_run(source=source)
-    assert jobs["train"] == 1
-    simulation = {"generate", "simulate_training", "simulate_validation", "draw", "rows", "datasets"}
-    assert jobs.keys().isdisjoint({*simulation, "candidates", "table", "field"})
-    assert {"assemble", "validation_fit", "validate", "report"} <= jobs.keys()
 
 
 @pytest.mark.parametrize(

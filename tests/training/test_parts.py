@@ -48,7 +48,7 @@ def test_any_number_of_processes_gives_the_same_bytes(step, tmp_path, monkeypatc
         others = draw(step, 2200, 4, truth(step)) | {"group": np.zeros(2200)}
         of_gap = others["set"] // STEPS[step].joined
         displaced = [select(others, of_gap == gap) for gap in range(len(STEPS[step].sets))]
-    monkeypatch.setattr("parkf.training.rows.BLOCK", 90)
+    monkeypatch.setattr("parkf.training.rows.BLOCK", 150)
     monkeypatch.setattr("parkf.training.rows.STRIPE", 3)
     one, several = (
         train_step(tmp_path / "rows.parquet", step, forms="improved", displaced=displaced, workers=workers)

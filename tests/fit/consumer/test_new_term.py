@@ -29,8 +29,11 @@ ELSEWHERE = (
 
 
 def python(source, start, *arguments):
-    """Run Python with the package's source from another folder."""
-    command = [sys.executable, "-c", ELSEWHERE + start, source, *map(str, arguments)]
+    """Run Python with the package's source from another folder.
+
+    It writes no bytecode: two changes of the source within a second would have the same.
+    """
+    command = [sys.executable, "-B", "-c", ELSEWHERE + start, source, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

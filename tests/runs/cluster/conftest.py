@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -102,24 +103,35 @@ class Workflow:
             time.sleep(0.3)
 
 
-@pytest.fixture(scope="module")
-def ready():
-    """A process that is ready for Slurm's jobs, as the variables with which they are forks of it."""
+@contextmanager
+def ready_with(*plugins):
+    """A process that is ready for Slurm's jobs, as the variables with which they are forks of it.
+
+    `plugins` are those of the storage that the jobs use. Others would add options to their command lines.
+    """
     with tempfile.TemporaryDirectory(prefix="ready-") as folder, socket.socket(socket.AF_UNIX) as listening:
         place = Path(folder, "jobs")
         listening.bind(str(place))
         listening.listen()
         process = subprocess.Popen(
-            [sys.executable, STARTS / "ready.py", str(listening.fileno()), "slurm-jobstep"],
+            [sys.executable, STARTS / "ready.py", str(listening.fileno()), "slurm-jobstep", *plugins],
             stdin=subprocess.PIPE,
             env=os.environ | FEW_PLUGINS,
             pass_fds=[listening.fileno()],
             start_new_session=True,
         )
-        yield {"PARKF_READY": str(place)}
-        # Forks may be at work if a test has failed.
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        try:
+            yield {"PARKF_READY": str(place)}
+        finally:
+            # Forks may be at work if a test has failed.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+@pytest.fixture(scope="module")
+def ready():
+    with ready_with() as variables:
+        yield variables
 
 
 @pytest.fixture(scope="module")

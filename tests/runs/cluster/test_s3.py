@@ -15,7 +15,7 @@ import yaml
 from parkf.workflow.config_files import laid, read_layers
 
 from ..conftest import ROOT, Project
-from .conftest import FEW_PLUGINS
+from .conftest import FEW_PLUGINS, ready_with
 
 pytestmark = pytest.mark.slow
 HOW_TO = ROOT / "docs/how-to/cluster.md"
@@ -74,14 +74,17 @@ def configure(folder, name):
     (folder / f"workflow/config/{name}.yaml").write_text(yaml.safe_dump(config))
 
 
-def run(folder, name, profile, server=None):
-    """Run parkf until the states are there; return the logs of the jobs, and what it said."""
+def run(folder, name, profile, server=None, ready=None):
+    """Run parkf until the states are there; return the logs of the jobs, and what it said.
+
+    `ready` has the variables with which jobs of Slurm are forks of a process.
+    """
     configure(folder, name)
     keys = {} if server is None else KEYS | {"SNAKEMAKE_STORAGE_S3_ENDPOINT_URL": server}
     done = subprocess.run(
         [BIN / "parkf", "run", "--profile", profile, "--cores", "1", name, f"results/{name}/{WANTED}"],
         cwd=folder,
-        env=os.environ | FEW_PLUGINS | keys,
+        env=os.environ | FEW_PLUGINS | keys | (ready or {}),
         capture_output=True,
         text=True,
         check=False,
@@ -114,7 +117,8 @@ def test_jobs_of_a_cluster_have_their_products_in_a_bucket(node, project, server
     (lines,) = re.findall(r"```yaml\n(default-storage.*?)```", HOW_TO.read_text(), re.DOTALL)
     slurm = (folder / "workflow/profiles/slurm/profile.yaml").read_text()
     write_profile(folder, re.sub("(before-status-checks): 10", r"\1: 2", slurm) + lines)
-    run(folder, "first", "ours", server)
+    with ready_with("s3") as ready:
+        run(folder, "first", "ours", server, ready)
     assert bucket()[f"results/first/{WANTED}"] == local
     assert not (folder / "results/first" / WANTED).exists()
 

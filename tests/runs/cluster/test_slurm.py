@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from ..conftest import Project
-from .conftest import OFTEN, Workflow, command
+from .conftest import OFTEN, Workflow, command, ready_with
 from .documented import checkout, snakemake
 
 pytestmark = pytest.mark.slurm
@@ -84,13 +84,10 @@ def test_jobs_that_copy_their_files_to_the_node_give_the_same_bytes(node, projec
         pytest.skip("needs rsync")
     scratch, wanted = tmp_path / "scratch", "results/smoke/states/training_up.parquet"
     folder = checkout(project)
-    workflow = Workflow(
-        folder,
-        *snakemake(f"make run PROFILE=slurm RUN=smoke SCRATCH={scratch}", folder),
-        *OFTEN,
-        *("--", wanted),
-    )
-    assert workflow.wait() == 0, workflow.said[-5000:]
+    arguments = snakemake(f"make run PROFILE=slurm RUN=smoke SCRATCH={scratch}", folder)
+    with ready_with("fs") as ready:
+        workflow = Workflow(folder, *arguments, *OFTEN, "--", wanted, environment=ready)
+        assert workflow.wait() == 0, workflow.said[-5000:]
     assert (folder / wanted).read_bytes() == (finished.folder / wanted).read_bytes()
     assert "(retrieve from storage)" in workflow.said
     # Copies are removed when the jobs that needed them end.

@@ -16,11 +16,11 @@ from parkf.io.files import scratch_folder
 from parkf.workflow.running.lock import VARIABLE, remove_unfinished
 from parkf.workflow.running.supervise import supervise
 
-# Snakemake without what it does not need here, which takes half of the time of its start: plug-ins for other
-# executors, arrays and images.
+# Snakemake without what it does not need here, which takes most of the time of its start: plug-ins for other
+# executors, arrays, images and networks.
 SNAKEMAKE = """
 import pkgutil, sys
-sys.modules.update(dict.fromkeys(("numpy", "PIL")))
+sys.modules.update(dict.fromkeys(("numpy", "PIL", "boto3", "requests")))
 found = pkgutil.iter_modules
 pkgutil.iter_modules = lambda *where: (one for one in found(*where) if "_plugin_" not in one.name)
 from snakemake.cli import main

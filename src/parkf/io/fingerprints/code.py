@@ -75,7 +75,7 @@ def _installed() -> "Sources":
     return Sources(source("parkf"), PROJECT, main.module)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Part:
     """A part of a program: a statement, a file, a compiled module."""
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 _HELP = {"help", "metavar", "rich_help_panel", "short_help", "epilog"}
 _TYPER = {"Option", "Argument", "Typer"}
@@ -34,8 +34,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """What an import binds: a module, or a name of one; the name ``*`` stands for all of the module."""
 
     module: str
