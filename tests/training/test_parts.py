@@ -20,7 +20,7 @@ def dataset(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def parts(dataset):
-    return [train_part(dataset, "UT", Part(number, 3), forms="improved") for number in (1, 2, 3)]
+    return [train_part([dataset], "UT", Part(number, 3), forms="improved") for number in (1, 2, 3)]
 
 
 def test_parts_give_the_bytes_of_the_whole(dataset, parts, tmp_path):
@@ -67,7 +67,7 @@ def test_rows_sorted_by_set_give_the_same(dataset, tmp_path):
             writer.write_table(pa.Table.from_arrays(columns, schema=STEP_DATA.schema))
             writer.flush()
     one, other = (
-        train_part(path, "UT", Part(2, 3), forms="improved").sets
+        train_part([path], "UT", Part(2, 3), forms="improved").sets
         for path in (dataset, tmp_path / "sorted.parquet")
     )
     assert one == other
@@ -89,7 +89,7 @@ def test_names_of_parts():
 
 def test_more_parts_than_sets(dataset):
     with pytest.raises(ParkfError, match="step UT: 7 parts, expected at most 6, one for each parameter set"):
-        train_part(dataset, "UT", Part(1, 7), forms="improved")
+        train_part([dataset], "UT", Part(1, 7), forms="improved")
 
 
 def test_a_part_that_is_missing_or_there_twice(dataset, parts):

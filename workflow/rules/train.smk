@@ -8,6 +8,13 @@ TRAINED_BY = code_of(
 IN_PARTS = [step for step in STEPS if len(RUN.parts(step)) > 1]
 
 
+def fitted_rows(wildcards):
+    """Files of the rows that a job fits: for a part of a step, the chunks' own, which nobody has to join before."""
+    if hasattr(wildcards, "part") and wildcards.step in RUN.simulated_steps:
+        return [f"{RESULTS}/rows/{chunk}/{wildcards.step}.parquet" for chunk in RUN.training_chunks]
+    return [f"{RESULTS}/datasets/{wildcards.step}.parquet"]
+
+
 rule table:
     input:
         geometry=GEOMETRY,
@@ -29,7 +36,7 @@ rule table:
 rule train:
     """Fit p, then the scattering, of one step."""
     input:
-        dataset=f"{RESULTS}/datasets/{{step}}.parquet",
+        dataset=fitted_rows,
         # Only the step through the magnet depends on the table.
         table=lambda w: [TABLE] if w.step == "UTTF" else [],
         # Tracks that are born in the magnet are carried through the field.

@@ -12,7 +12,8 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ from parkf.io.documents import json_text
 from parkf.io.errors import DamagedFileError, ParkfError
 
 _SEAL, _KIND = "checksum", "sha256:"
+# SHA-256 of files, by what changes whenever a file's content does.
+_KNOWN: dict[tuple[int, ...], str] = {}
+# The clock of a file system is coarse: a file may change again within this time, in ns, and keep its time of change.
+_SETTLED = 1_000_000_000
 UNFINISHED = ".tmp"
 """Suffix of hidden names of files and folders whose writer is still at work, or was killed."""
 
@@ -144,9 +149,34 @@ def existing(path: Path) -> Path:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, 64 hexadecimal digits."""
+    """Return the SHA-256 of a file's bytes, 64 hexadecimal digits; a file that stays the same is read once."""
     with existing(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        state = os.fstat(stream.fileno())
+        found = _KNOWN.get(_key(state))
+        if found is None:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+            after = os.fstat(stream.fileno())
+            if _key(after) == _key(state) and time.time_ns() - state.st_ctime_ns > _SETTLED:
+                _KNOWN[_key(state)] = found
+        return found
+
+
+def remember(path: Path, fingerprint: str, stamp: Sequence[int]) -> None:
+    """Let :func:`sha256` know the result for a file if it still has the stamp, from :func:`stamp_of`."""
+    if path.is_file() and stamp_of(path) == list(stamp):
+        _KNOWN[_key(path.stat())] = fingerprint
+
+
+def stamp_of(path: Path) -> list[int]:
+    """Return what changes whenever a file's content does: size, times of change in ns, and number."""
+    state = path.stat()
+    # The times of a folder do not depend on the content of its files.
+    folder = [file.stat().st_ctime_ns for file in sorted(path.rglob("*"))] if path.is_dir() else []
+    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, *folder]
+
+
+def _key(state: os.stat_result) -> tuple[int, ...]:
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 def require_space(folder: Path, needed: int, what: str) -> None:

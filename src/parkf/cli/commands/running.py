@@ -182,9 +182,10 @@ def with_job(parkf: Any, arguments: list[str]) -> int:
 
 
 def _run(parkf: Any, file: Path, job: "Job", options: list[str]) -> int:
-    from parkf.workflow.running.records import write_record
+    from parkf.workflow.running.records import recall, write_record
     from parkf.workflow.running.shared import STORE, keep, key, take
 
+    recall(job)
     inputs = job.fingerprints()
     deciding = job.decided_by(inputs) if job.is_shared else {}
     name = key(deciding)

@@ -77,7 +77,9 @@ def train_table(
 @app.command()
 def train(
     step: options.Step,
-    dataset: options.Dataset,
+    dataset: Annotated[
+        list[Path], Argument(help="Dataset of the step (.parquet); for a part, also its chunks.")
+    ],
     output: Annotated[Path, Argument(help="Fit to write (.json).")],
     forms: options.FormsOfSet = "improved",
     table: Annotated[Path | None, Option(help="Magnet table, for UTTF.")] = None,
@@ -107,7 +109,9 @@ def train(
         place = options.field_map(field), options.aligned(geometry)
         how["displaced"] = displaced_rows(*place, seed=seed, threads=threads)
     if part is None:
-        train_step(dataset, step, **how).save(output)
+        if len(dataset) > 1:
+            raise BadParameter("a whole step is fitted to one file; join chunks with `parkf gather-dataset`")
+        train_step(dataset[0], step, **how).save(output)
     else:
         train_part(dataset, step, Part.parse(part), **how).save(output)
     written(output)

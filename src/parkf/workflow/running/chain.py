@@ -12,12 +12,12 @@ from pathlib import Path
 
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
-from parkf.io.files import read_json
+from parkf.io.files import read_json, stamp_of
 from parkf.io.fingerprints.meaning import meaning_of
 from parkf.report.job_graph import GRAPH_FILE
 from parkf.workflow.running.damage import ASIDE, damage_of, from_here, snakemake_record
 from parkf.workflow.running.jobs import RESULTS, Job
-from parkf.workflow.running.records import ENDING, Record, content_of, stamp_of
+from parkf.workflow.running.records import ENDING, Record, content_of
 
 PROOF = ("set/manifest.json", "validation.json", "accuracy.json")
 ENDS = ("report/index.html", "index.html", *PROOF)

@@ -35,6 +35,7 @@ class Job:
     run: str  # ``results/<run>``
     is_shared: bool  # whether other runs may copy its products
     passing: Sequence[str] = ()  # outputs that Snakemake removes after their use
+    before: Sequence[str] = ()  # files of the jobs that make its inputs
     storage: str = ""  # where its products are, such as s3://bucket/prefix; empty if they are in this folder
 
     @classmethod
@@ -42,7 +43,7 @@ class Job:
         """Make a job of the content of its file; a ParkfError reports other content, and names `path`."""
         known = {field.name for field in fields(cls)}
         # The oldest files lack what a job has by default.
-        if not isinstance(content, dict) or content.keys() | {"passing", "storage"} != known:
+        if not isinstance(content, dict) or content.keys() | {"passing", "before", "storage"} != known:
             raise ParkfError(f"{path}: expected the file of a job, results/<run>/logs/<job>.log.json")
         return cls(**content)
 

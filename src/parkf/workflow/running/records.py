@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from parkf.io.errors import ParkfError
-from parkf.io.files import existing, read_json, sha256, write_sealed
+from parkf.io.files import existing, read_json, remember, sha256, stamp_of, write_sealed
 from parkf.io.process_settings import environment
 from parkf.workflow.running.jobs import Job, located
 
@@ -40,6 +40,18 @@ class Record:
 def record_of(job_file: Path) -> Path:
     """Return the path of the record of a job's file."""
     return job_file.with_name(job_file.name.removesuffix(".json") + ENDING)
+
+
+def recall(job: Job) -> None:
+    """Let this process know the checksums of a job's inputs from the records of the jobs that made them.
+
+    An input that has changed since then is read.
+    """
+    inputs = set(job.inputs)
+    for file in job.before:
+        if (record := Record.read(Path(file))) is not None:
+            for path in inputs & record.stamps.keys():
+                remember(located(path), record.outputs[path], record.stamps[path])
 
 
 def write_record(job_file: Path, inputs: Sequence[str]) -> None:
@@ -79,11 +91,3 @@ def content_of(path: Path) -> str:
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
     parts = [f"{file.relative_to(path)} {sha256(file)}" for file in files]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def stamp_of(path: Path) -> list[int]:
-    """Return what changes whenever a file's content does: size, times of change in ns, and number."""
-    state = path.stat()
-    # The times of a folder do not depend on the content of its files.
-    folder = [file.stat().st_ctime_ns for file in sorted(path.rglob("*"))] if path.is_dir() else []
-    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, *folder]

@@ -157,7 +157,8 @@ def prepare(workflow: Any, graphs: Mapping[str, str], *, needs_gpu: bool) -> Non
     dag, copies, storage = workflow.dag, copies_in(workflow), place_of(workflow)
     for one in dag.jobs:
         if dag.needrun(one) and (job := planned(one, copies)) is not None:
-            replace(job, storage=storage).write(Path(f"{one.log[0]}.json"))
+            before = sorted(f"{other.log[0]}.json" for other in dag.dependencies[one] if other.log)
+            replace(job, before=before, storage=storage).write(Path(f"{one.log[0]}.json"))
     for folder, prefix in graphs.items():
         write_graph(dag, Path(folder), prefix)
     tell(dag, workflow.resource_settings.cores, load_costs(PROJECT / COSTS_FILE), logger)
