@@ -161,9 +161,9 @@ def test_row_groups_of_other_sets_are_not_read(by_set):
 
 
 def test_of_a_large_dataset_some_row_groups_are_read(by_set):
-    (whole,) = read_batches(by_set, range(3), most=600)
+    (whole,) = read_batches(by_set, range(3), most=300)
     assert set(whole["set"]) == {0, 1, 2}
-    sets = [set(rows["set"]) for rows in read_batches(by_set, range(3), most=300)]
+    sets = [set(rows["set"]) for rows in read_batches(by_set, range(3), most=150)]
     assert sets == [{0}, {2}]
 
 

@@ -5,6 +5,8 @@ TRAINED_BY = code_of(
     *("field", "generate", "simulate", "draw", "thresholds", "datasets", "gather-dataset", "train-table", "train"),
     *("closure-tracks", "close", "train-rich", "train-slices", "train-electron"),
 )
+# Rows that the accuracy is measured on.
+MEASURED_ROWS = sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)
 IN_PARTS = [step for step in STEPS if len(RUN.parts(step)) > 1]
 
 
@@ -152,6 +154,7 @@ rule accuracy:
         [f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
     output: f"{RESULTS}/accuracy.json"
     params: parameters=fixed(f"{RESULTS}/set")
-    resources: **needs(COSTS, "accuracy", sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS))
+    threads: cores_for(MEASURED_ROWS)
+    resources: **needs(COSTS, "accuracy", MEASURED_ROWS)
     log: f"{RESULTS}/logs/accuracy.log"
-    shell: "parkf accuracy --job {log}.json > {log} 2>&1"
+    shell: "parkf accuracy --job {log}.json --threads {threads} > {log} 2>&1"

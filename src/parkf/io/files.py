@@ -24,7 +24,7 @@ from parkf.io.errors import DamagedFileError, ParkfError
 _SEAL, _KIND = "checksum", "sha256:"
 # SHA-256 of files, by what changes whenever a file's content does.
 _KNOWN: dict[tuple[int, ...], str] = {}
-# The clock of a file system is coarse: a file may change again within this time, in ns, and keep its time of change.
+# The clock of a file system is coarse: within this time, in ns, a file may change and keep its times.
 _SETTLED = 1_000_000_000
 UNFINISHED = ".tmp"
 """Suffix of hidden names of files and folders whose writer is still at work, or was killed."""
@@ -149,7 +149,7 @@ def existing(path: Path) -> Path:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, 64 hexadecimal digits; a file that stays the same is read once."""
+    """Return the SHA-256 of a file's bytes, 64 hexadecimal digits; an unchanged file is read once."""
     with existing(path).open("rb") as stream:
         state = os.fstat(stream.fileno())
         found = _KNOWN.get(_key(state))

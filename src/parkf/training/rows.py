@@ -231,8 +231,8 @@ def store_dataset(
 def sums_of(batches: Iterable[Rows], sets: range, joined: int) -> NDArray[np.uint64]:
     """Return number of rows, and sum modulo 2^64 of the bits of q/p, of each set, (2, sets).
 
-    They are the same in whatever order and files the rows are, and differ for other rows. Each set joins `joined` sets
-    of the dataset. Batches must have the columns `SUMMED`.
+    They are the same in whatever order and files the rows are, and differ for other rows. Each set joins
+    `joined` sets of the dataset. Batches must have the columns `SUMMED`.
     """
     total = np.zeros((2, len(sets)), np.uint64)
     for batch in batches:
@@ -263,10 +263,10 @@ def read_batches(
 ) -> Iterator[Rows]:
     """Read a step dataset: columns as float64, ``set``, ``event`` and ``particle`` as int64.
 
-    Row groups are left out if their statistics show that they hold none of the wanted `sets`. If a dataset
-    has more than `most` rows, only every second, third … row group is read, so that not many more rows are
-    read. Of these row groups, only those from i/n to j/n of their number are read, for a `share` of (i, j, n). A
-    ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
+    Row groups are left out if their statistics show that they hold none of the wanted `sets`. If they
+    have more than `most` rows, only every second, third … row group is read, so that not many more rows are
+    read. For a `share` of (i, j, n), only those from i/n to j/n of the number of these row groups are read.
+    A ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
     """
     with STEP_DATA.open(path) as file:
         for begin, batch in _record_batches(file, sets, most, share, columns):
@@ -298,8 +298,8 @@ def _record_batches(
         if sets is None or _may_hold(group.column(column).statistics, sets)
     ]
     if most is not None:
-        stride = -(-file.metadata.num_rows // most)
-        wanted = [number for number in wanted if number % stride == 0]
+        rows = sum(groups[number].num_rows for number in wanted)
+        wanted = wanted[:: max(1, -(-rows // most))]
     low, high, parts = share
     wanted = wanted[low * len(wanted) // parts : high * len(wanted) // parts]
     # Row groups that follow each other are read together.

@@ -12,12 +12,12 @@ import pytest
 
 from parkf.cli.commands import results
 from parkf.io.errors import ParkfError
-from parkf.io.files import write_sealed
+from parkf.io.files import stamp_of, write_sealed
 from parkf.io.tables import FATES
 from parkf.workflow.running.chain import Chain, check_runs, require_chained
 from parkf.workflow.running.damage import ASIDE, verify
 from parkf.workflow.running.jobs import Job
-from parkf.workflow.running.records import Record, recall, record_of, write_record
+from parkf.workflow.running.records import Record, record_of, write_record
 from parkf.workflow.running.repair import repair
 from parkf.workflow.running.why import Why, in_words
 

@@ -78,7 +78,7 @@ def train_table(
 def train(
     step: options.Step,
     dataset: Annotated[
-        list[Path], Argument(help="Dataset of the step (.parquet); for a part, also its chunks.")
+        list[Path], Argument(help="Dataset of the step (.parquet); a part also takes chunks.")
     ],
     output: Annotated[Path, Argument(help="Fit to write (.json).")],
     forms: options.FormsOfSet = "improved",
@@ -239,6 +239,7 @@ def accuracy(
     parameters: Annotated[Path, Argument(metavar="SET", help="Set of a run: results/<run>/set.")],
     output: Annotated[Path | None, Option(help="Also write accuracy.json here.")] = None,
     beside: Annotated[Path | None, Option(help="accuracy.json of other forms, for comparison.")] = None,
+    threads: options.Threads = 1,
 ) -> None:
     """Compare every step and the table of a run's set with Runge-Kutta, in momentum bins."""
     from parkf.params.parameter_set import load
@@ -255,7 +256,8 @@ def accuracy(
     used = run / "closure/table.npz" if CLOSED_TABLE in load(parameters).manifest.inputs else table
     blobs = check_made_of(parameters, fits, used)
     field = options.field_map(run / "field.npz")
-    measured = measure_accuracy(fits, run / "datasets", table, used.with_name("accuracy.json"), field)
+    of_table = used.with_name("accuracy.json")
+    measured = measure_accuracy(fits, run / "datasets", table, of_table, field, threads=threads)
     if output is not None:
         write_sealed(output, {**measured, "set": blobs.fingerprints()})
     say(accuracy_table(measured, read_json(beside) if beside else None))

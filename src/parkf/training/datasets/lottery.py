@@ -46,9 +46,9 @@ def lottery(piece: Piece) -> Numbers:
 def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int) -> None:
     """Write the smallest numbers that a chunk's legs draw, from its tables PARTICLES and STATES.
 
-    The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, ``counts``, k of each
-    set, and ``max_rows``, the number of rows that a dataset keeps, divided equally among the step's parameter
-    sets.
+    The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, ``counts``, k of
+    each set, and ``max_rows``, the number of rows that a dataset keeps, divided equally among the step's
+    parameter sets.
     """
     # One number more than may be kept is written. It shows whether all rows may be kept.
     smallest = {(step, i): Smallest(rows_of_set(step, max_rows) + 1) for step, i in _every_set()}
@@ -100,7 +100,7 @@ def find_thresholds(draws: Sequence[Path], path: Path, *, max_rows: int) -> None
     `draws` are the files that :func:`draw` wrote for every chunk of every sample. The JSON at `path` has
     ``max_rows``, and ``thresholds.<step>[]`` by set. A ParkfError reports a file of other `max_rows`.
     """
-    counts = sum(_drawn(draws, "counts", max_rows))
+    counts = np.sum(list(_drawn(draws, "counts", max_rows)), axis=0)
     thresholds: dict[str, list[int]] = {step: [] for step in SETS}
     for (step, i), count in zip(_every_set(), counts, strict=True):
         wanted = rows_of_set(step, max_rows)
