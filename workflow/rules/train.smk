@@ -7,6 +7,8 @@ TRAINED_BY = code_of(
 )
 # Rows that the accuracy is measured on.
 MEASURED_ROWS = sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)
+# Rows that the RICH planes are fitted to: those of one set of each of these steps.
+PLANE_ROWS = sum(min(RUN.rows(step) // RUN.sets[step], ROWS_OF_A_PLANE) for step in ("VUT", "UT", "T"))
 IN_PARTS = [step for step in STEPS if len(RUN.parts(step)) > 1]
 
 
@@ -78,8 +80,10 @@ if IN_PARTS:
         output: f"{RESULTS}/fits/{{step}}.json"
         wildcard_constraints: step="|".join(IN_PARTS)
         priority: FIRST
+        threads: TWO_THREADS
+        resources: **needs(COSTS, "join_fits", lambda w: RUN.rows(w.step))
         log: f"{RESULTS}/logs/train-{{step}}/join.log"
-        shell: "parkf join-fits --job {log}.json 2> {log}"
+        shell: "parkf join-fits --job {log}.json --threads {threads} 2> {log}"
 
 
 rule train_rich:
@@ -90,6 +94,7 @@ rule train_rich:
         scifi=f"{RESULTS}/datasets/T.parquet",
         field=FIELD,
     output: RICH
+    resources: **needs(COSTS, "train_rich", PLANE_ROWS)
     log: f"{RESULTS}/logs/train-rich.log"
     shell: "parkf train-rich --job {log}.json 2> {log}"
 

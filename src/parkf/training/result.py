@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from parkf.io.checksums import check_pages
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, sha256, write_sealed
 from parkf.io.option_types import FormsName
+from parkf.io.workers import parallel_map
 from parkf.model.steps import FORMS, STEP_NAMES, Step
 from parkf.training.rows import SUMMED, UNREAD, read_batches, sums_of
 
@@ -195,10 +195,11 @@ class PartResult(_OfStep):
     first: int  # number of the first of the sets
 
 
-def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
+def join_parts(parts: Sequence[PartResult], dataset: Path, *, workers: int = 1) -> FitResult:
     """Join all parts of one step, in any order.
 
     `dataset` has all rows that the parts were fitted to, as one file. Its fingerprint is computed only here.
+    Up to `workers` processes read it.
     """
     ordered = sorted(parts, key=lambda part: part.first)
     one = ordered[0]
@@ -211,12 +212,16 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
     expected = list(range(len(FORMS[one.forms].steps[one.step].sets)))
     if numbers != expected:
         raise ParkfError(f"parts of step {one.step}: hold sets {numbers}, expected each of {expected} once")
-    step = FORMS[one.forms].steps[one.step]
-    found = sums_of(read_batches(dataset, columns=SUMMED), range(len(step.sets)), step.joined)[1]
+    # The fits read some columns, and checked them. The rest is read here, so that the fingerprint belongs to
+    # an undamaged file.
+    step, columns = FORMS[one.forms].steps[one.step], (*SUMMED, *UNREAD)
+
+    def sums(share: int) -> NDArray[np.uint64]:
+        batches = read_batches(dataset, share=(share, share + 1, workers), columns=columns)
+        return sums_of(batches, range(len(step.sets)), step.joined)
+
+    found = np.sum(list(parallel_map(sums, range(workers), workers)), axis=0)[1]
     if [total for part in ordered for total in part.sums] != found.tolist():
         raise ParkfError(f"{dataset}: not the dataset that the parts of step {one.step} were fitted to")
-    # The fits read some columns, and checked them. Check the rest here, so that the fingerprint belongs to an
-    # undamaged file.
-    check_pages(dataset, UNREAD)
     sets = [result for part in ordered for result in part.sets]
     return FitResult(**{name: getattr(one, name) for name in alike}, dataset=sha256(dataset), sets=sets)

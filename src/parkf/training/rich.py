@@ -16,6 +16,7 @@ from parkf.io.planes import SCIFI_LAYERS
 from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.model.steps.rich import PLANES_OF, RICH_STEPS
 from parkf.params.rich import RichConstants
+from parkf.training import ROWS_OF_A_PLANE
 from parkf.training.datasets.carry import carried
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.minimise import Fits
@@ -28,8 +29,6 @@ LAST_GAP = range(2 * (SCIFI_LAYERS - 2), 2 * (SCIFI_LAYERS - 1))
 # A step uses the dataset, and the sets in it, that begin where the step begins. VUT has only one set; the set
 # of UT begins at the first layer.
 SETS = {"VUT": range(1), "UT": range(1), "T": LAST_GAP}
-# Largest number of rows for each plane. A tenth of them changes the numbers by about their errors.
-MOST_ROWS = 1_000_000
 DATASET = {"RICH1": "VUT", "RICH_VELO": "VUT", "RICH_UT": "UT", "RICH2": "T", "RICH_SCIFI": "T"}
 
 
@@ -80,7 +79,7 @@ def rows_at(
     true state at these planes, so x1, y1, tx1, ty1 are the same as the target.
     """
     sets = SETS[dataset]
-    for batch in read_batches(file, sets, most=MOST_ROWS):
+    for batch in read_batches(file, sets, most=ROWS_OF_A_PLANE):
         # A row group may hold rows of other sets, too.
         rows = select(batch, np.isin(batch["set"], sets))
         if dataset == "T":

@@ -30,9 +30,10 @@ Noise = Callable[[Rows], dict[str, F64]]
 FEWEST_ROWS = 100
 
 
-def train_step(dataset: Path, step: str, **options: Any) -> FitResult:
+def train_step(dataset: Path, step: str, *, workers: int = 1, **options: Any) -> FitResult:
     """Fit all parameter sets of a step to its dataset; `options` are those of :func:`train_part`."""
-    return join_parts([train_part([dataset], step, Part(1, 1), **options)], dataset)
+    whole = train_part([dataset], step, Part(1, 1), workers=workers, **options)
+    return join_parts([whole], dataset, workers=workers)
 
 
 def train_part(

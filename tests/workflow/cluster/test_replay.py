@@ -51,4 +51,4 @@ def test_threads_take_as_many_cores_and_fewer_take_longer():
 
 def test_it_stops_scaling_where_half_of_the_cores_idle():
     # 86 core seconds: 16 s on 8 cores keep 67 % at work, on 16 cores half of that.
-    assert stops_scaling(FAN, latency=0.0) == 16
+    assert stops_scaling(FAN, work=86, latency=0.0) == 16

@@ -122,11 +122,12 @@ def join_fits(
     parts: Annotated[list[Path], Argument(help="Files of `train --part`, for all parts of a step.")],
     output: Annotated[Path, Argument(help="Fit of the whole step to write (.json).")],
     dataset: Annotated[Path, Option(help="Dataset that the parts were fitted to.")],
+    threads: options.Threads = 1,
 ) -> None:
     """Join the parts of a step's training."""
     from parkf.training.result import PartResult, join_parts
 
-    join_parts([PartResult.load(part) for part in parts], dataset).save(output)
+    join_parts([PartResult.load(part) for part in parts], dataset, workers=threads).save(output)
     written(output)
 
 
