@@ -1,4 +1,5 @@
 import errno
+import hashlib
 import re
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from parkf.cli.messages import explained
 from parkf.io.errors import ParkfError
-from parkf.io.files import copy, matching, read_json, replacing, sha256, write_json
+from parkf.io.files import copy, matching, read_json, remember, replacing, sha256, stamp_of, write_json
 
 
 def test_a_copy_that_has_no_room_says_how_much_is_missing(tmp_path, monkeypatch):
@@ -56,6 +57,18 @@ def test_missing_and_broken_files_are_named(tmp_path):
     with pytest.raises(ParkfError, match="no such file"):
         copy(tmp_path / "absent", tmp_path / "target")
     assert not (tmp_path / "target").exists()
+
+
+def test_a_file_is_read_again_only_after_a_change(tmp_path):
+    file = tmp_path / "abc"
+    file.write_text("abc")
+    remember(file, "as recorded", stamp_of(file))
+    assert sha256(file) == "as recorded"
+    stamp = stamp_of(file)
+    file.write_text("abd")
+    assert sha256(file) == hashlib.sha256(b"abd").hexdigest()
+    remember(file, "as recorded", stamp)
+    assert sha256(file) == hashlib.sha256(b"abd").hexdigest()
 
 
 def test_fingerprint_is_sha256(tmp_path):

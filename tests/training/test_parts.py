@@ -8,6 +8,7 @@ from toy_steps import STEPS, draw, truth, write
 
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.tables import STEP_DATA
+from parkf.training.datasets.gather import RowsBySet, gather_rows
 from parkf.training.result import FitResult, Part, PartResult, join_parts
 from parkf.training.rows import select
 from parkf.training.train import train_part, train_step
@@ -71,6 +72,27 @@ def test_rows_sorted_by_set_give_the_same(dataset, tmp_path):
         for path in (dataset, tmp_path / "sorted.parquet")
     )
     assert one == other
+
+
+def test_parts_of_the_chunks_give_the_bytes_of_the_whole(tmp_path):
+    """Chunks are read without being joined, and any process may read any part of them."""
+    rows = draw("UT", 6000, 3, truth("UT"))
+    chunks = []
+    for number in range(3):
+        chunks.append(tmp_path / f"{number}.parquet")
+        with STEP_DATA.writer(chunks[-1]) as writer:
+            sorter = RowsBySet(writer, "UT")
+            sorter.add(select(rows, np.arange(6000) * 3 // 6000 == number))
+            sorter.finish()
+    gather_rows(chunks, tmp_path / "UT.parquet", "UT")
+    parts = [
+        train_part(chunks, "UT", Part(number, 2), forms="improved", workers=workers)
+        for number, workers in ((1, 1), (2, 2))
+    ]
+    whole = train_step(tmp_path / "UT.parquet", "UT", forms="improved")
+    assert join_parts(parts, tmp_path / "UT.parquet", workers=2) == whole
+    with pytest.raises(ParkfError, match=r"UT\.parquet: not the dataset"):
+        join_parts([train_part(chunks[:2], "UT", Part(1, 1), forms="improved")], tmp_path / "UT.parquet")
 
 
 def test_parts_are_balanced_and_none_is_lost():

@@ -1,5 +1,6 @@
 """Files of another run, sample or time, and missing ones, are named and made again."""
 
+import hashlib
 import os
 import shutil
 from base64 import urlsafe_b64encode
@@ -17,7 +18,7 @@ from parkf.io.tables import FATES
 from parkf.workflow.running.chain import Chain, check_runs, require_chained
 from parkf.workflow.running.damage import ASIDE, verify
 from parkf.workflow.running.jobs import Job
-from parkf.workflow.running.records import Record, record_of, write_record
+from parkf.workflow.running.records import Record, recall, record_of, write_record
 from parkf.workflow.running.repair import repair
 from parkf.workflow.running.why import Why, in_words
 
@@ -384,6 +385,23 @@ def test_the_command_names_each_file_once(here, capsys):
         f"results/one/{UP}",
         "1 of 13 files are not sound",
     ]
+
+
+def test_a_job_knows_the_checksums_of_inputs_that_are_as_recorded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("geometry.yaml").write_text("a: 1\n")
+    before = made("recalled", "field", ["geometry.yaml"], ["field.npz"], 1)
+    product = Path("results/recalled/field.npz")
+    job = Job("fit", [{}], [str(product)], [], ["ab" * 8], "results/recalled", False, before=[str(before)])
+    read = []
+    monkeypatch.setattr("hashlib.file_digest", lambda stream, _: read.append(stream.name) or hashlib.sha256())
+    recall(job)
+    assert job.fingerprints() == [Record.read(before).outputs[str(product)]]
+    assert not read
+    np.savez(product, value=2)
+    recall(job)
+    job.fingerprints()
+    assert read == [str(product)]
 
 
 def test_a_touched_product_is_read_once(tmp_path, monkeypatch):
