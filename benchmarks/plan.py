@@ -61,7 +61,11 @@ def plan(config: Mapping[str, Any], chunks: Mapping[str, int]) -> Any:
         folder = Path(name)
         (folder / "data").symlink_to(ROOT / "data")
         (folder / "config.yaml").write_text(yaml.safe_dump(dict(config)))
-        return planned(ROOT / "Snakefile", folder / "config.yaml", folder, resources)
+        groups = {
+            "overwrite_groups": profile["groups"],
+            "group_components": profile["group-components"],
+        }
+        return planned(ROOT / "Snakefile", folder / "config.yaml", folder, resources, groups=groups)
 
 
 def wide(chunks: int) -> tuple[dict[str, Any], dict[str, int]]:

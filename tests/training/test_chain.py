@@ -89,5 +89,5 @@ def test_layers_are_where_the_first_hop_of_each_gap_begins_and_ends(monkeypatch)
         {"set": [0, 2, 1], "z0": [2329.0, 2597.5, 2374.0], "z1": [2374.0, 2642.5, 2599.0]},
     )
     rows = [{name: np.array(values) for name, values in part.items()} for part in parts]
-    monkeypatch.setattr("parkf.training.chain.read_batches", lambda path: iter(rows))
+    monkeypatch.setattr("parkf.training.chain.read_batches", lambda path, sets: iter(rows))
     assert _ut_layers(Path("UT.parquet")) == list(UT_LAYERS)

@@ -84,6 +84,6 @@ def test_the_number_of_threads_changes_nothing(field, geometry, displaced):
 
 def test_refuses_a_fit_without_them_and_a_step_that_has_none(tmp_path, displaced):
     with pytest.raises(ParkfError, match="step T, forms 'improved': give --field and --geometry"):
-        train_part(tmp_path / "T.parquet", "T", Part(1, 1), forms="improved")
+        train_part([tmp_path / "T.parquet"], "T", Part(1, 1), forms="improved")
     with pytest.raises(ParkfError, match="step UT, forms 'improved': give neither --field nor --geometry"):
-        train_part(tmp_path / "UT.parquet", "UT", Part(1, 1), forms="improved", displaced=displaced)
+        train_part([tmp_path / "UT.parquet"], "UT", Part(1, 1), forms="improved", displaced=displaced)

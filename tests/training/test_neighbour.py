@@ -93,12 +93,12 @@ def test_parts_start_from_a_neighbour_as_the_whole_does(tmp_path):
     near = neighbour(tmp_path / "near.json", "V", "improved")
     count = len(STEPS["V"].sets)
     parts = [
-        train_part(data, "V", Part(number, count), forms="improved", neighbour=near)
+        train_part([data], "V", Part(number, count), forms="improved", neighbour=near)
         for number in range(1, count + 1)
     ]
     joined = join_parts(parts, data)
     assert joined == train_step(data, "V", forms="improved", neighbour=near)
     assert joined.start == near.fingerprint
-    parts[0] = train_part(data, "V", Part(1, count), forms="improved")
+    parts[0] = train_part([data], "V", Part(1, count), forms="improved")
     with pytest.raises(ParkfError, match="different start"):
         join_parts(parts, data)

@@ -8,6 +8,7 @@ from toy_steps import STEPS, draw, truth, write
 
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.tables import STEP_DATA
+from parkf.training.datasets.gather import RowsBySet, gather_rows
 from parkf.training.result import FitResult, Part, PartResult, join_parts
 from parkf.training.rows import select
 from parkf.training.train import train_part, train_step
@@ -20,7 +21,7 @@ def dataset(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def parts(dataset):
-    return [train_part(dataset, "UT", Part(number, 3), forms="improved") for number in (1, 2, 3)]
+    return [train_part([dataset], "UT", Part(number, 3), forms="improved") for number in (1, 2, 3)]
 
 
 def test_parts_give_the_bytes_of_the_whole(dataset, parts, tmp_path):
@@ -67,10 +68,31 @@ def test_rows_sorted_by_set_give_the_same(dataset, tmp_path):
             writer.write_table(pa.Table.from_arrays(columns, schema=STEP_DATA.schema))
             writer.flush()
     one, other = (
-        train_part(path, "UT", Part(2, 3), forms="improved").sets
+        train_part([path], "UT", Part(2, 3), forms="improved").sets
         for path in (dataset, tmp_path / "sorted.parquet")
     )
     assert one == other
+
+
+def test_parts_of_the_chunks_give_the_bytes_of_the_whole(tmp_path):
+    """Chunks are read without being joined, and any process may read any part of them."""
+    rows = draw("UT", 6000, 3, truth("UT"))
+    chunks = []
+    for number in range(3):
+        chunks.append(tmp_path / f"{number}.parquet")
+        with STEP_DATA.writer(chunks[-1]) as writer:
+            sorter = RowsBySet(writer, "UT")
+            sorter.add(select(rows, np.arange(6000) * 3 // 6000 == number))
+            sorter.finish()
+    gather_rows(chunks, tmp_path / "UT.parquet", "UT")
+    parts = [
+        train_part(chunks, "UT", Part(number, 2), forms="improved", workers=workers)
+        for number, workers in ((1, 1), (2, 2))
+    ]
+    whole = train_step(tmp_path / "UT.parquet", "UT", forms="improved")
+    assert join_parts(parts, tmp_path / "UT.parquet", workers=2) == whole
+    with pytest.raises(ParkfError, match=r"UT\.parquet: not the dataset"):
+        join_parts([train_part(chunks[:2], "UT", Part(1, 1), forms="improved")], tmp_path / "UT.parquet")
 
 
 def test_parts_are_balanced_and_none_is_lost():
@@ -89,7 +111,7 @@ def test_names_of_parts():
 
 def test_more_parts_than_sets(dataset):
     with pytest.raises(ParkfError, match="step UT: 7 parts, expected at most 6, one for each parameter set"):
-        train_part(dataset, "UT", Part(1, 7), forms="improved")
+        train_part([dataset], "UT", Part(1, 7), forms="improved")
 
 
 def test_a_part_that_is_missing_or_there_twice(dataset, parts):

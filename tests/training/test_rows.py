@@ -76,7 +76,7 @@ def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
     for count in (10_000, 100_000):
         path = write(draw("TFT", count, 1, truth("TFT")), tmp_path / f"{count}.parquet")
         tracemalloc.start()
-        (stored,) = store_dataset(path, range(1), 1, tmp_path)
+        (stored,) = store_dataset([path], range(1), 1, tmp_path)
         stored.sample(1000)
         for _ in stored.blocks():
             pass
@@ -104,11 +104,11 @@ def test_rows_are_the_same_whoever_sorts_them(by_set, tmp_path):
     expected = store_sets(batches, range(1), 2, tmp_path / "one")
     for workers in (1, 2, 5):
         (tmp_path / str(workers)).mkdir()
-        found = store_dataset(by_set, range(1), 2, tmp_path / str(workers), workers)
+        found = store_dataset([by_set], range(1), 2, tmp_path / str(workers), workers)
         assert (tmp_path / str(workers) / "0").read_bytes() == (tmp_path / "one/0").read_bytes()
         assert len(found[0]) == len(expected[0]) == 200
         with pytest.raises(ParkfError, match=r"column 'xe' row 300: nan"):
-            store_dataset(by_set, range(3), 2, tmp_path / str(workers), workers)
+            store_dataset([by_set], range(3), 2, tmp_path / str(workers), workers)
 
 
 def test_changed_rows_are_the_same_whoever_changes_them(tmp_path, monkeypatch):
@@ -161,9 +161,9 @@ def test_row_groups_of_other_sets_are_not_read(by_set):
 
 
 def test_of_a_large_dataset_some_row_groups_are_read(by_set):
-    (whole,) = read_batches(by_set, range(3), most=600)
+    (whole,) = read_batches(by_set, range(3), most=300)
     assert set(whole["set"]) == {0, 1, 2}
-    sets = [set(rows["set"]) for rows in read_batches(by_set, range(3), most=300)]
+    sets = [set(rows["set"]) for rows in read_batches(by_set, range(3), most=150)]
     assert sets == [{0}, {2}]
 
 

@@ -6,7 +6,7 @@ from toy_steps import COMPONENTS, draw, no_field, result_of, truth, write
 
 from parkf.model.steps import FORMS
 from parkf.training.magnet_hop import Trained
-from parkf.training.sums import COUNTS, measure_sums, widths_of_sums
+from parkf.training.sums import COUNTS, STEPS, measure_sums, widths_of_sums
 
 EDGES = np.linspace(-40, 40, 4002)
 
@@ -36,7 +36,7 @@ def trained(tmp_path_factory):
 
 def test_sums_of_steps_are_those_of_tracks_above_3_gev(trained):
     """Steps scatter as their forms say, and so do sums of any number of them."""
-    measured = measure_sums(trained)
+    measured = {name: measure_sums(trained, name) for name in STEPS}
     assert list(measured) == ["V", "VUT", "UT", "UTTF", "T"]
     for name in ("V", "VUT", "UT", "T"):
         for component in COMPONENTS:

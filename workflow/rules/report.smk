@@ -44,6 +44,7 @@ rule report:
         **gates(),
         captions=lambda w, output: Captions(Path(output[0])),
     threads: LAST_THREADS
+    resources: **needs(COSTS, "report", 1)
     log: f"{RESULTS}/logs/report.log"
     shell: "parkf report --job {log}.json --threads {threads} 2> {log}"
 

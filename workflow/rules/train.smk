@@ -5,7 +5,18 @@ TRAINED_BY = code_of(
     *("field", "generate", "simulate", "draw", "thresholds", "datasets", "gather-dataset", "train-table", "train"),
     *("closure-tracks", "close", "train-rich", "train-slices", "train-electron"),
 )
+# Rows that the accuracy is measured on.
+MEASURED_ROWS = sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)
+# Rows that the RICH planes are fitted to: those of one set of each of these steps.
+PLANE_ROWS = sum(min(RUN.rows(step) // RUN.sets[step], ROWS_OF_A_PLANE) for step in ("VUT", "UT", "T"))
 IN_PARTS = [step for step in STEPS if len(RUN.parts(step)) > 1]
+
+
+def fitted_rows(wildcards):
+    """Files of the rows that a job fits: for a part of a step, the chunks' own, which nobody has to join before."""
+    if hasattr(wildcards, "part") and wildcards.step in RUN.simulated_steps:
+        return [f"{RESULTS}/rows/{chunk}/{wildcards.step}.parquet" for chunk in RUN.training_chunks]
+    return [f"{RESULTS}/datasets/{wildcards.step}.parquet"]
 
 
 rule table:
@@ -29,7 +40,7 @@ rule table:
 rule train:
     """Fit p, then the scattering, of one step."""
     input:
-        dataset=f"{RESULTS}/datasets/{{step}}.parquet",
+        dataset=fitted_rows,
         # Only the step through the magnet depends on the table.
         table=lambda w: [TABLE] if w.step == "UTTF" else [],
         # Tracks that are born in the magnet are carried through the field.
@@ -69,8 +80,10 @@ if IN_PARTS:
         output: f"{RESULTS}/fits/{{step}}.json"
         wildcard_constraints: step="|".join(IN_PARTS)
         priority: FIRST
+        threads: TWO_THREADS
+        resources: **needs(COSTS, "join_fits", lambda w: RUN.rows(w.step))
         log: f"{RESULTS}/logs/train-{{step}}/join.log"
-        shell: "parkf join-fits --job {log}.json 2> {log}"
+        shell: "parkf join-fits --job {log}.json --threads {threads} 2> {log}"
 
 
 rule train_rich:
@@ -81,6 +94,7 @@ rule train_rich:
         scifi=f"{RESULTS}/datasets/T.parquet",
         field=FIELD,
     output: RICH
+    resources: **needs(COSTS, "train_rich", PLANE_ROWS)
     log: f"{RESULTS}/logs/train-rich.log"
     shell: "parkf train-rich --job {log}.json 2> {log}"
 
@@ -145,6 +159,7 @@ rule accuracy:
         [f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
     output: f"{RESULTS}/accuracy.json"
     params: parameters=fixed(f"{RESULTS}/set")
-    resources: **needs(COSTS, "accuracy", sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS))
+    threads: cores_for(MEASURED_ROWS)
+    resources: **needs(COSTS, "accuracy", MEASURED_ROWS)
     log: f"{RESULTS}/logs/accuracy.log"
-    shell: "parkf accuracy --job {log}.json > {log} 2>&1"
+    shell: "parkf accuracy --job {log}.json --threads {threads} > {log} 2>&1"

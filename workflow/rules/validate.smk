@@ -121,5 +121,6 @@ rule throughput:
     params: parameters=fixed(f"{RESULTS}/set")
     # All cores of this machine; on a cluster, the profile sets the number.
     threads: workflow.resource_settings.cores or 2
+    resources: **needs(COSTS, "throughput", 1)
     log: f"{RESULTS}/logs/throughput.log"
     shell: "parkf throughput --job {log}.json --threads {threads} 2> {log}"

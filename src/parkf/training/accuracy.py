@@ -1,6 +1,6 @@
 """``accuracy.json``: how far every form is from Runge–Kutta, in units of the scattering."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from parkf.detector.field import FieldMap
 from parkf.io.checksums import check_pages
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, scratch_folder, sha256
+from parkf.io.workers import parallel_map
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
 from parkf.model.steps import FORMS, Forms
 from parkf.training import MOST_ROWS
@@ -19,12 +20,13 @@ from parkf.training.result import BinAccuracy, FitResult, load_results
 from parkf.training.rows import COMPONENTS, F64, Rows, StoredRows, read_batches, store_sets
 from parkf.training.spread import Spreads, core_error
 from parkf.training.stiff import measure_stiff
+from parkf.training.sums import STEPS as SUMMED
 from parkf.training.sums import measure_sums
 from parkf.training.train import add_residuals
 
 
 def measure_accuracy(
-    fits: Path, datasets: Path, table: Path, table_accuracy: Path, field: FieldMap
+    fits: Path, datasets: Path, table: Path, table_accuracy: Path, field: FieldMap, *, threads: int = 1
 ) -> dict[str, Any]:
     """Collect the accuracy of all steps, of steps in a row, and of the magnet table.
 
@@ -35,7 +37,7 @@ def measure_accuracy(
     fitted to. The table is the one that the steps were fitted with. The closed table is not suitable, because
     it is trained to lead to the right q/p together with the later steps, and not to predict the state at
     z_out. `table_accuracy` is JSON of :func:`parkf.training.magnet_table.train.train_table`, or of the
-    closure.
+    closure. Up to `threads` processes share the measurements.
 
     Return ``forms``, the name of the set of forms;
     ``steps.<step>.<component>``, a list of {p_min, p_max (GeV), mean, rms, q68, q99 (mm or rad),
@@ -50,31 +52,47 @@ def measure_accuracy(
     """
     results = load_results(fits)
     forms = FORMS[results["UTTF"].forms]
-    scattering = results["UTTF"].numbers[0]
-    steps: dict[str, Any] = {}
-    for name in ("V", "VUT", "UT", "TFT", "T"):
-        path = datasets / f"{name}.parquet"
-        if sha256(path) != results[name].dataset:
-            check_pages(path)
-            raise ParkfError(
-                f"{path}: not the dataset that {fits / f'{name}.json'} was fitted to; fit it again"
-            )
-        step, batches = forms.steps[name], read_batches(path, most=MOST_ROWS)
-        with scratch_folder() as folder:
-            rows = store_sets(batches, range(len(step.sets)), step.joined, Path(folder))
-            for label, numbers in _groups(name, step.joined).items():
-                steps[label] = _collect(_step_accuracy(forms, results[name], rows, numbers, scattering))
+    trained = Trained(forms, results, load_table(table), datasets)
+    measurements: dict[str, Callable[[], Any]] = {
+        "chain": lambda: _collect(measure_chain(trained)),
+        "stiff": lambda: measure_stiff(trained, field),
+        **{f"sums {name}": partial(measure_sums, trained, name) for name in SUMMED},
+        **{f"step {name}": partial(_of_step, trained, name) for name in ("V", "VUT", "UT", "TFT", "T")},
+    }
+    found = dict(zip(measurements, parallel_map(_call, measurements.values(), threads), strict=True))
+    steps = {
+        label: figures for name in found if name.startswith("step ") for label, figures in found[name].items()
+    }
     # The accuracy of the hop through the magnet was measured in its fit, where the table was available.
     steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
-    trained = Trained(forms, results, load_table(table), datasets)
     return {
         "forms": forms.name,
         "steps": steps,
-        "chain": _collect(measure_chain(trained)),
-        "sums": measure_sums(trained),
-        "stiff": measure_stiff(trained, field),
+        "chain": found["chain"],
+        "sums": {name: found[f"sums {name}"] for name in SUMMED},
+        "stiff": found["stiff"],
         "table": read_json(table_accuracy),
     }
+
+
+def _call(measurement: Callable[[], Any]) -> Any:
+    return measurement()
+
+
+def _of_step(trained: Trained, name: str) -> dict[str, Any]:
+    """Measure the sets of a step that are measured together, by their name in the file."""
+    path, result, step = trained.dataset(name), trained.results[name], trained.forms.steps[name]
+    if sha256(path) != result.dataset:
+        check_pages(path)
+        raise ParkfError(f"{path}: not the dataset that {name}.json was fitted to; fit it again")
+    scattering = trained.results["UTTF"].numbers[0]
+    with scratch_folder() as folder:
+        batches = read_batches(path, most=MOST_ROWS)
+        rows = store_sets(batches, range(len(step.sets)), step.joined, Path(folder))
+        return {
+            label: _collect(_step_accuracy(trained.forms, result, rows, numbers, scattering))
+            for label, numbers in _groups(name, step.joined).items()
+        }
 
 
 def _groups(step: str, joined: int) -> dict[str, Sequence[int]]:

@@ -117,12 +117,14 @@ def _common(begin: Rows, end: Rows) -> tuple[Rows, Rows]:
 
 def _ut_layers(path: Path) -> list[float]:
     """Z of the four UT layers, from the first row of each gap."""
-    found: dict[int, tuple[float, float]] = {}
-    for rows in read_batches(path):
-        for gap in range(3):
-            of_gap = np.flatnonzero(rows["set"] == gap)
-            if gap not in found and len(of_gap):
-                found[gap] = float(rows["z0"][of_gap[0]]), float(rows["z1"][of_gap[0]])
-        if len(found) == 3:
-            break
-    return [found[0][0], *(found[gap][1] for gap in range(3))]
+    ends = [_first_hop(path, gap) for gap in range(3)]
+    return [ends[0][0], *(end for _, end in ends)]
+
+
+def _first_hop(path: Path, number: int) -> tuple[float, float]:
+    """Return where the first row of a set begins and ends."""
+    batches = read_batches(path, range(number, number + 1))
+    rows, place = next(
+        (rows, found[0]) for rows in batches if len(found := np.flatnonzero(rows["set"] == number))
+    )
+    return float(rows["z0"][place]), float(rows["z1"][place])

@@ -7,7 +7,6 @@ single training.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256 as digest
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -15,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from parkf.io.checksums import check_pages
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, sha256, write_sealed
 from parkf.io.option_types import FormsName
+from parkf.io.workers import parallel_map
 from parkf.model.steps import FORMS, STEP_NAMES, Step
-from parkf.training.rows import UNREAD
+from parkf.training.rows import SUMMED, UNREAD, read_batches, sums_of
 
 RESULT_VERSION = 3
 
@@ -192,14 +191,15 @@ class PartResult(_OfStep):
 
     what = "part of a fit result"
 
-    footer: str  # fingerprint of the dataset's footer, from :func:`footer`
+    sums: list[int]  # of q/p of the rows of each set, from :func:`parkf.training.rows.sums_of`
     first: int  # number of the first of the sets
 
 
-def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
+def join_parts(parts: Sequence[PartResult], dataset: Path, *, workers: int = 1) -> FitResult:
     """Join all parts of one step, in any order.
 
-    The fingerprint of the whole dataset that they were fitted to is computed only here.
+    `dataset` has all rows that the parts were fitted to, as one file. Its fingerprint is computed only here.
+    Up to `workers` processes read it.
     """
     ordered = sorted(parts, key=lambda part: part.first)
     one = ordered[0]
@@ -208,24 +208,20 @@ def join_parts(parts: Sequence[PartResult], dataset: Path) -> FitResult:
         values = {getattr(part, name) for part in ordered}
         if len(values) > 1:
             raise ParkfError(f"parts of step {one.step}: different {name}: {', '.join(map(str, values))}")
-    if any(part.footer != footer(dataset) for part in ordered):
-        raise ParkfError(f"{dataset}: not the dataset that the parts of step {one.step} were fitted to")
     numbers = [number for part in ordered for number in range(part.first, part.first + len(part.sets))]
     expected = list(range(len(FORMS[one.forms].steps[one.step].sets)))
     if numbers != expected:
         raise ParkfError(f"parts of step {one.step}: hold sets {numbers}, expected each of {expected} once")
-    # The fits read some columns, and checked them. Check the rest here, so that the fingerprint belongs to an
-    # undamaged file.
-    check_pages(dataset, UNREAD)
+    # The fits read some columns, and checked them. The rest is read here, so that the fingerprint belongs to
+    # an undamaged file.
+    step, columns = FORMS[one.forms].steps[one.step], (*SUMMED, *UNREAD)
+
+    def sums(share: int) -> NDArray[np.uint64]:
+        batches = read_batches(dataset, share=(share, share + 1, workers), columns=columns)
+        return sums_of(batches, range(len(step.sets)), step.joined)
+
+    found = np.sum(list(parallel_map(sums, range(workers), workers)), axis=0)[1]
+    if [total for part in ordered for total in part.sums] != found.tolist():
+        raise ParkfError(f"{dataset}: not the dataset that the parts of step {one.step} were fitted to")
     sets = [result for part in ordered for result in part.sets]
     return FitResult(**{name: getattr(one, name) for name in alike}, dataset=sha256(dataset), sets=sets)
-
-
-def footer(dataset: Path) -> str:
-    """SHA-256 of a Parquet file's footer, which holds size, position and extreme values of every column."""
-    # A Parquet file ends with its footer, the footer's length in four bytes, and four letters.
-    with dataset.open("rb") as file:
-        file.seek(-8, 2)
-        length = int.from_bytes(file.read(4), "little")
-        file.seek(-8 - length, 2)
-        return digest(file.read(length)).hexdigest()

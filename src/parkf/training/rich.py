@@ -16,6 +16,7 @@ from parkf.io.planes import SCIFI_LAYERS
 from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.model.steps.rich import PLANES_OF, RICH_STEPS
 from parkf.params.rich import RichConstants
+from parkf.training import ROWS_OF_A_PLANE
 from parkf.training.datasets.carry import carried
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.minimise import Fits
@@ -78,7 +79,7 @@ def rows_at(
     true state at these planes, so x1, y1, tx1, ty1 are the same as the target.
     """
     sets = SETS[dataset]
-    for batch in read_batches(file, sets):
+    for batch in read_batches(file, sets, most=ROWS_OF_A_PLANE):
         # A row group may hold rows of other sets, too.
         rows = select(batch, np.isin(batch["set"], sets))
         if dataset == "T":

@@ -15,20 +15,13 @@ from parkf.training.spread import BINS, core_width
 
 COUNTS = (1, 2, 4, 8, 16)
 STEPS = ("V", "VUT", "UT", "UTTF", "T")
+"""Kinds of steps between hits."""
 # Lowest momentum, GeV. Below it, the misfit of a step's form may exceed the scattering.
 LOWEST = BINS[1][0]
 # Values farther out, in σ, are counted in the last bin. They do not belong to the core for any number of
 # steps.
 _REACH, _STEPS = 40.0, 4001
 _EDGES = np.linspace(-_REACH, _REACH, _STEPS + 1)
-
-
-def measure_sums(trained: Trained) -> dict[str, dict[str, list[dict[str, float]]]]:
-    """Measure the kinds of steps between hits, over all sets together, from 3 to 100 GeV.
-
-    Return a list of {steps, width}, for each of `COUNTS`, by ``<step>.<component>``.
-    """
-    return {name: _of_step(trained, name) for name in STEPS}
 
 
 def widths_of_sums(counts: F64) -> list[dict[str, float]]:
@@ -45,7 +38,11 @@ def widths_of_sums(counts: F64) -> list[dict[str, float]]:
     return widths
 
 
-def _of_step(trained: Trained, name: str) -> dict[str, list[dict[str, float]]]:
+def measure_sums(trained: Trained, name: str) -> dict[str, list[dict[str, float]]]:
+    """Measure one of `STEPS`, over all its sets together, from 3 to 100 GeV.
+
+    Return, by component, a list of {steps, width}, for each of `COUNTS`.
+    """
     counts = np.zeros((len(COMPONENTS), _STEPS))
     joined = trained.forms.steps[name].joined
     for batch in read_batches(trained.dataset(name), most=MOST_ROWS):

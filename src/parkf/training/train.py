@@ -20,7 +20,7 @@ from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import Fits
 from parkf.training.neighbour import Neighbour
 from parkf.training.noise import fit_noise
-from parkf.training.result import FitResult, Minimum, Part, PartResult, SetResult, footer, join_parts
+from parkf.training.result import FitResult, Minimum, Part, PartResult, SetResult, join_parts
 from parkf.training.rows import F64, SAMPLE, Rows, StoredRows, residuals, store_dataset
 from parkf.training.spread import Spreads, residual_profiles
 
@@ -30,13 +30,14 @@ Noise = Callable[[Rows], dict[str, F64]]
 FEWEST_ROWS = 100
 
 
-def train_step(dataset: Path, step: str, **options: Any) -> FitResult:
+def train_step(dataset: Path, step: str, *, workers: int = 1, **options: Any) -> FitResult:
     """Fit all parameter sets of a step to its dataset; `options` are those of :func:`train_part`."""
-    return join_parts([train_part(dataset, step, Part(1, 1), **options)], dataset)
+    whole = train_part([dataset], step, Part(1, 1), workers=workers, **options)
+    return join_parts([whole], dataset, workers=workers)
 
 
 def train_part(
-    dataset: Path,
+    files: Sequence[Path],
     step: str,
     part: Part,
     *,
@@ -48,6 +49,7 @@ def train_part(
 ) -> PartResult:
     """Fit the parameter sets of a part of a step to its dataset, both polarities together.
 
+    `files` are the dataset, or the files of its chunks in their order, which lead to the same result.
     UTTF needs the magnet table. Steps that are `displaced` need rows of displaced tracks for each of their
     sets, of :func:`parkf.training.displaced.displaced_rows`. `neighbour` is the fit for a similar detector:
     the search for each minimum then begins at the neighbour's minimum. This moves the results by a few per
@@ -65,14 +67,15 @@ def train_part(
         raise ParkfError(
             f"{table}: a magnet table of other forms than '{forms}'; train it with `--forms {forms}`"
         )
-    own, numbers, where = steps[step], part.of(steps[step]), str(dataset)
+    own, numbers, where = steps[step], part.of(steps[step]), str(files[0])
     if own.displaced != (displaced is not None):
         need = "give --field and --geometry" if own.displaced else "give neither --field nor --geometry"
         raise ParkfError(f"step {step}, forms '{forms}': {need}, for tracks that are born in the magnet")
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1), scratch_folder() as folder:
+        stored = store_dataset(files, numbers, own.joined, Path(folder), workers)
         sets = train_sets(
-            store_dataset(dataset, numbers, own.joined, Path(folder), workers),
+            stored,
             own,
             numbers,
             table=magnet,
@@ -84,7 +87,7 @@ def train_part(
         forms=forms,
         step=step,
         formula=own.formula_hash(),
-        footer=footer(dataset),
+        sums=[rows.sum_of_qop for rows in stored],
         table=sha256(table) if table else None,
         start=neighbour.fingerprint if neighbour else None,
         first=numbers.start,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
-from benchmarks.replay import Job, critical_path, replay, stops_scaling
+from benchmarks.replay import NEXT, Job, critical_path, replay, stops_scaling, submitted
 
 from parkf.workflow.cluster.schedule import to_the_end
 
@@ -51,4 +51,17 @@ def test_threads_take_as_many_cores_and_fewer_take_longer():
 
 def test_it_stops_scaling_where_half_of_the_cores_idle():
     # 86 core seconds: 16 s on 8 cores keep 67 % at work, on 16 cores half of that.
-    assert stops_scaling(FAN, latency=0.0) == 16
+    assert stops_scaling(FAN, work=86, latency=0.0) == 16
+
+
+def test_jobs_of_a_group_wait_once_and_together():
+    """Two of the jobs in the middle run at a time, and the last one of the group after them."""
+    jobs = submitted(
+        [*FAN[:3], Job("end", 2.0, 1, 100, (1, 2)), Job("last", 1.0, 1, 100, (3,))], [0, 1, 1, 1, 2]
+    )
+    assert [(job.rule, job.cores, job.memory, job.after) for job in jobs] == [
+        ("first", 1, 100, ()),
+        ("middle+end", 2, 200, (0,)),
+        ("last", 1, 100, (1,)),
+    ]
+    assert replay(jobs, 2, latency=2.0) == 5 + 10 + 2 + NEXT + 1 + 3 * 2

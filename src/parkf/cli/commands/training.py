@@ -77,7 +77,9 @@ def train_table(
 @app.command()
 def train(
     step: options.Step,
-    dataset: options.Dataset,
+    dataset: Annotated[
+        list[Path], Argument(help="Dataset of the step (.parquet); a part also takes chunks.")
+    ],
     output: Annotated[Path, Argument(help="Fit to write (.json).")],
     forms: options.FormsOfSet = "improved",
     table: Annotated[Path | None, Option(help="Magnet table, for UTTF.")] = None,
@@ -107,7 +109,9 @@ def train(
         place = options.field_map(field), options.aligned(geometry)
         how["displaced"] = displaced_rows(*place, seed=seed, threads=threads)
     if part is None:
-        train_step(dataset, step, **how).save(output)
+        if len(dataset) > 1:
+            raise BadParameter("a whole step is fitted to one file; join chunks with `parkf gather-dataset`")
+        train_step(dataset[0], step, **how).save(output)
     else:
         train_part(dataset, step, Part.parse(part), **how).save(output)
     written(output)
@@ -118,11 +122,12 @@ def join_fits(
     parts: Annotated[list[Path], Argument(help="Files of `train --part`, for all parts of a step.")],
     output: Annotated[Path, Argument(help="Fit of the whole step to write (.json).")],
     dataset: Annotated[Path, Option(help="Dataset that the parts were fitted to.")],
+    threads: options.Threads = 1,
 ) -> None:
     """Join the parts of a step's training."""
     from parkf.training.result import PartResult, join_parts
 
-    join_parts([PartResult.load(part) for part in parts], dataset).save(output)
+    join_parts([PartResult.load(part) for part in parts], dataset, workers=threads).save(output)
     written(output)
 
 
@@ -235,6 +240,7 @@ def accuracy(
     parameters: Annotated[Path, Argument(metavar="SET", help="Set of a run: results/<run>/set.")],
     output: Annotated[Path | None, Option(help="Also write accuracy.json here.")] = None,
     beside: Annotated[Path | None, Option(help="accuracy.json of other forms, for comparison.")] = None,
+    threads: options.Threads = 1,
 ) -> None:
     """Compare every step and the table of a run's set with Runge-Kutta, in momentum bins."""
     from parkf.params.parameter_set import load
@@ -251,7 +257,8 @@ def accuracy(
     used = run / "closure/table.npz" if CLOSED_TABLE in load(parameters).manifest.inputs else table
     blobs = check_made_of(parameters, fits, used)
     field = options.field_map(run / "field.npz")
-    measured = measure_accuracy(fits, run / "datasets", table, used.with_name("accuracy.json"), field)
+    of_table = used.with_name("accuracy.json")
+    measured = measure_accuracy(fits, run / "datasets", table, of_table, field, threads=threads)
     if output is not None:
         write_sealed(output, {**measured, "set": blobs.fingerprints()})
     say(accuracy_table(measured, read_json(beside) if beside else None))

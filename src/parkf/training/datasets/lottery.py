@@ -7,6 +7,7 @@ below which rows are kept. The thresholds are exact and need little memory for a
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,13 +46,12 @@ def lottery(piece: Piece) -> Numbers:
 def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int) -> None:
     """Write the smallest numbers that a chunk's legs draw, from its tables PARTICLES and STATES.
 
-    The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, and ``max_rows``,
-    the number of rows that a dataset keeps, divided equally among the step's parameter sets.
+    The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, ``counts``, k of
+    each set, and ``max_rows``, the number of rows that a dataset keeps, divided equally among the step's
+    parameter sets.
     """
     # One number more than may be kept is written. It shows whether all rows may be kept.
-    smallest = {
-        (step, i): Smallest(rows_of_set(step, max_rows) + 1) for step in SETS for i in range(SETS[step])
-    }
+    smallest = {(step, i): Smallest(rows_of_set(step, max_rows) + 1) for step, i in _every_set()}
     with progress_bar("lottery", "events") as bar:
         for piece in read_pieces(particles, states, beam):
             numbers = lottery(piece)
@@ -61,7 +61,8 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
             bar.update(EVENTS_PER_PIECE)
     arrays = {f"{step}-{index}": each.ascending() for (step, index), each in smallest.items()}
     with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, max_rows=np.array(max_rows), **arrays)
+        counts = np.array([len(numbers) for numbers in arrays.values()])
+        np.savez(file, allow_pickle=False, max_rows=np.array(max_rows), counts=counts, **arrays)
 
 
 class Smallest:
@@ -99,10 +100,14 @@ def find_thresholds(draws: Sequence[Path], path: Path, *, max_rows: int) -> None
     `draws` are the files that :func:`draw` wrote for every chunk of every sample. The JSON at `path` has
     ``max_rows``, and ``thresholds.<step>[]`` by set. A ParkfError reports a file of other `max_rows`.
     """
-    thresholds = {
-        step: [_threshold(draws, f"{step}-{i}", max_rows, rows_of_set(step, max_rows)) for i in range(count)]
-        for step, count in SETS.items()
-    }
+    counts = np.sum(list(_drawn(draws, "counts", max_rows)), axis=0)
+    thresholds: dict[str, list[int]] = {step: [] for step in SETS}
+    for (step, i), count in zip(_every_set(), counts, strict=True):
+        wanted = rows_of_set(step, max_rows)
+        # Where all rows are kept, the numbers are not read.
+        thresholds[step].append(
+            ALL if count <= wanted else _threshold(draws, f"{step}-{i}", max_rows, wanted)
+        )
     write_sealed(path, {"max_rows": max_rows, "thresholds": thresholds})
 
 
@@ -115,21 +120,23 @@ def load_thresholds(path: Path) -> dict[str, Numbers]:
     return {step: np.array(numbers, np.uint64) for step, numbers in found.items()}
 
 
+def _every_set() -> list[tuple[str, int]]:
+    return [(step, i) for step, count in SETS.items() for i in range(count)]
+
+
 def _threshold(draws: Sequence[Path], name: str, max_rows: int, wanted: int) -> int:
     """Count numbers by their leading bits first, so that only those of one bin have to be sorted."""
     counts = np.zeros(1 << (64 - _SHIFT), np.int64)
     for numbers in _drawn(draws, name, max_rows):
         counts += np.bincount((numbers >> np.uint64(_SHIFT)).astype(np.int64), minlength=len(counts))
     upto = np.cumsum(counts)
-    if upto[-1] <= wanted:
-        return ALL
     bin_of_it = int(np.searchsorted(upto, wanted))
     rank = wanted - int(upto[bin_of_it] - counts[bin_of_it])
     inside = [n[(n >> np.uint64(_SHIFT)) == bin_of_it] for n in _drawn(draws, name, max_rows)]
     return int(np.sort(np.concatenate(inside))[rank - 1])
 
 
-def _drawn(draws: Sequence[Path], name: str, max_rows: int) -> Iterator[Numbers]:
+def _drawn(draws: Sequence[Path], name: str, max_rows: int) -> Iterator[NDArray[Any]]:
     for path in draws:
         arrays = load_arrays(path, ("max_rows", name), others=True)
         if (drawn_for := int(arrays["max_rows"])) != max_rows:

@@ -23,12 +23,14 @@ def plan(
     folder: Path,
     resources: Mapping[str, Any],
     rerun_triggers: Iterable[str] = (),
+    groups: Mapping[str, Any] | None = None,
 ) -> Any:
     """Return Snakemake's plan of a run in a working folder, a snakemake.dag.DAG.
 
     It has the jobs, their dependencies, and which jobs would run and why. `resources` are arguments of
     Snakemake's ``ResourceSettings``: cores, chunks. `rerun_triggers` are changes after which jobs run again,
-    as in a profile; by default, Snakemake chooses. A run that Snakemake cannot plan raises a ParkfError.
+    as in a profile; by default, Snakemake chooses. `groups` are arguments of ``GroupSettings``: rules whose
+    jobs are submitted together. A run that Snakemake cannot plan raises a ParkfError.
     """
     _be_silent()
     triggers = frozenset(enums.RerunTrigger.parse_choices_set(list(rerun_triggers)))
@@ -47,7 +49,8 @@ def plan(
         )
         settings = types.DAGSettings(rerun_triggers=triggers) if triggers else types.DAGSettings()
         try:
-            workflow.dag(settings).execute_workflow(executor="dryrun")
+            together = types.GroupSettings(**(groups or {}))
+            workflow.dag(settings).execute_workflow(executor="dryrun", group_settings=together)
         except Exception as error:
             raise ParkfError(f"no plan of the run: {error}") from error
         # Snakemake's interface prints a plan but does not return it.
