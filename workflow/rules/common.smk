@@ -50,3 +50,10 @@ KINDS = [kind for kind in kinds.KINDS if kind != kinds.LONG.name]
 # Crowded hits and the search for segments cost several times as much.
 CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
+
+
+def fitted_rows(wildcards):
+    """Files of the rows that a job fits: for a part of a step, the chunks' own, which nobody has to join before."""
+    if hasattr(wildcards, "part") and wildcards.step in RUN.simulated_steps:
+        return [f"{RESULTS}/rows/{chunk}/{wildcards.step}.parquet" for chunk in RUN.training_chunks]
+    return [f"{RESULTS}/datasets/{wildcards.step}.parquet"]

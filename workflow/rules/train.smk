@@ -12,13 +12,6 @@ PLANE_ROWS = sum(min(RUN.rows(step) // RUN.sets[step], ROWS_OF_A_PLANE) for step
 IN_PARTS = [step for step in STEPS if len(RUN.parts(step)) > 1]
 
 
-def fitted_rows(wildcards):
-    """Files of the rows that a job fits: for a part of a step, the chunks' own, which nobody has to join before."""
-    if hasattr(wildcards, "part") and wildcards.step in RUN.simulated_steps:
-        return [f"{RESULTS}/rows/{chunk}/{wildcards.step}.parquet" for chunk in RUN.training_chunks]
-    return [f"{RESULTS}/datasets/{wildcards.step}.parquet"]
-
-
 rule table:
     input:
         geometry=GEOMETRY,
