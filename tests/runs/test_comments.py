@@ -51,33 +51,33 @@ def changed(folder, **texts):
             path.write_bytes(content)
 
 
+def edit(path, old, new):
+    """Replace a piece of a file, which must be there."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
 def test_comments_run_nothing(finished, tree):
     for name in SOURCES:
         (tree / name).write_text(f"{(tree / name).read_text()}\n# A comment.\n")
     header = tree / "src/kernel/transport/field.hpp"
     header.write_text(f"// A comment.\n{header.read_text()}")
-    rules = tree / "workflow/rules/train.smk"
-    rules.write_text(rules.read_text().replace('"""Fit p, then', '"""Fit the kick of p, then'))
+    edit(tree / "workflow/rules/train.smk", '"""Fit p, then', '"""Fit the kick of p, then')
     texts = {name: f"# A comment.\n{(finished.folder / name).read_text()}" for name in DOCUMENTS}
     with changed(finished.folder, **texts):
         assert finished.would_run(source=tree / "src") == {}
 
 
 def test_a_constant_runs_the_rules_whose_commands_reach_it(finished, tree):
-    source = tree / "src/parkf/simulation/response/simulate.py"
-    text = source.read_text()
-    assert "EVENTS_PER_PIECE = 25" in text
-    source.write_text(text.replace("EVENTS_PER_PIECE = 25", "EVENTS_PER_PIECE = 24"))
+    edit(tree / "src/parkf/simulation/response/simulate.py", "EVENTS_PER_PIECE = 25", "EVENTS_PER_PIECE = 24")
     jobs = finished.would_run(source=tree / "src")
     assert (jobs["simulate_training"], jobs["simulate_validation"]) == (2, 2)
     assert jobs.keys().isdisjoint({"field", "generate", "table"})
 
 
 def test_a_formula_runs_its_step_and_what_follows(finished, tree):
-    velo = tree / "src/parkf/model/steps/velo_to_ut.py"
-    text = velo.read_text()
-    assert '(ten(2) * ty**2, "ty²"' in text
-    velo.write_text(text.replace('(ten(2) * ty**2, "ty²"', '(ten(3) * ty**2, "ty²"'))
+    edit(tree / "src/parkf/model/steps/velo_to_ut.py", '(ten(2) * ty**2, "ty²"', '(ten(3) * ty**2, "ty²"')
     jobs = finished.would_run(source=tree / "src")
     assert jobs["train"] == 1
     simulation = {"generate", "simulate_training", "simulate_validation", "draw", "rows", "datasets"}
@@ -98,16 +98,13 @@ def test_a_value_of_a_document_runs_what_reads_it(finished):
 
 def test_a_command_in_a_rule_decides_too(finished, tree):
     rules = tree / "workflow/rules/validate.smk"
-    text = rules.read_text()
-    assert '"parkf fit-full --job {log}.json 2> {log}"' in text
-    rules.write_text(text.replace("fit-full --job {log}.json 2>", "fit-full --job {log}.json --threads 1 2>"))
+    edit(rules, "fit-full --job {log}.json 2>", "fit-full --job {log}.json --threads 1 2>")
     assert finished.would_run(source=tree / "src")["fit_full"] == 2
 
 
 def test_a_rule_whose_key_is_not_complete_is_refused(project, tree):
     rules = tree / "workflow/rules/validate.smk"
-    text = rules.read_text().replace("parkf fit-full --job {log}.json", "parkf fit-full {input} {output}")
-    rules.write_text(text)
+    edit(rules, "parkf fit-full --job {log}.json", "parkf fit-full {input} {output}")
     done = project.snakemake("--cores", "1", "--dry-run", source=tree / "src")
     assert done.returncode != 0
     assert (

@@ -120,8 +120,12 @@ def test_a_part_that_is_missing_or_there_twice(dataset, parts):
             join_parts(wrong, dataset)
 
 
-def test_parts_of_another_dataset(parts, tmp_path):
-    other = write(draw("UT", 6000, 4, truth("UT")), tmp_path / "UT.parquet")
+@pytest.mark.parametrize("other", ["seed", "alignment"])
+def test_parts_of_another_dataset(parts, tmp_path, other):
+    """With another alignment, tracks have the same momenta and other states."""
+    rows = draw("UT", 6000, 4 if other == "seed" else 3, truth("UT"))
+    rows["x1"] = rows["x1"] + (0.1 if other == "alignment" else 0.0)
+    other = write(rows, tmp_path / "UT.parquet")
     with pytest.raises(ParkfError, match=r"UT\.parquet: not the dataset that the parts of step UT were"):
         join_parts(parts, other)
 

@@ -53,7 +53,7 @@ SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "can
 
 
 def fitted_rows(wildcards):
-    """Files of the rows that a job fits: for a part of a step, the chunks' own, which nobody has to join before."""
+    """Files of the rows that a job fits: for a part of a step, those of the chunks, which then need not be joined."""
     if hasattr(wildcards, "part") and wildcards.step in RUN.simulated_steps:
         return [f"{RESULTS}/rows/{chunk}/{wildcards.step}.parquet" for chunk in RUN.training_chunks]
     return [f"{RESULTS}/datasets/{wildcards.step}.parquet"]

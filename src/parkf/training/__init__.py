@@ -8,4 +8,4 @@ correlations.
 MOST_ROWS = 4_000_000
 """Largest number of rows that a step's accuracy is measured on, which determines it to a thousandth."""
 ROWS_OF_A_PLANE = 1_000_000
-"""Largest number of rows for a RICH plane; a tenth of them changes the fit by about its errors."""
+"""Largest number of rows for a RICH plane. With a tenth of them, the fit changes by about its errors."""

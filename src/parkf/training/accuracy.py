@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import call
 from pathlib import Path
 from typing import Any
 
@@ -53,38 +54,32 @@ def measure_accuracy(
     results = load_results(fits)
     forms = FORMS[results["UTTF"].forms]
     trained = Trained(forms, results, load_table(table), datasets)
-    measurements: dict[str, Callable[[], Any]] = {
-        "chain": lambda: _collect(measure_chain(trained)),
-        "stiff": lambda: measure_stiff(trained, field),
-        **{f"sums {name}": partial(measure_sums, trained, name) for name in SUMMED},
-        **{f"step {name}": partial(_of_step, trained, name) for name in ("V", "VUT", "UT", "TFT", "T")},
-    }
-    found = dict(zip(measurements, parallel_map(_call, measurements.values(), threads), strict=True))
-    steps = {
-        label: figures for name in found if name.startswith("step ") for label, figures in found[name].items()
-    }
+    measurements: list[Callable[[], Any]] = [
+        lambda: _collect(measure_chain(trained)),
+        lambda: measure_stiff(trained, field),
+        *(partial(measure_sums, trained, name) for name in SUMMED),
+        *(partial(_of_step, trained, name, fits) for name in ("V", "VUT", "UT", "TFT", "T")),
+    ]
+    chain, stiff, *others = parallel_map(call, measurements, threads)
+    steps = {label: figures for one in others[len(SUMMED) :] for label, figures in one.items()}
     # The accuracy of the hop through the magnet was measured in its fit, where the table was available.
     steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
     return {
         "forms": forms.name,
         "steps": steps,
-        "chain": found["chain"],
-        "sums": {name: found[f"sums {name}"] for name in SUMMED},
-        "stiff": found["stiff"],
+        "chain": chain,
+        "sums": dict(zip(SUMMED, others, strict=False)),
+        "stiff": stiff,
         "table": read_json(table_accuracy),
     }
 
 
-def _call(measurement: Callable[[], Any]) -> Any:
-    return measurement()
-
-
-def _of_step(trained: Trained, name: str) -> dict[str, Any]:
+def _of_step(trained: Trained, name: str, fits: Path) -> dict[str, Any]:
     """Measure the sets of a step that are measured together, by their name in the file."""
     path, result, step = trained.dataset(name), trained.results[name], trained.forms.steps[name]
     if sha256(path) != result.dataset:
         check_pages(path)
-        raise ParkfError(f"{path}: not the dataset that {name}.json was fitted to; fit it again")
+        raise ParkfError(f"{path}: not the dataset that {fits / f'{name}.json'} was fitted to; fit it again")
     scattering = trained.results["UTTF"].numbers[0]
     with scratch_folder() as folder:
         batches = read_batches(path, most=MOST_ROWS)

@@ -191,7 +191,7 @@ class PartResult(_OfStep):
 
     what = "part of a fit result"
 
-    sums: list[int]  # of q/p of the rows of each set, from :func:`parkf.training.rows.sums_of`
+    sums: list[int]  # of x1 of the rows of each set, from :func:`parkf.training.rows.sums_of`
     first: int  # number of the first of the sets
 
 

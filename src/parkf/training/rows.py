@@ -48,8 +48,8 @@ DISPLACED_SHARE = 0.05
 # UNREAD are the columns of a step dataset that no fit reads; _READ are all others.
 UNREAD = ("pdg_id", "charge")
 _READ = tuple(name for name, _ in STEP_DATA.columns if name not in UNREAD)
-SUMMED = ("set", "qop")
-"""Columns that tell one dataset from another, by :func:`sums_of`."""
+SUMMED = ("set", "x1")
+"""Columns that tell one dataset from another, by :func:`sums_of`; x1 also changes with the field."""
 
 
 def scratch_bytes(rows: int, step: str) -> int:
@@ -71,9 +71,9 @@ class StoredRows:
     """
 
     def __init__(
-        self, path: Path, columns: tuple[str, ...] = KEPT, workers: int = 1, sum_of_qop: int = 0
+        self, path: Path, columns: tuple[str, ...] = KEPT, workers: int = 1, sum_of_x1: int = 0
     ) -> None:
-        self.sum_of_qop = sum_of_qop  # of the dataset's rows, from `sums_of`
+        self.sum_of_x1 = sum_of_x1  # of the dataset's rows, from `sums_of`
         self._path = path
         self._columns = columns
         self._workers = workers
@@ -211,7 +211,7 @@ def store_dataset(
         )
     )
     stored = {
-        number: StoredRows(folder / str(number), workers=workers, sum_of_qop=total)
+        number: StoredRows(folder / str(number), workers=workers, sum_of_x1=total)
         for number, total in zip(sets, sums[:, 1].sum(axis=0).tolist(), strict=True)
     }
     ends = np.cumsum(sums[:, 0].astype(np.int64), axis=0)
@@ -229,14 +229,14 @@ def store_dataset(
 
 
 def sums_of(batches: Iterable[Rows], sets: range, joined: int) -> NDArray[np.uint64]:
-    """Return number of rows, and sum modulo 2^64 of the bits of q/p, of each set, (2, sets).
+    """Return number of rows, and sum modulo 2^64 of the bits of x1, of each set, (2, sets).
 
     They are the same in whatever order and files the rows are, and differ for other rows. Each set joins
     `joined` sets of the dataset. Batches must have the columns `SUMMED`.
     """
     total = np.zeros((2, len(sets)), np.uint64)
     for batch in batches:
-        number, bits = batch["set"] // joined, batch["qop"].view(np.uint64)
+        number, bits = batch["set"] // joined, batch["x1"].view(np.uint64)
         for place in np.unique(number[(number >= sets.start) & (number < sets.stop)]) - sets.start:
             mine = bits[number == sets[place]]
             total[:, place] += np.array([len(mine), mine.sum()], np.uint64)

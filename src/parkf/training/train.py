@@ -87,7 +87,7 @@ def train_part(
         forms=forms,
         step=step,
         formula=own.formula_hash(),
-        sums=[rows.sum_of_qop for rows in stored],
+        sums=[rows.sum_of_x1 for rows in stored],
         table=sha256(table) if table else None,
         start=neighbour.fingerprint if neighbour else None,
         first=numbers.start,
