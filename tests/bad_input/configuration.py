@@ -186,6 +186,12 @@ CASES = [
         edited(CONFIG, ("start_from: null", "start_from: results/x")),
         ("results/x/fits/V.json: no such file",),
     ),
+    Case(
+        "configuration",
+        "the name of a neighbour, not its folder",
+        edited(CONFIG, ("start_from: null", "start_from: null\n  neighbour: default")),
+        ("default: no such folder; expected that of a run in training.neighbour",),
+    ),
     changed(
         "validity ends before it begins",
         "run: default",

@@ -56,7 +56,10 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
         if start is not None:
             files = [start_file(folder / start, step) for step in steps]
             _attempted(problems, _read_all, read_json, files)
-    if neighbour is not None:
+    if neighbour is not None and not (folder / neighbour).is_dir():
+        what = "no such folder; expected that of a run in training.neighbour, such as results/default"
+        problems.append(f"{folder / neighbour}: {what}")
+    elif neighbour is not None:
         score = ["score.json"] if datasets == "simulate" else []
         names = ["closure/accuracy.json", "closure/closure.json", *score]
         _attempted(problems, _read_all, read_json, [folder / neighbour / name for name in names])
