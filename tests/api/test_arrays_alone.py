@@ -71,7 +71,7 @@ def test_python_names_the_extra_that_is_missing(what, package):
     [
         (("fit", SET, "examples/candidates.parquet", "no.parquet"), "pyarrow"),
         (("check", "smoke"), "jsonschema"),
-        (("run", "smoke"), "pyarrow"),
+        (("run", "smoke"), "jsonschema"),
     ],
 )
 def test_commands_name_it_in_one_line(words, package):

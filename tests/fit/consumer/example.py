@@ -1,8 +1,10 @@
 """The C++ example, built and run as its users do."""
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ARCHITECTURES = {"plain": "", "v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4"}
@@ -28,10 +30,17 @@ def build(folder, header, build):
     return folder / "build/fit"
 
 
+def convert(*words):
+    """Run tracks.py with these words, in this process: it has already imported what the program imports."""
+    program = str(EXAMPLES / "cpp/tracks.py")
+    with patch.object(sys, "argv", [program, *map(str, words)]):
+        runpy.run_path(program, run_name="__main__")
+
+
 def fit(program, parameters, candidates, fitted, kind="long"):
     """Fit the candidates of a Parquet file and write another; return the program's output."""
-    folder, tracks = fitted.parent, EXAMPLES / "cpp/tracks.py"
-    run(sys.executable, tracks, "write", candidates, "tracks.bin", cwd=folder)
+    folder = fitted.parent
+    convert("write", candidates, folder / "tracks.bin")
     said = run(program, parameters, "tracks.bin", "fitted.bin", 2, kind, cwd=folder)
-    run(sys.executable, tracks, "read", "fitted.bin", candidates, fitted, cwd=folder)
+    convert("read", folder / "fitted.bin", candidates, fitted)
     return said

@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 import yaml
@@ -26,9 +27,9 @@ JOBS = 3
 KEYS = {f"SNAKEMAKE_STORAGE_S3_{name}_KEY": "of-the-test" for name in ("ACCESS", "SECRET")}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """Address of an empty server of S3 on this machine."""
+    """Address of a server of S3 on this machine."""
     for module in ("snakemake_storage_plugin_s3", "moto", "flask", "flask_cors"):
         pytest.importorskip(module, reason="needs pip install 'parkf[dev]'")
     with closing(socket.socket()) as free:
@@ -53,9 +54,10 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def bucket(server):
-    """What is in the bucket of the test, by path."""
+    """What is in the bucket of the test, by path; the server is empty at first."""
     import boto3
 
+    urlopen(f"{server}/moto-api/reset", data=b"").close()
     keys = dict(zip(("aws_access_key_id", "aws_secret_access_key"), KEYS.values(), strict=True))
     own = boto3.resource("s3", endpoint_url=server, region_name="us-east-1", **keys).Bucket("physics")
 

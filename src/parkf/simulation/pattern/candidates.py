@@ -222,8 +222,9 @@ def distinct_hits(hits: Columns) -> tuple[np.ndarray, np.ndarray]:
 
 def _begins(*columns: np.ndarray) -> np.ndarray:
     """Mask (m,) of the first row, and of rows that differ from the row before in one of the columns."""
-    new = np.ones(len(columns[0]), bool)
-    new[1:] = np.any([values[1:] != values[:-1] for values in columns], axis=0)
+    new = np.arange(len(columns[0])) == 0
+    for values in columns:
+        new[1:] |= values[1:] != values[:-1]
     return new
 
 

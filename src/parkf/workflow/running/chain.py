@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
-from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.io.fingerprints.meaning import meaning_of
@@ -299,6 +298,9 @@ def run_of(path: Path) -> Path | None:
 def _kind(path: Path) -> str:
     if path.suffix != ".parquet":
         return "this file"
+    # The leader of a run loads Arrow only where a table of another run lies in the way.
+    from parkf.io.checksums import CheckedFile
+
     with CheckedFile(path) as file:
         name = (file.schema_arrow.metadata or {}).get(b"parkf.table", b"without a name")
     return f"this table '{name.decode(errors='replace')}'"
