@@ -32,6 +32,7 @@ from parkf.workflow.config import SCHEMA, load_config
 from parkf.workflow.config_files import extended
 from parkf.workflow.family import Family, load_family
 from parkf.workflow.run import Run
+from parkf.workflow.running.alike import hold_once
 from parkf.workflow.running.jobs import COPIES, OUTPUT, Job, plain, text_of
 from parkf.workflow.running.lock import VARIABLE as LED
 from parkf.workflow.running.progress import tell
@@ -238,6 +239,7 @@ def complete(rules: Iterable[Any], environment: str) -> None:
             meanings = {MEANING: {file: meaning_of(Path(file)) for file in documents}} if documents else {}
             rule.set_params(code=fingerprint, **meanings)
             rule.conda_env = environment
+            hold_once(rule)
             if os.environ.get(COPIES):
                 fetch_first(rule)
     # The jobs of a large run need the memory.
