@@ -1,10 +1,14 @@
 """Jobs of a rule share what their lists have alike, and each list is that which Snakemake makes."""
 
+from types import SimpleNamespace
+
 import pytest
 from benchmarks.plan import plan, wide
-from snakemake.io import _IOFile, is_flagged
+from snakemake.io import IOFile, _IOFile, is_flagged
+from snakemake.iocontainers import Log
 
 from parkf.workflow.running import rules
+from parkf.workflow.running.alike import hold_once
 from parkf.workflow.running.plan import in_order
 
 CHUNKS = 3
@@ -63,3 +67,11 @@ def test_what_is_alike_is_one_object(jobs):
 
 def test_no_rule_has_an_output_for_which_a_list_would_change(jobs):
     assert not any(is_flagged(file, "update") for job in jobs for file in job.output)
+
+
+def test_paths_without_flags_have_none_to_share():
+    kinds = ("input", "output", "params", "log", "resources")
+    rule = SimpleNamespace(**{f"expand_{kind}": lambda path: Log([IOFile(path)]) for kind in kinds})
+    hold_once(rule)
+    assert [str(rule.expand_log(path)) for path in ("a", "b", "b")] == ["a", "b", "b"]
+    assert rule.expand_log("c") is rule.expand_log("c")

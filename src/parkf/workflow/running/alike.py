@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from snakemake.io import _IOFile
+from snakemake.io import AnnotatedString, _IOFile
 from snakemake.iocontainers import AttributeGuard
 
 _LISTS = ("input", "output", "params", "log", "resources")
@@ -75,6 +75,9 @@ def _shared_item(one: Any, other: Any) -> Any:
         return one
     if one == other:
         return other
-    if isinstance(one, _IOFile) and vars(one._file) == vars(other._file):
-        one._file.__dict__ = other._file.__dict__
+    if isinstance(one, _IOFile):
+        path, like = one._file, other._file
+        # A plain text has no flags.
+        if type(path) is type(like) is AnnotatedString and vars(path) == vars(like):
+            path.__dict__ = vars(like)
     return one
