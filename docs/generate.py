@@ -360,8 +360,7 @@ def missed() -> str:
 - **Momentum on LHCb's hits** is high by {told(lhcb["bias"], ".3f", 100)} %. The full fit is high by as much.
 - **The fit** takes {speed()["cpu"]["float32"]["floor_ratio"]:.1f} times its multiplications and additions alone (2.2 asked for).
 - **An everyday run** takes 61 to 67 s on Zen 5 (60 s asked for).
-- **Memory** grows by 24 to 38 % in 5 of 16 stages with a hundred times the sample (20 % asked for), to at most 0.29 GiB.
-- **Planning** of 93,314 jobs takes 2.3 GB (2 GB asked for at 100,000 jobs)."""
+- **Memory** grows by 24 to 38 % in 5 of 16 stages with a hundred times the sample (20 % asked for), to at most 0.29 GiB."""
 
 
 _HEADLINES = re.compile(

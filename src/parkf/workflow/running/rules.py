@@ -32,6 +32,8 @@ from parkf.workflow.config import SCHEMA, load_config
 from parkf.workflow.config_files import extended
 from parkf.workflow.family import Family, load_family
 from parkf.workflow.run import Run
+from parkf.workflow.running.alike import hold_once
+from parkf.workflow.running.groups import check_groups_once
 from parkf.workflow.running.jobs import COPIES, OUTPUT, Job, plain, text_of
 from parkf.workflow.running.lock import VARIABLE as LED
 from parkf.workflow.running.progress import tell
@@ -83,6 +85,7 @@ def settle(workflow: Any) -> None:
     os.environ[COPIES] = copies_in(workflow)
     store_products_alone(workflow)
     name_endings()
+    check_groups_once()
     if not workflow.is_main_process or workflow.output_settings.dryrun:
         return
     if LED not in os.environ:
@@ -238,6 +241,7 @@ def complete(rules: Iterable[Any], environment: str) -> None:
             meanings = {MEANING: {file: meaning_of(Path(file)) for file in documents}} if documents else {}
             rule.set_params(code=fingerprint, **meanings)
             rule.conda_env = environment
+            hold_once(rule)
             if os.environ.get(COPIES):
                 fetch_first(rule)
     # The jobs of a large run need the memory.
