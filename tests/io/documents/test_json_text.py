@@ -32,6 +32,15 @@ def test_integers_of_64_bits_are_read(value):
     assert json_text.parse(f"[1, {value}]") == [1, value]
 
 
+@pytest.mark.parametrize(
+    "text", ["[1,\nNaN1]]", "[1,\nNaN]]", '[1,\n-Infinity"a"}}', '{"a": [],\n"b": NaNnull}}']
+)
+def test_what_is_no_number_is_refused_whatever_follows(text):
+    with pytest.raises(DocumentError, match=r"got \S+, expected a") as error:
+        json_text.parse(text)
+    assert error.value.line == 2
+
+
 def test_checksums_are_no_numbers(monkeypatch):
     """Most checksums have an e before three digits, as huge numbers do, but must not slow reading down."""
     monkeypatch.setattr(json_text, "_values", lambda text: pytest.fail("gone through"))

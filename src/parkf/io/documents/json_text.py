@@ -127,7 +127,8 @@ def _plain(place: Place, line: int, word: str) -> Any:
     try:
         return json.loads(word)
     except ValueError:
-        return None
+        # Such as NaN1, in which the standard library sees NaN.
+        raise DocumentError(f"got {word[:20]}, expected a value", line, place) from None
 
 
 def _looked_through(content: dict[str, Any] | list[Any]) -> tuple[int, bool]:
