@@ -9,10 +9,10 @@ has one.
 
 from collections.abc import Callable
 from functools import wraps
+from operator import is_
 from typing import Any
 
 from snakemake.io import AnnotatedString, _IOFile
-from snakemake.iocontainers import AttributeGuard
 
 _LISTS = ("input", "output", "params", "log", "resources")
 
@@ -45,25 +45,18 @@ def _shared(items: Any, before: Any) -> Any:
         items[place] = _shared_item(one, other)
     if items._names != before._names:
         return items
-    if len(items) == len(before) and all(map(_is, items, before)):
+    if len(items) == len(before) and all(map(is_, items, before)):
         return before
-    items._names = before._names
-    items._allowed_overrides = before._allowed_overrides
-    for name in items._allowed_overrides:
-        # Snakemake puts an object there that says that the list has no such method.
-        if isinstance(getattr(items, name), AttributeGuard):
-            setattr(items, name, getattr(before, name))
-    for name, (start, end) in items._names.items():
-        named = items[start] if end is None else _shared(getattr(items, name), getattr(before, name))
-        setattr(items, name, named)
     if not items._names:
         # Only the files differ.
-        items.__dict__ = before.__dict__
+        items.__dict__ = vars(before)
+        return items
+    named = {
+        name: items[start] if end is None else _shared(getattr(items, name), getattr(before, name))
+        for name, (start, end) in items._names.items()
+    }
+    vars(items).update(vars(before) | named)
     return items
-
-
-def _is(one: Any, other: Any) -> bool:
-    return one is other
 
 
 def _shared_item(one: Any, other: Any) -> Any:
