@@ -1,17 +1,19 @@
 """Predicts large runs: the workflow's jobs are simulated on some number of cores, with their stages' costs.
 
-Run: python -m benchmarks.replay [--rows 1e9] [--cores 2 10 100 1000 10000] [--json FILE]
+Run: python -m benchmarks.replay [--rows 1e9 | --run default] [--cores 2 10 100 1000 10000] [--json FILE]
 
 Snakemake plans the run of a cluster: `paper.yaml` in chunks, with as many crossings as the rows of all steps
 need. Each job declares its size, and `workflow/costs.yaml` holds the cost for that size. A job starts when
-its inputs exist, its wait in the queue is over and a core is free. Jobs on which most other work depends
-start first. Jobs that the profile of a Slurm cluster groups wait once, together.
+its inputs exist, its wait in the queue is over and a core is free; Snakemake's own start takes this core,
+too. Jobs on which most other work depends start first. Jobs that the profile of a Slurm cluster groups wait
+once, together.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import TopologicalSorter
+from typing import Any
 
 from benchmarks.command import parser, write
 from benchmarks.plan import ROOT, plan
@@ -22,23 +24,32 @@ from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.run import ROWS_A_CROSSING
 from parkf.workflow.running.plan import in_order
 
-CONFIG = ROOT / "workflow/config/paper.yaml"
-# Time from the completion of a job's inputs to the start of its command. Snakemake looks at the queue every
-# 10 s, so 5 s pass on average; the scheduler, a shared file system and Snakemake's start take another 5 s.
-LATENCY = 10.0
-# Time between two jobs of a group of which one waits for the other: Snakemake starts anew for each job.
-NEXT = 2.5
+CONFIGS = ROOT / "workflow/config"
+# Time from the completion of a job's inputs to its start on a node. Snakemake looks at the queue every 10 s,
+# so 5 s pass on average; the scheduler and a shared file system take the rest.
+LATENCY = 7.5
+# Time that a job's core is busy before the job's command: Snakemake starts anew for each job.
+START = 2.5
 # A run no longer scales if less than this fraction of the cores has work.
 STOPS = 0.5
 
 
-def planned(rows: float, chunk: int, parts: int) -> tuple[list[Job], list[Hashable]]:
+def large(rows: float) -> dict[str, Any]:
+    """Return the configuration of a run that trains with `rows` rows of all steps together."""
+    config = laid(read_layers(CONFIGS / "paper.yaml"))
+    crossings = rows / sum(ROWS_A_CROSSING.values())
+    config["events"]["training"] = round(crossings / len(config["polarities"]))
+    config["training"]["max_rows"] = round(rows)
+    return config
+
+
+def planned(config: Mapping[str, Any], chunk: int, parts: int) -> tuple[list[Job], list[Hashable]]:
     """Let Snakemake plan a run, and assign each job the time that it takes.
 
     Parameters
     ----------
-    rows : float
-        Rows of all steps together; the training uses all of them.
+    config : mapping
+        The run's configuration.
     chunk : int
         Crossings in a chunk; for signals, collisions.
     parts : int
@@ -51,13 +62,10 @@ def planned(rows: float, chunk: int, parts: int) -> tuple[list[Job], list[Hashab
     list
         The group of each job; jobs of one group are equal here.
     """
-    config = laid(read_layers(CONFIG))
-    crossings = rows / sum(ROWS_A_CROSSING.values())
-    config["events"]["training"] = round(crossings / len(config["polarities"]))
-    config["training"]["max_rows"] = round(rows)
     sizes = {name: config["events"][name] for name in ("training", "validation")}
     sizes["signals"] = config["signals"]["collisions"]
-    dag = plan(config, {name: -(-size // chunk) for name, size in sizes.items()} | {"sets": parts})
+    chunks = {name: max(1, -(-size // chunk)) for name, size in sizes.items()}
+    dag = plan(config, chunks | {"sets": parts})
     costs = load_costs(ROOT / COSTS_FILE)
     order = in_order(dag)
     place = {job: number for number, job in enumerate(order)}
@@ -93,7 +101,7 @@ def submitted(jobs: Sequence[Job], groups: Sequence[Hashable]) -> list[Job]:
         own: replace(
             one[0][0],
             rule="+".join(dict.fromkeys(job.rule for level in one for job in level)),
-            seconds=sum(max(job.seconds for job in level) for level in one) + NEXT * (len(one) - 1),
+            seconds=sum(max(job.seconds for job in level) for level in one) + START * len(one),
             cores=max(sum(job.cores for job in level) for level in one),
             memory=max(sum(job.memory for job in level) for level in one),
             alone=one[0][0].alone if len(one) == len(one[0]) == 1 else 0.0,
@@ -148,12 +156,16 @@ def main() -> None:
     """Print how long a run would take."""
     line = parser("Replay the jobs of the workflow with their costs.")
     line.add_argument("--rows", type=float, default=1e9, help="rows of all steps together")
+    line.add_argument(
+        "--run", help="a run as its configuration is, such as default, instead of one with these rows"
+    )
     line.add_argument("--chunk", type=int, default=2000, help="crossings in a chunk")
     line.add_argument("--parts", type=int, default=8, help="jobs that share out a step's parameter sets")
     line.add_argument("--latency", type=float, default=LATENCY, help="seconds in the queue, each job")
     line.add_argument("--cores", type=int, nargs="+", default=[2, 10, 100, 1000, 10_000])
     options = line.parse_args()
-    jobs, groups = planned(options.rows, options.chunk, options.parts)
+    config = laid(read_layers(CONFIGS / f"{options.run}.yaml")) if options.run else large(options.rows)
+    jobs, groups = planned(config, options.chunk, options.parts)
     work: Counter[str] = Counter()
     for job in jobs:
         work[job.rule] += job.on(1)
@@ -162,9 +174,8 @@ def main() -> None:
     path = critical_path(queued, options.latency)
     stops = stops_scaling(queued, work.total(), options.latency)
     counts = Counter(job.rule for job in jobs)
-    print(
-        f"{options.rows:.3g} rows, chunks of {options.chunk} crossings, {options.latency:g} s in each queue"
-    )
+    what = options.run or f"{options.rows:.3g} rows"
+    print(f"{what}, chunks of {options.chunk} crossings, {options.latency:g} s in each queue")
     print(f"{len(jobs)} jobs in {len(queued)} submissions, {work.total() / 3600:.1f} core hours,", end=" ")
     print(f"none above {max(job.memory for job in queued) / 1000:.1f} GB\n")
     print("| cores | wall time (min) | cores at work |\n|---|---|---|")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
-from benchmarks.replay import NEXT, Job, critical_path, replay, stops_scaling, submitted
+from benchmarks.replay import START, Job, critical_path, replay, stops_scaling, submitted
 
 from parkf.workflow.cluster.schedule import to_the_end
 
@@ -64,4 +64,4 @@ def test_jobs_of_a_group_wait_once_and_together():
         ("middle+end", 2, 200, (0,)),
         ("last", 1, 100, (1,)),
     ]
-    assert replay(jobs, 2, latency=2.0) == 5 + 10 + 2 + NEXT + 1 + 3 * 2
+    assert replay(jobs, 2, latency=2.0) == 5 + 10 + 2 + 1 + 4 * START + 3 * 2
