@@ -166,8 +166,16 @@ STAGES = {
 PAIRED = ("states", "datasets", "candidates", "fits")
 
 
+def make_folders(command: tuple[object, ...]) -> None:
+    """Make the folders of the files that a command names: commands make none."""
+    for word in command:
+        if isinstance(word, Path):
+            word.parent.mkdir(parents=True, exist_ok=True)
+
+
 def run(command: tuple[object, ...]) -> Usage:
     """Run a `parkf` command to its end and return its usage, which it reports itself."""
+    make_folders(command)
     done = subprocess.run(
         [PARKF, *map(str, command)],
         env={**os.environ, VARIABLE: "1"},
@@ -185,6 +193,8 @@ def run(command: tuple[object, ...]) -> Usage:
 def side_by_side(commands: list[tuple[object, ...]]) -> float:
     """Start all commands at once; return the seconds until the last one ends."""
     begin = time.perf_counter()
+    for command in commands:
+        make_folders(command)
     jobs = [subprocess.Popen([PARKF, *map(str, c)], stderr=subprocess.DEVNULL) for c in commands]
     if sum(job.wait() for job in jobs):
         raise SystemExit(f"parkf {' '.join(map(str, commands[0]))} failed")
