@@ -192,9 +192,9 @@ def run(command: tuple[object, ...]) -> Usage:
 
 def side_by_side(commands: list[tuple[object, ...]]) -> float:
     """Start all commands at once; return the seconds until the last one ends."""
-    begin = time.perf_counter()
     for command in commands:
         make_folders(command)
+    begin = time.perf_counter()
     jobs = [subprocess.Popen([PARKF, *map(str, c)], stderr=subprocess.DEVNULL) for c in commands]
     if sum(job.wait() for job in jobs):
         raise SystemExit(f"parkf {' '.join(map(str, commands[0]))} failed")
