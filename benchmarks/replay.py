@@ -3,10 +3,10 @@
 Run: python -m benchmarks.replay [--rows 1e9 | --run default] [--cores 2 10 100 1000 10000] [--json FILE]
 
 Snakemake plans the run of a cluster: `paper.yaml` in chunks, with as many crossings as the rows of all steps
-need, or the run that is named. Each job declares its size, and `workflow/costs.yaml` holds the cost for that size. A job starts when
-its inputs exist, its wait in the queue is over and a core is free; Snakemake's own start takes this core,
-too. Jobs on which most other work depends start first. Jobs that the profile of a Slurm cluster groups wait
-once, together.
+need, or the run that is named. Each job declares its size, and `workflow/costs.yaml` holds the cost for that
+size. A job starts when its inputs exist, its wait in the queue is over and a core is free; Snakemake's own
+start takes this core, too. Jobs on which most other work depends start first. Jobs that the profile of a
+Slurm cluster groups wait once, together.
 """
 
 from collections import Counter
