@@ -18,7 +18,7 @@ _LANGUAGE = """
 #define __global__
 #define __device__
 #define __forceinline__ inline
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __constant__
 
 struct Index { unsigned x; };

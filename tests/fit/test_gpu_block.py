@@ -24,7 +24,7 @@ PROGRAM = r"""
 #define __global__
 #define __device__
 #define __forceinline__ inline
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __constant__ static
 #define __shared__ static
 

@@ -16,6 +16,11 @@ using Detector = parkf::kalman::Detector<Real>;
 struct Magnet {
   Real sums[Coefficients::room];
   forms::BinOrder<Real> orders[threads];
+  // Results of the VELO, which only the end of the fit needs. They free registers, and take the place of VELO hits.
+  struct {
+    Real z_first;
+    int ndof, status;
+  } velo[threads];
 };
 
 /// The tracks of this block.
@@ -52,12 +57,19 @@ __device__ __forceinline__ parkf::kalman::Fitted<Real> smoothed(const Block& blo
   forms::FirstStateMemory<Real> memory;
   block.fill(shared.front);
   forms::forward_velo(tracks, i, detector, pol, fit, memory.first, z_first, memory);
+  __syncthreads();
+  auto& velo = shared.magnet.velo[block.thread];
+  velo = {z_first, fit.ndof_velo, fit.status};
+  fit.status = 0;
   forms::forward_ut(tracks, i, detector.constant, pol, fit, memory);
   // The magnet needs the first SciFi hit alone, from its row.
   forms::MagnetCoefficients<Real, Coefficients> m;
   m.c = {shared.magnet.sums, shared.magnet.orders, block.thread};
   __syncthreads();
   forms::forward_magnet<true>(block.rows.one(block.begin + i), 0, detector, pol, m, fit, memory);
+  z_first = velo.z_first;
+  fit.ndof_velo = velo.ndof;
+  fit.status |= velo.status;
   block.fill(shared.behind);
   return forms::fit_behind_magnet(tracks, i, detector, pol, z_first, fit, memory);
 }
@@ -83,7 +95,10 @@ __device__ __forceinline__ parkf::kalman::Fitted<Real> fitted_by_trigger(const B
   }
 }
 
-extern "C" __global__ void __launch_bounds__(PARKF_THREADS)
+/// Blocks that a multiprocessor holds at a time: in float32 each thread has 128 registers, in float64 255.
+constexpr int blocks = sizeof(Real) == sizeof(float) ? 16 : 8;
+
+extern "C" __global__ void __launch_bounds__(PARKF_THREADS, blocks)
     fit_smoother(PARKF_CANDIDATES, PARKF_DETECTOR_AND_RESULTS) {
   const Rows rows = PARKF_ROWS;
   const Block block{rows};

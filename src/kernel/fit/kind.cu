@@ -4,8 +4,11 @@
 #include "fit/fit_kind.hpp"
 #include "fit/gpu_arguments.hpp"
 
+/// Blocks that a multiprocessor holds at a time: in float32 each thread has 168 registers, in float64 255.
+constexpr int blocks = sizeof(Real) == sizeof(float) ? 12 : 8;
+
 /// Fit tracks of the kind that has hits in these detectors. `loss` and the slices are those of the set.
-extern "C" __global__ void __launch_bounds__(PARKF_THREADS)
+extern "C" __global__ void __launch_bounds__(PARKF_THREADS, blocks)
     fit_kind(bool velo, bool ut, bool scifi, Real loss, const float* slices, int slice_count, double first,
              double length, double edge_x, double edge_y, const double* centre, int scatterers,
              const parkf::slices::Scatterer* scatterer, PARKF_CANDIDATES, PARKF_DETECTOR_AND_RESULTS) {

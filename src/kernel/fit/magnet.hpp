@@ -193,10 +193,12 @@ KERNEL_FUNCTION BentX<T> bent_x(const MagnetCoefficients<T, Kept>& m, const Scal
   local_qop<T>(constant + layout::UTTF, s.k, local, local_k);
   const Deviations<T> u = deviations<T>(header, pol * local, s);
   const T clamped = clamp(u.f), beyond = u.f - clamped, p_min(header[2]), to_k = pol * local_k;
-  const Component<T> x = component<bin::x>(m.c, clamped, beyond), tx = component<bin::tx>(m.c, clamped, beyond);
   BentX<T> bent;
+  const Component<T> x = component<bin::x>(m.c, clamped, beyond);
   bent.x = s.x + s.tx * T(header[1] - header[0]) + x.gain(u);
   bent.x_k = x.by_h(u, p_min) * to_k;
+  read_later();
+  const Component<T> tx = component<bin::tx>(m.c, clamped, beyond);
   bend_x<T>(tx.gain(u), tx.by_h(u, p_min) * to_k, s, bent.tx, bent.tx_k);
   return bent;
 }
@@ -210,31 +212,26 @@ KERNEL_FUNCTION void magnet_table(const MagnetCoefficients<T, Kept>& m, const Sc
   const T clamped = clamp(u.f), beyond = u.f - clamped;
   low_momentum = magnitude(u.f) > magnitude(clamped);
   const T p_min(header[2]), dz(header[1] - header[0]);
-  const Component<T> x = component<bin::x>(m.c, clamped, beyond), tx = component<bin::tx>(m.c, clamped, beyond);
-  const Component<T> y = component<bin::y>(m.c, clamped, beyond), ty = component<bin::ty>(m.c, clamped, beyond);
-  x.derive(u, p_min, f.x_tx, f.x_ty, f.x_k);
-  y.derive(u, p_min, f.y_tx, f.y_ty, f.y_k);
-  tx.derive(u, p_min, f.tx_tx, f.tx_ty, f.tx_k);
-  ty.derive(u, p_min, f.ty_tx, f.ty_ty, f.ty_k);
-  if constexpr (bin::by_slopes) {
-    const T twice = clamped + clamped;
-    const auto moved = [&](const T* by) {
-      return clamped * (by[0] + clamped * by[1]) + beyond * (by[0] + twice * by[1]);
-    };
-    f.x_tx += moved(m.to_tx);
-    f.x_ty += moved(m.to_ty);
-    f.y_tx += moved(m.to_tx + 2);
-    f.y_ty += moved(m.to_ty + 2);
-    f.tx_tx += moved(m.to_tx + 4);
-    f.tx_ty += moved(m.to_ty + 4);
-    f.ty_tx += moved(m.to_tx + 6);
-    f.ty_ty += moved(m.to_ty + 6);
-  }
-  s.x += s.tx * dz + x.gain(u);
-  s.y += s.ty * dz + y.gain(u);
+  // The gain of one component, and its derivatives; `leading` counts the leading coefficients of those before it.
+  const auto gain = [&](auto place, int leading, T& by_tx, T& by_ty, T& by_k) {
+    const Component<T> one = component<decltype(place)>(m.c, clamped, beyond);
+    one.derive(u, p_min, by_tx, by_ty, by_k);
+    if constexpr (bin::by_slopes) {
+      const auto moved = [&](const T* by) {
+        return clamped * (by[0] + clamped * by[1]) + beyond * (by[0] + (clamped + clamped) * by[1]);
+      };
+      by_tx += moved(m.to_tx + leading);
+      by_ty += moved(m.to_ty + leading);
+    }
+    read_later();
+    return one.gain(u);
+  };
+  s.x += s.tx * dz + gain(bin::x{}, 0, f.x_tx, f.x_ty, f.x_k);
+  s.y += s.ty * dz + gain(bin::y{}, 2, f.y_tx, f.y_ty, f.y_k);
+  const T tx = gain(bin::tx{}, 4, f.tx_tx, f.tx_ty, f.tx_k), ty = gain(bin::ty{}, 6, f.ty_tx, f.ty_ty, f.ty_k);
   f.x_tx += dz;
   f.y_ty += dz;
-  bend<T>(tx.gain(u), ty.gain(u), s, f);
+  bend<T>(tx, ty, s, f);
 }
 
 /// Carry a state at z_in to z_out with the energy loss and the corrections of UTTF. At fixed slope the position hardly

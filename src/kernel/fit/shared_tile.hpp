@@ -26,7 +26,7 @@ KERNEL_FUNCTION void turn(const S* source, int tracks, int thread, S* target) {
 /// no loop in it, because a pointer that a loop's variable chooses would lie in memory and not in a register.
 template <class S, int threads>
 struct SharedFront {
-  S velo[3][velo_slots * shared_stride<threads>], ut[4][ut_layers * shared_stride<threads>];
+  S ut[4][ut_layers * shared_stride<threads>], velo[3][velo_slots * shared_stride<threads>];
 
   KERNEL_FUNCTION void fill(const CandidateRows<S>& rows, long begin, int tracks, int thread) {
     const long v = begin * velo_slots, u = begin * ut_layers;

@@ -214,6 +214,7 @@ KERNEL_FUNCTION void forward_velo(const Candidates<Scalar<T>>& tracks, long i, c
     fit.ndof_velo = fit.ndof_velo + select(measured, Integer<T>(2), Integer<T>(0));
   }
   fit.status = fit.status | fit.worst.status();
+  fit.worst = Worst<T>();
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

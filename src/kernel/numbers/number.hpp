@@ -74,6 +74,8 @@ KERNEL_FUNCTION void load_together(const S* source, S* numbers) {
   for (int i = 0; i < n; ++i) numbers[i] = all.numbers[i];
 }
 KERNEL_FUNCTION void prefetch(const char*) {}
+/// The compiler may not read what follows before this point. It would read early, and need more registers than there are.
+KERNEL_FUNCTION void read_later() { asm volatile("" ::: "memory"); }
 #else
 KERNEL_FUNCTION float root(float a) { return std::sqrt(a); }
 KERNEL_FUNCTION double root(double a) { return std::sqrt(a); }
@@ -90,6 +92,8 @@ KERNEL_FUNCTION void load_together(const S* source, S* numbers) {
 }
 /// Prefetch into the second-level cache, because the first level is full.
 KERNEL_FUNCTION void prefetch(const char* line) { __builtin_prefetch(line, 0, 1); }
+/// Only a GPU needs it.
+KERNEL_FUNCTION void read_later() {}
 #endif
 
 #if defined(__CUDA_ARCH__)
