@@ -315,7 +315,9 @@ def show_gpu(results: dict[str, Any]) -> None:
             f"  {r['floor_ratio']:.2f} x the floor at {r['peak_flops'] / 1e12:.1f} TFLOP/s;"
             f" copy {r['copy_bytes_per_s'] / 1e12:.2f} TB/s\n"
             f"  {r['registers']} registers, {r['local_bytes']} bytes spilled,"
-            f" {r['shared_bytes']} bytes shared, occupancy {r['occupancy']:.0%}"
+            f" {r['shared_bytes']} bytes shared, occupancy {r['occupancy']:.0%}\n"
+            f"  clock in MHz: {r['clock_mhz']}; M tracks/s of batches: "
+            + ", ".join(f"{size} {rate / 1e6:.1f}" for size, rate in r["batch"].items())
         )
 
 

@@ -1,6 +1,8 @@
 """Speed of the fit on the GPU of this machine, beside the GPU's limits; `device` is None without a GPU."""
 
+import subprocess
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -11,7 +13,8 @@ from parkf.fit import gpu
 from parkf.fit.candidates import Candidates
 from parkf.params.parameter_set import ParameterSet
 
-RESIDENT, COPIED = 10_000_000, 1_000_000
+# Numbers of tracks: in the GPU's memory, and in host arrays.
+SIZES, COPIED = (1_000, 10_000, 100_000, 1_000_000, 10_000_000), 1_000_000
 _CHAINS, _TURNS, _THREADS, _BLOCKS = 8, 4096, 256, 4096
 _MULTIPLY_ADD = f"""
 extern "C" __global__ void multiply_add(REAL* out, REAL factor, REAL term) {{
@@ -41,7 +44,7 @@ def device() -> str | None:
 
 
 def measure(parameters: ParameterSet, tracks: Candidates, flops: float) -> dict[str, Any]:
-    """Rates with tracks on the GPU, and with copies from and to the host; registers and occupancy.
+    """Rates with tracks on the GPU, and with copies from and to the host; clock, registers and occupancy.
 
     The same `tracks` are fitted repeatedly. The fit takes `flops` operations per track.
     """
@@ -59,8 +62,14 @@ def measure(parameters: ParameterSet, tracks: Candidates, flops: float) -> dict[
         ]
         return Candidates(*singles, *groups)
 
-    resident, copied = candidates(RESIDENT, cupy), candidates(COPIED, np)
-    rate = RESIDENT / _seconds(cupy, lambda: gpu.fit(parameters, resident, smoother=True))
+    before = _clock()
+    batch = {}
+    for size in SIZES:
+        resident = candidates(size, cupy)
+        batch[str(size)] = size / _seconds(cupy, partial(gpu.fit, parameters, resident, smoother=True))
+    rate = batch[str(SIZES[-1])]
+    after = _clock()
+    copied = candidates(COPIED, np)
     end_to_end = COPIED / _seconds(cupy, lambda: gpu.fit(parameters, copied, smoother=True))
     real = tracks.qop.dtype
     peak = _peak(cupy, real)
@@ -71,6 +80,8 @@ def measure(parameters: ParameterSet, tracks: Candidates, flops: float) -> dict[
     threads = cupy.cuda.runtime.getDeviceProperties(0)["maxThreadsPerMultiProcessor"]
     return {
         "tracks_per_s": rate,
+        "batch": batch,
+        "clock_mhz": {"before": before, "after": after},
         "tracks_per_s_with_copies": end_to_end,
         "floor_ratio": peak / flops / rate,
         "peak_flops": peak,
@@ -94,6 +105,15 @@ def _seconds(cupy: Any, run: Callable[[], object]) -> float:
         end.synchronize()
         times.append(cupy.cuda.get_elapsed_time(begin, end) / 1e3)
     return median(times)
+
+
+def _clock() -> float | None:
+    """Clock of the multiprocessors in MHz, or None where NVIDIA's tool is missing."""
+    try:
+        command = ["nvidia-smi", "--query-gpu=clocks.sm", "--format=csv,noheader,nounits", "--id=0"]
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    except FileNotFoundError:
+        return None
 
 
 def _peak(cupy: Any, real: np.dtype) -> float:
