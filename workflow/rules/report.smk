@@ -4,7 +4,7 @@ from parkf.report.picture import Captions
 
 
 rule stages:
-    input: f"{RESULTS}/validation.json", f"{RESULTS}/accuracy.json"
+    input: f"{RESULTS}/throughput.json", f"{RESULTS}/accuracy.json"
     output: f"{RESULTS}/stages.json"
     params: logs=f"{RESULTS}/logs"
     log: f"{RESULTS}/logs/stages.log"

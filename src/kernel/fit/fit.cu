@@ -22,6 +22,7 @@ struct Magnet {
     int ndof, status;
   } velo[threads];
 };
+static_assert(sizeof(Magnet) - sizeof(Magnet::velo) >= sizeof(Front::ut), "UT hits are still needed");
 
 /// The tracks of this block.
 struct Block {

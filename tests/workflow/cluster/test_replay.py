@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
-from benchmarks.replay import START, Job, critical_path, replay, stops_scaling, submitted
+from benchmarks.replay import CONFIGS, START, Job, critical_path, planned, replay, stops_scaling, submitted
 
 from parkf.workflow.cluster.schedule import to_the_end
+from parkf.workflow.config_files import laid, read_layers
 
 # The first job precedes eight jobs of 10 s; the last one waits for all of them.
 FAN = [
@@ -65,3 +66,9 @@ def test_jobs_of_a_group_wait_once_and_together():
         ("last", 1, 100, (1,)),
     ]
     assert replay(jobs, 2, latency=2.0) == 5 + 10 + 2 + 1 + 4 * START + 3 * 2
+
+
+def test_every_submission_of_a_run_fits_on_a_node_of_four_cores():
+    """The profile for Slurm measures the speed on four cores, while no other job of its group runs."""
+    jobs, groups = planned(laid(read_layers(CONFIGS / "default.yaml")), 500, 1)
+    assert max(job.cores for job in submitted(jobs, groups)) == 4
