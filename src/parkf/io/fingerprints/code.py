@@ -152,7 +152,7 @@ class Sources:
 
     def _once(self, parts: Iterable[Part]) -> frozenset[Part]:
         """Replace parts by the first ones of the same name and digest, which are the same parts."""
-        return frozenset(self._parts.setdefault((one.name, one.digest), one) for one in parts)
+        return frozenset(self._parts.setdefault((one.name, one.digest), one) for one in set(parts))
 
     @cached_property
     def commands(self) -> dict[str, tuple[Module, Statement]]:
@@ -217,12 +217,10 @@ class Sources:
         for targets in form.imports.values():
             for target in targets:
                 yield from map(self._execution, self._imported(target))
-        for name, attribute in form.uses:
+        for name, attribute in module.uses(statement):
             for target in form.imports.get(name, ()):
                 yield from self._target(target, attribute)
-            # Most names are those of a function's own variables.
-            if name in module.bound or name in module.imports or name == "__file__":
-                yield from self._name(module, name, attribute)
+            yield from self._name(module, name, attribute)
         for text in form.texts:
             yield from self._text(module, text)
 

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import NamedTuple, TypeGuard
 
@@ -255,6 +255,21 @@ class Module:
     imports: dict[str, list[Target]]  # by name: what is imported with the module, and binds the name
     effects: list[Statement]  # statements that do more than bind or change names of the module
     every: list[Statement]  # all statements except imports, also those under `if __name__ ==`
+    _uses: dict[Statement, list[tuple[str, str | None]]] = field(default_factory=dict)
+
+    def uses(self, statement: Statement) -> list[tuple[str, str | None]]:
+        """Return the names that a statement uses, of the module or imported by itself, with attributes.
+
+        Most names are those of a function's own variables; they are left out.
+        """
+        if statement not in self._uses:
+            form = statement.form
+            self._uses[statement] = [
+                (name, attribute)
+                for name, attribute in form.uses
+                if name in self.bound or name in self.imports or name in form.imports or name == "__file__"
+            ]
+        return self._uses[statement]
 
 
 @cache
