@@ -14,13 +14,16 @@ import hashlib
 import re
 import subprocess
 import tempfile
+from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import product
 from operator import itemgetter
 from pathlib import Path
 
 from benchmarks.command import parser, write
 from benchmarks.fitter import SCHEMES, toy_of_ten
-from benchmarks.gpu_roofline import DEVICES, Track, disassembler, limits, mixes
+from benchmarks.gpu_roofline import DEVICES, PARTS, THREADS, Track, disassembler, limits, mixes
 from benchmarks.machine import Machine
 
 from parkf.fit.candidates import from_arrays
@@ -33,11 +36,10 @@ FILES = ("fit/fit.cu", "fit/robust.cu", "fit/kind.cu")
 TYPES = {"float32": "float", "float64": "double"}
 # Of a multiprocessor: 32-bit registers in four parts, given to the warps of a part in units of 256; blocks;
 # shared memory in bytes, of which each block has 1 kB more than it asks for, in units of 128.
-REGISTERS, REGISTER_UNIT, PARTS = 65_536, 256, 4
+REGISTERS, REGISTER_UNIT = 65_536, 256
 BLOCKS = {"sm_70": 32, "sm_80": 32, "sm_86": 16, "sm_90": 32}
 SHARED = {"sm_70": 96 * 1024, "sm_80": 164 * 1024, "sm_86": 100 * 1024, "sm_90": 228 * 1024}
 SHARED_UNIT, SHARED_OF_A_BLOCK = 128, 1024
-THREADS = 32
 
 
 @dataclass(frozen=True)
@@ -89,21 +91,27 @@ def rates(forms: FormsName) -> list[dict[str, object]]:
             single, p.constant, p.table, p.manifest.constants.velo_sigma, smoother=scheme == "smoother"
         )
         flops = operations["additions"] + operations["multiplications"]
-        for precision in TYPES:
-            for name, device in DEVICES.items():
-                with tempfile.TemporaryDirectory(prefix="parkf-gpu-") as folder:
-                    cubin = Path(folder) / "source.cubin"
-                    kernels = _compiled(cubin, forms, FILES[0], precision, device.architecture)
-                    mix = mixes(cubin)[f"fit_{scheme}"]
-                kernel = next(one for one in kernels if one.name == f"fit_{scheme}")
-                held = warps(kernel.registers, kernel.shared, device.generation)
-                track = Track.of(mix, flops, precision, coefficients)
-                found.append(
-                    {"forms": forms, "scheme": scheme, "precision": precision, "device": name, "warps": held}
-                    | asdict(track)
-                    | {"tracks_per_s": limits(track, device, precision, held)}
-                )
+        for precision, (name, device) in product(TYPES, DEVICES.items()):
+            kernels, mix = _machine_code(forms, precision, device.architecture)
+            kernel = next(one for one in kernels if one.name == f"fit_{scheme}")
+            held = warps(kernel.registers, kernel.shared, device.generation)
+            track = Track.of(mix[kernel.name], flops, precision, coefficients)
+            found.append(
+                {"forms": forms, "scheme": scheme, "precision": precision, "device": name, "warps": held}
+                | asdict(track)
+                | {"tracks_per_s": limits(track, device, precision, held)}
+            )
     return found
+
+
+@cache
+def _machine_code(
+    forms: str, precision: str, architecture: str
+) -> tuple[list[Kernel], dict[str, Counter[str]]]:
+    """Compile the fits of long tracks; return their kernels, and the instructions of each by its name."""
+    with tempfile.TemporaryDirectory(prefix="parkf-gpu-") as folder:
+        cubin = Path(folder) / "source.cubin"
+        return _compiled(cubin, forms, FILES[0], precision, architecture), mixes(cubin)
 
 
 def _kernel(text: str, architecture: str) -> Kernel:
@@ -147,7 +155,7 @@ def main() -> None:
     line = parser("Count what the GPU's kernels need.")
     line.add_argument("--architecture", choices=sorted(SHARED), default="sm_90")
     options = line.parse_args()
-    disassembler()  # It is missed before anything is compiled.
+    disassembler()  # A missing one is told before anything is compiled.
     kernels = []
     print("| forms | precision | kernel | registers | stack | spilled | shared | warps |")
     print("|---|---|---|---|---|---|---|---|")

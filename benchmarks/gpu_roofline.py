@@ -21,9 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parkf.fit.fitted import INTEGERS, NUMBERS
+from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 
-THREADS_OF_A_WARP, PARTS, LATENCY = 32, 4, 4
+# Threads of a warp, parts of a multiprocessor, and cycles between instructions that depend on each other.
+THREADS, PARTS, LATENCY = 32, 4, 4
 BINS = 6  # that the coefficients of a track are mixed from
 
 
@@ -52,7 +54,7 @@ DEVICES = {
 }
 
 # Of a track: coordinates of VELO, UT and SciFi hits, and polarity and q/p; then the number of VELO hits.
-_NUMBERS_READ, _INTEGERS_READ = 3 * VELO_SLOTS + 4 * 4 + 4 * 12 + 2, 1
+_NUMBERS_READ, _INTEGERS_READ = 3 * VELO_SLOTS + 4 * (UT_LAYERS + SCIFI_LAYERS) + 2, 1
 _OPERATIONS = {"FADD": 1, "FMUL": 1, "FFMA": 2, "DADD": 1, "DMUL": 1, "DFMA": 2}
 # Between the hits' rows and shared memory.
 _COPIES = ("LDG", "STS")
@@ -90,7 +92,7 @@ class Track:
 def limits(track: Track, device: Device, precision: str, warps: int) -> dict[str, float]:
     """Return the tracks a second that each limit allows; the smallest is the prediction."""
     cycles = device.multiprocessors * device.clock
-    started = PARTS * THREADS_OF_A_WARP * min(1.0, warps / PARTS / LATENCY)
+    started = PARTS * THREADS * min(1.0, warps / PARTS / LATENCY)
     return {
         "issue": cycles * started / track.instructions,
         "arithmetic": cycles * device.lanes[precision] / track.arithmetic,

@@ -255,7 +255,7 @@ class Module:
     imports: dict[str, list[Target]]  # by name: what is imported with the module, and binds the name
     effects: list[Statement]  # statements that do more than bind or change names of the module
     every: list[Statement]  # all statements except imports, also those under `if __name__ ==`
-    _uses: dict[Statement, list[tuple[str, str | None]]] = field(default_factory=dict)
+    _uses: dict[Statement, list[tuple[str, str | None]]] = field(default_factory=dict, init=False)
 
     def uses(self, statement: Statement) -> list[tuple[str, str | None]]:
         """Return the names that a statement uses, of the module or imported by itself, with attributes.
