@@ -1,5 +1,6 @@
 """Runs that are killed, or whose files are damaged, end well when they are started again."""
 
+import ctypes
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ import psutil
 import pytest
 
 from parkf.io.files import scratch_folder
-from parkf.workflow.running.lock import VARIABLE, remove_unfinished
+from parkf.workflow.running.lock import VARIABLE, end_orphans, is_live, remove_unfinished, wait_for_end
 from parkf.workflow.running.supervise import supervise
 
 # Snakemake without what it does not need here, which takes most of the time of its start: plug-ins for other
@@ -176,7 +177,8 @@ def test_a_job_that_loses_signals_ends_with_its_run(project, ignored):
 
 
 STUCK = """
-import signal, sys, time
+import signal, subprocess, sys, time
+child = subprocess.Popen("true")
 signal.signal(signal.SIGTERM, lambda *_: None)
 open("made", "w").write("stuck\\n")
 while True:
@@ -207,7 +209,7 @@ def test_jobs_of_a_dead_workflow_are_ended_first(project):
     jobs = workflow.children(recursive=True)
     workflow.kill()
     assert end(run)[0] == 128 + signal.SIGKILL
-    assert any(job.is_running() for job in jobs)
+    assert any(is_live(job) for job in jobs)
     (project / "slow").unlink()
     assert end(start(project))[0] == 0
     assert not jobs_of(project)
@@ -225,15 +227,43 @@ def test_a_live_run_is_protected_and_named(project):
     assert end(run)[0] == 0
 
 
-def test_no_process_outlives_a_leader_that_is_killed(project):
+@pytest.fixture
+def unreaped():
+    """Make this process the parent of orphans, which does not ask for their exit codes, as in a container."""
+    set_subreaper, libc = 36, ctypes.CDLL(None, use_errno=True)
+    before = {child.pid for child in psutil.Process().children()}
+    assert libc.prctl(set_subreaper, 1) == 0
+    yield
+    assert libc.prctl(set_subreaper, 0) == 0
+    for child in psutil.Process().children():
+        if child.pid not in before:
+            child.kill()
+            child.wait()
+
+
+def test_orphans_that_nobody_waits_for_have_ended(project, unreaped, monkeypatch):
+    """Their numbers stay, and a run that waited for them would never begin."""
+    (project / "slow").touch()
+    run = start(project)
+    wait_for(project, "first", "second")
+    (workflow,) = psutil.Process(run.pid).children()
+    jobs = workflow.children(recursive=True)
+    workflow.kill()
+    run.wait()
+    monkeypatch.setattr("parkf.workflow.running.lock._PATIENCE_S", 600)
+    assert set(end_orphans(project / "results/run")) <= {job.pid for job in jobs}
+    assert not any(is_live(job) for job in jobs)
+    assert any(job.is_running() for job in jobs)
+
+
+def test_no_process_outlives_a_leader_that_is_killed(project, unreaped):
     (project / "slow").touch()
     run = start(project)
     wait_for(project, "first", "second")
     assert len(jobs_of(project)) >= 2
     run.kill()
     run.wait()
-    _, alive = psutil.wait_procs(jobs_of(project), timeout=2)
-    assert not alive
+    assert not wait_for_end(jobs_of(project), 10)
     (project / "slow").unlink()
     code, said = end(start(project))
     assert code == 0

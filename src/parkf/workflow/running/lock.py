@@ -5,7 +5,8 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from parkf.io.files import UNFINISHED, scratch_folders
 LOCK = ".lock"
 VARIABLE = "PARKF_RUN"
 """Names the run's folder in the environment of all its jobs."""
-_PATIENCE_S = 10.0
+_PATIENCE_S, _STEP_S = 10.0, 0.02
 
 
 @contextmanager
@@ -53,9 +54,8 @@ def _holder(folder: Path, named: str | None) -> str:
     here = re.match(rf"process (\d+) on {re.escape(socket.gethostname())} ", who)
     if here is None:
         return who
-    with suppress(psutil.NoSuchProcess):
-        if psutil.Process(int(here[1])).status() != psutil.STATUS_ZOMBIE:
-            return who
+    if is_live(int(here[1])):
+        return who
     alive = ", ".join(f"process {process.pid}" for process in run_processes(folder))
     return f"{alive or 'a process'}, of the run that {who} began and did not end,"
 
@@ -82,6 +82,27 @@ def run_processes(folder: Path) -> Iterator[psutil.Process]:
                 yield process
 
 
+def is_live(process: psutil.Process | int) -> bool:
+    """Tell whether a process, given as such or by its number, is still at work.
+
+    After its end, a process keeps its number until its parent asks for the exit code. Where the first process
+    of a container does not ask, the number of an orphan stays for ever.
+    """
+    try:
+        process = psutil.Process(process) if isinstance(process, int) else process
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def wait_for_end(processes: Iterable[psutil.Process], patience_s: float) -> list[psutil.Process]:
+    """Wait until processes have ended, at most for the given time in s, and return those that have not."""
+    until = time.monotonic() + patience_s
+    while (live := [one for one in processes if is_live(one)]) and time.monotonic() < until:
+        time.sleep(_STEP_S)
+    return live
+
+
 def end_orphans(folder: Path) -> list[int]:
     """End the processes of a run whose lock the caller holds, and return their numbers."""
     orphans = alive = list(run_processes(folder))
@@ -89,14 +110,14 @@ def end_orphans(folder: Path) -> list[int]:
         for process in alive:
             with suppress(psutil.NoSuchProcess):
                 action(process)
-        _, alive = psutil.wait_procs(alive, timeout=_PATIENCE_S)
+        alive = wait_for_end(alive, _PATIENCE_S)
     return [process.pid for process in orphans]
 
 
 def remove_unfinished(folder: Path) -> list[Path]:
     """Remove unfinished files of ended writers, below a run's folder and in TMPDIR; return the files."""
     unfinished = list(folder.rglob(f".*{UNFINISHED}"))
-    unfinished += [path for path, number in scratch_folders().items() if not psutil.pid_exists(number)]
+    unfinished += [path for path, number in scratch_folders().items() if not is_live(number)]
     for path in unfinished:
         if path.is_dir():
             # Folders of another user cannot be removed.

@@ -18,7 +18,15 @@ from rich.console import Console
 from parkf.io.terminal import is_quiet, say, shortened
 from parkf.workflow.running import progress
 from parkf.workflow.running.damage import remove_damaged
-from parkf.workflow.running.lock import VARIABLE, end_orphans, held, remove_unfinished, run_processes
+from parkf.workflow.running.lock import (
+    VARIABLE,
+    end_orphans,
+    held,
+    is_live,
+    remove_unfinished,
+    run_processes,
+    wait_for_end,
+)
 from parkf.workflow.running.repair import Repair, repair
 
 # Number of attempts to make damaged files again; if files are damaged even then, the disk is faulty.
@@ -99,9 +107,10 @@ def _guard(folder: Path, lock: int) -> int:
         os.waitpid(child, 0)
         return end
     try:
+        # Closed here, and so before this function returns: a run that follows at once could find it locked.
+        os.close(lock)
         if not os.fork():
             os.setsid()
-            os.close(lock)
             os.close(end)
             while not os.read(begin, 1) and (left := list(run_processes(folder))):
                 for process in left:
@@ -171,7 +180,7 @@ def _end(process: subprocess.Popen[bytes], sign: signal.Signals) -> None:
     jobs = _descendants(process.pid)
     actions = {psutil.Process.terminate: _AFTER_SIGNAL_S[sign], psutil.Process.kill: _AFTER_SIGTERM_S}
     for action, patience_s in actions.items():
-        _, alive = psutil.wait_procs(jobs, timeout=patience_s)
+        alive = wait_for_end(jobs, patience_s)
         if alive and process.poll() is None:
             # The workflow must not start further jobs.
             process.terminate()
@@ -193,7 +202,7 @@ def _end(process: subprocess.Popen[bytes], sign: signal.Signals) -> None:
 
 def _descendants(number: int) -> set[psutil.Process]:
     with suppress(psutil.NoSuchProcess):
-        return set(psutil.Process(number).children(recursive=True))
+        return {one for one in psutil.Process(number).children(recursive=True) if is_live(one)}
     return set()
 
 
