@@ -48,9 +48,9 @@ struct Candidates {
   std::vector<int> velo_n;
 
   Candidates() {
-    Random random(3, 0, 0, 0);
+    Random<double> random(3, 0, 0, 0);
     for (long track = 0; track < count; ++track) {
-      const double tx = 0.2 * random.normal(), ty = 0.1 * random.normal();
+      const double tx = 0.7 * (random.uniform() - 0.5), ty = 0.35 * (random.uniform() - 0.5);
       const int hits = static_cast<int>(track % 28) - 1;  // fewer than none, and more than there are slots
       polarity.push_back(track % 2 ? 1.0 : -1.0);
       qop.push_back(track == 5 ? nan : track == 6 ? 0.0 : 1.0 / (1000.0 + 500.0 * static_cast<double>(track)));
@@ -58,7 +58,7 @@ struct Candidates {
       for (int slot = 0; slot < velo_slots; ++slot) {
         const double z = 40.0 * slot + (track % 3 ? 1.0 : 0.0);
         const bool broken = track == 9 && slot == 3;
-        velo[0].push_back(broken ? nan : tx * z + 0.01 * random.normal());
+        velo[0].push_back(broken ? nan : tx * z + 0.035 * (random.uniform() - 0.5));
         velo[1].push_back(ty * z);
         velo[2].push_back(track == 10 && slot == 3 ? nan : track == 11 ? 7.0 : z);
       }
@@ -67,7 +67,7 @@ struct Candidates {
     }
   }
 
-  void strips(std::vector<double> (&rows)[4], int layers, double z, double step, double tx, Random& random, bool none) {
+  void strips(std::vector<double> (&rows)[4], int layers, double z, double step, double tx, Random<double>& random, bool none) {
     for (int layer = 0; layer < layers; ++layer) {
       const bool missing = none || random.uniform() < 0.1;
       rows[0].push_back(missing ? nan : tx * (z + step * layer));

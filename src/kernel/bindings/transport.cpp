@@ -139,7 +139,7 @@ nb::dict track_through(const Field& field, const transport::Detector& detector, 
                       row[7], row[8]};
     }
     parkf::for_blocks(count, block, threads, [&](std::size_t begin, std::size_t end) {
-      transport::Walks walks(field.grid, detector, conditions, particles, begin, end);
+      transport::Walks walks(chosen, field.grid, detector, conditions, particles, begin, end);
       chosen.carry(field.grid, tolerance, walks);
       blocks[begin / block] = walks.take();
     });

@@ -240,9 +240,9 @@ class Filter {
     const transport::ScatteringShape& shape = way_.detector->shapes[static_cast<std::size_t>(number)];
     const T momentum = 1.0 / magnitude(reference_);
     const transport::Kinematics<T> kinematics(momentum, pion);
-    const T whole = path / material.radiation_length, thickness = share * whole;
-    const T core = transport::highland(thickness, whole, momentum, kinematics.beta2);
-    const T wider = transport::variance_below(shape, thickness, kinematics.beta2, T(hard / core));
+    const T whole = path / material.radiation_length / kinematics.beta2, log_whole = logarithm(whole);
+    const T core = transport::highland(T(share * whole), log_whole, momentum);
+    const T wider = transport::variance_below(shape, T(log_whole + logarithm(share)), T(hard / core));
     result_.estimate.scatter(select(where, T(core * root(wider)), T(0.0)));
     const T cut = energy_cut * error_ * momentum * root(kinematics.beta2);
     T mean, variance;

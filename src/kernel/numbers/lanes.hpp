@@ -116,6 +116,7 @@ struct Lanes {
   KERNEL_FUNCTION Lanes& operator+=(const Lanes& a) { return *this = *this + a; }
   KERNEL_FUNCTION Lanes& operator-=(const Lanes& a) { return *this = *this - a; }
   KERNEL_FUNCTION friend Mask operator<(const Lanes& a, const Lanes& b) { return {a.v < b.v}; }
+  KERNEL_FUNCTION friend Mask operator<=(const Lanes& a, const Lanes& b) { return {a.v <= b.v}; }
   KERNEL_FUNCTION friend Mask operator>(const Lanes& a, const Lanes& b) { return {a.v > b.v}; }
   KERNEL_FUNCTION friend Mask operator==(const Lanes& a, const Lanes& b) { return {a.v == b.v}; }
 

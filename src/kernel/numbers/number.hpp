@@ -144,7 +144,7 @@ KERNEL_FUNCTION T value(const T& a) {
 /// Whether a ≤ b; false for NaN.
 template <class T>
 KERNEL_FUNCTION Mask<T> at_most(const T& a, const T& b) {
-  return (a < b) | (a == b);
+  return a <= b;
 }
 /// Set and read the number of one track among those that run together.
 template <class T>

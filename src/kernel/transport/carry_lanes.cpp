@@ -4,12 +4,16 @@
 #include "numbers/build_names.hpp"
 #include "transport/field_lanes.hpp"
 #include "transport/legs.hpp"
+#include "transport/traverse.hpp"
 
 namespace parkf::transport {
 namespace {
 
-// Legs that are carried together.
-constexpr int lanes = PARKF_LANE_BYTES > 16 ? 8 : 4;
+// Legs that are carried together: as many as a register has numbers, since GCC 12 takes wider vectors apart. Every
+// processor has registers of two.
+constexpr int lanes = PARKF_LANE_BYTES > 16 ? PARKF_LANE_BYTES / 8 : 2;
+// Travellers that are under way together: some in the lanes, some that have arrived, and some that are ready to go on.
+constexpr int company = 4 * lanes;
 using T = Lanes<double, lanes>;
 using M = T::Mask;
 
@@ -17,32 +21,26 @@ struct Planes {
   T z0, dzdx, dzdy;
 };
 
-/// The legs that are under way.
 class Company {
  public:
   KERNEL_FUNCTION Company(const FieldGrid& grid, double tolerance, Legs& legs)
-      : grid_(grid), tolerance_(tolerance), legs_(legs) {
-    for (int i = 0; i < lanes; ++i) {
-      Leg leg;
-      const bool more = legs_.begin(i, leg);
-      if (!more) leg = {{0.0, 0.0, 0.0, 0.0, 0.0, grid.origin[2]}, {grid.origin[2], 0.0, 0.0}};
-      start(i, leg);
-      under_way_[i] = more;
-      busy_ += more ? 1 : 0;
-      if (more && !(std::fabs(rest_.v[i]) > arrived)) end(i, true);
-    }
+      : grid_(grid), tolerance_(tolerance), legs_(legs), ready_count_(legs.begin(ready_, company)) {
+    for (int i = 0; i < lanes; ++i) start(i, {{0.0, 0.0, 0.0, 0.0, 0.0, grid.origin[2]}, {grid.origin[2], 0.0, 0.0}});
   }
 
   KERNEL_FUNCTION void run() {
-    while (busy_ > 0) step();
+    while (fill()) step();
   }
 
  private:
   const FieldGrid& grid_;
   const double tolerance_;
   Legs& legs_;
+  Journey ready_[company], ended_[company];
+  int ready_count_, ended_count_ = 0;
   int busy_ = 0;
-  bool under_way_[lanes];
+  bool under_way_[lanes] = {};
+  int traveller_[lanes];
   State<T> state_;
   Planes goal_;
   T rest_;      // distance to the goal
@@ -51,6 +49,35 @@ class Company {
   M again_{};   // tried before, and too long
   M shortened_{};
   T taken_;  // steps
+
+  /// Give legs to lanes without one. Return false if there is none any more.
+  KERNEL_FUNCTION bool fill() {
+    // Journeys that have ended wait for others, because layers are traversed in lanes, too.
+    if (ended_count_ >= lanes) turn_over();
+    if (busy_ == lanes) return true;
+    for (int i = 0; i < lanes; ++i) {
+      while (!under_way_[i] && (ready_count_ > 0 || ended_count_ > 0)) {
+        if (ready_count_ == 0) {
+          turn_over();
+          continue;
+        }
+        const Journey& journey = ready_[--ready_count_];
+        start(i, journey.leg);
+        traveller_[i] = journey.traveller;
+        under_way_[i] = true;
+        ++busy_;
+        if (!(std::fabs(rest_.v[i]) > arrived)) end(i, true);
+      }
+    }
+    return busy_ > 0;
+  }
+
+  KERNEL_FUNCTION void turn_over() {
+    const int count = legs_.go_on(ended_, ended_count_);
+    std::copy(ended_, ended_ + count, ready_ + ready_count_);
+    ready_count_ += count;
+    ended_count_ = 0;
+  }
 
   KERNEL_FUNCTION void start(int i, const Leg& leg) {
     state_.x.v[i] = leg.state.x;
@@ -68,21 +95,16 @@ class Company {
     again_.bits[i] = 0;
   }
 
-  /// End the leg of a lane, which has arrived or is lost, and go on with the next leg that has not arrived already.
+  /// End the leg of a lane, which has arrived or is lost.
   KERNEL_FUNCTION void end(int i, bool arrives) {
-    while (true) {
-      Leg leg{{state_.x.v[i], state_.y.v[i], state_.tx.v[i], state_.ty.v[i], state_.qop.v[i], state_.z.v[i]},
-              {goal_.z0.v[i], goal_.dzdx.v[i], goal_.dzdy.v[i]}};
-      const bool there = arrives && settle(grid_, static_cast<double>(rest_.v[i]), leg.state);
-      if (!legs_.next(i, there, leg)) {
-        under_way_[i] = false;
-        --busy_;
-        return;
-      }
-      start(i, leg);
-      if (std::fabs(rest_.v[i]) > arrived) return;
-      arrives = true;
-    }
+    Journey& journey = ended_[ended_count_++];
+    journey = {traveller_[i],
+               {{state_.x.v[i], state_.y.v[i], state_.tx.v[i], state_.ty.v[i], state_.qop.v[i], state_.z.v[i]},
+                {goal_.z0.v[i], goal_.dzdx.v[i], goal_.dzdy.v[i]}},
+               false};
+    journey.there = arrives && settle(grid_, static_cast<double>(rest_.v[i]), journey.leg.state);
+    under_way_[i] = false;
+    --busy_;
   }
 
   KERNEL_FUNCTION void step() {
@@ -126,9 +148,14 @@ class Company {
 
 void carry(const FieldGrid& grid, double tolerance, Legs& legs) { Company(grid, tolerance, legs).run(); }
 
+void traverse(const Detector& detector, std::uint64_t seed, Passage* const* passages, int count) {
+  for (int i = 0; i < count; i += lanes)
+    transport::traverse(seed, Passages<T>(detector, passages + i, std::min(count - i, lanes)));
+}
+
 }  // namespace
 
 extern const Build PARKF_NAME(build_, PARKF_BUILD);
-const Build PARKF_NAME(build_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), carry};
+const Build PARKF_NAME(build_, PARKF_BUILD){PARKF_QUOTE(PARKF_BUILD), carry, traverse};
 
 }  // namespace parkf::transport

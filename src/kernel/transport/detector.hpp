@@ -70,7 +70,7 @@ struct Detector {
 
   void add(const Material& material) {
     materials.push_back(material);
-    shapes.emplace_back(material);
+    shapes.push_back(scattering_shape(material));
   }
 };
 

@@ -271,12 +271,15 @@ class FieldNearLanes {
   T first_[3];
   CellField<T> cell_;
 
-  /// Find the cells of points, and for a trilinear field the fractions of the way through the cell near by.
+  /// Find the cells of points; for a trilinear field, only the fractions of the way through the cell near by.
   KERNEL_FUNCTION Mask<T> find(const T (&point)[3], Cell<T>& cell) const {
-    const Mask<T> inside = find_cell(grid_, point, cell);
-    if (!grid_.cubic) {
-      for (int axis = 0; axis < 3; ++axis)
-        cell.fraction[axis] = cell.fraction[axis] + (cell.node[axis] - first_[axis]);
+    if (grid_.cubic) return find_cell(grid_, point, cell);
+    Mask<T> inside = point[0] == point[0];
+    for (int axis = 0; axis < 3; ++axis) {
+      const T scaled = (point[axis] - grid_.origin[axis]) * (1.0 / grid_.spacing[axis]);
+      const Mask<T> here = at_most(T(0.0), scaled) & at_most(scaled, T(grid_.size[axis] - 1.0));
+      cell.fraction[axis] = select(here, T(scaled - first_[axis]), T(0.0));
+      inside = inside & here;
     }
     return inside;
   }

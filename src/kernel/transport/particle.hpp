@@ -8,19 +8,9 @@
 
 #include "transport/detector.hpp"
 #include "transport/legs.hpp"
-#include "transport/nuclear.hpp"
+#include "transport/passage.hpp"
 
 namespace parkf::transport {
-
-constexpr double two_pi = 6.283185307179586;
-constexpr double heaviest_lepton = 110.0;  // MeV; hadrons are heavier
-
-struct Particle {
-  std::int32_t event, number;
-  double charge, mass;
-  double x, y, z, px, py, pz;
-  double z_end;  // where it decays or interacts
-};
 
 struct Crossing {
   std::int32_t event, particle;
@@ -42,23 +32,6 @@ struct Conditions {
   int last_plane;
 };
 
-/// Turn a direction by a space angle towards an azimuth.
-inline void deflect(State<double>& state, double angle, double azimuth) {
-  const double norm = std::sqrt(1.0 + state.tx * state.tx + state.ty * state.ty);
-  const double d[3] = {state.tx / norm, state.ty / norm, 1.0 / norm};
-  // Two axes across the direction; it is never along x here.
-  const double across = std::sqrt(d[1] * d[1] + d[2] * d[2]);
-  const double second[3] = {0.0, d[2] / across, -d[1] / across};
-  const double first[3] = {across, -d[0] * d[1] / across, -d[0] * d[2] / across};
-  const double c = std::cos(angle);
-  const double s1 = std::sin(angle) * std::cos(azimuth);
-  const double s2 = std::sin(angle) * std::sin(azimuth);
-  double turned[3];
-  for (int i = 0; i < 3; ++i) turned[i] = c * d[i] + s1 * first[i] + s2 * second[i];
-  state.tx = turned[0] / turned[2];
-  state.ty = turned[1] / turned[2];
-}
-
 /// Path per unit thickness through a plane.
 inline double obliquity(const Plane& plane, const State<double>& state) {
   const double norm = std::sqrt(1.0 + state.tx * state.tx + state.ty * state.ty);
@@ -66,95 +39,136 @@ inline double obliquity(const Plane& plane, const State<double>& state) {
   return norm * normal / std::abs(1.0 - plane.dzdx * state.tx - plane.dzdy * state.ty);
 }
 
+/// What a particle does next.
+enum class Next { leg, layer, end };
+
 /// A particle between two goals. In the order of z, the goals are surfaces, and before each surface the tubes on the
 /// way.
 class Walk {
  public:
-  Walk(const FieldGrid& grid, const Detector& detector, const Conditions& conditions)
-      : grid_(grid), detector_(detector), conditions_(conditions) {}
+  Passage passage;  // of a particle whose next is a layer
 
-  /// Start with a particle, whose crossings will be appended in the order of z. Return false if it reaches no goal.
-  bool begin(const Particle& particle, std::vector<Crossing>& crossings, Leg& leg) {
+  Walk(const FieldGrid& grid, const Detector& detector, const Conditions& conditions)
+      : grid_(&grid), detector_(&detector), conditions_(&conditions) {}
+
+  /// Start with a particle, whose crossings will be appended in the order of z.
+  Next begin(const Particle& particle, std::vector<Crossing>& crossings, Leg& leg) {
     particle_ = &particle;
     crossings_ = &crossings;
     surface_ = tube_ = 0;
     hardest_ = 0.0;
     planes_ = 0;
-    through_ = conditions_.last_plane < 0;
-    least_energy_ = std::hypot(particle.mass, conditions_.least_momentum);
-    const double p = std::sqrt(particle.px * particle.px + particle.py * particle.py + particle.pz * particle.pz);
-    if (!(particle.pz > 0.0) || particle.charge == 0.0 || !(p > conditions_.least_momentum)) return false;
+    through_ = conditions_->last_plane < 0;
+    least_energy_ = root(particle.mass * particle.mass + conditions_->least_momentum * conditions_->least_momentum);
+    const double p = root(particle.px * particle.px + particle.py * particle.py + particle.pz * particle.pz);
+    if (!(particle.pz > 0.0) || particle.charge == 0.0 || !(p > conditions_->least_momentum)) return Next::end;
     leg.state = {particle.x,          particle.y, particle.px / particle.pz, particle.py / particle.pz,
                  particle.charge / p, particle.z};
-    if (!(std::abs(leg.state.tx) < conditions_.steepest && std::abs(leg.state.ty) < conditions_.steepest)) return false;
-    return find_goal(leg);
+    return is_steep(leg.state) ? Next::end : find_goal(leg);
   }
 
-  /// Simulate the goal of a leg, and find the next goal. Return false if the particle stops, ends, has passed all
-  /// goals, or is not wanted.
-  bool go_on(Leg& leg) {
-    if (planes_ < conditions_.fewest_planes && leg.state.z > conditions_.velo_end) return false;
-    if (at_tube_) {
-      const Tube& tube = detector_.tubes[tube_];
-      const double length = tube.thickness * std::sqrt(1.0 + leg.state.tx * leg.state.tx + leg.state.ty * leg.state.ty);
-      const auto step = static_cast<std::uint32_t>(2 * detector_.surfaces.size() + tube_);
+  /// Go on at the goal of a leg.
+  Next arrive(Leg& leg) {
+    const State<double>& state = leg.state;
+    if (planes_ < conditions_->fewest_planes && state.z > conditions_->velo_end) return Next::end;
+    if (place_ == Place::tube) {
+      const Tube& tube = detector_->tubes[tube_];
+      const double length = tube.thickness * root(1.0 + state.tx * state.tx + state.ty * state.ty);
+      const auto step = static_cast<std::uint32_t>(2 * detector_->surfaces.size() + tube_);
       ++tube_;
-      return traverse(tube.material, length, 1.0, step, leg.state) && find_goal(leg);
+      return enter(tube.material, length, false, step, state);
     }
-    const Surface& surface = detector_.surfaces[surface_];
-    const bool covered = surface.covers(leg.state.x, leg.state.y);
-    const bool thick = covered && surface.thickness > 0.0;
+    covered_ = surface().covers(state.x, state.y);
     // The particle crosses half of the material before its state is recorded, and half afterwards. So a state describes
     // both directions of flight alike.
-    const auto step = static_cast<std::uint32_t>(2 * surface_);
-    if (thick && !half(surface, step, leg.state)) return false;
-    record(surface, covered, leg.state);
-    if (leg.state.z > particle_->z_end || (thick && !half(surface, step + 1, leg.state))) return false;
-    ++surface_;
-    tube_ = 0;
-    return find_goal(leg);
+    return is_thick() ? enter_half(0, state) : go_through_middle(leg);
+  }
+
+  /// Go on behind the passage.
+  Next leave(Leg& leg) {
+    hardest_ = larger(hardest_, passage.hardest);
+    if (passage.energy < least_energy_) return Next::end;
+    const double mass = particle_->mass;
+    leg.state.tx = passage.tx;
+    leg.state.ty = passage.ty;
+    leg.state.qop = particle_->charge / root(passage.energy * passage.energy - mass * mass);
+    if (is_steep(leg.state)) return Next::end;
+    return place_ == Place::tube ? find_goal(leg) : place_ == Place::surface ? go_through_middle(leg) : go_behind(leg);
   }
 
   /// End the path of the particle.
   void end() {
-    if (!through_ || planes_ < conditions_.fewest_planes) crossings_->clear();
+    if (!through_ || planes_ < conditions_->fewest_planes) crossings_->clear();
   }
 
  private:
-  const FieldGrid& grid_;
-  const Detector& detector_;
-  const Conditions& conditions_;
+  const FieldGrid* grid_;
+  const Detector* detector_;
+  const Conditions* conditions_;
   const Particle* particle_ = nullptr;
   std::vector<Crossing>* crossings_ = nullptr;
   std::size_t surface_ = 0, tube_ = 0;
-  bool at_tube_ = false;
+  enum class Place { tube, surface, behind_surface } place_ = Place::surface;
+  bool covered_ = false;
   double hardest_ = 0.0;  // largest scattering angle over its core's width
   double least_energy_ = 0.0;
   int planes_ = 0;  // crossed actively before the end of the VELO
   bool through_ = false;
 
-  bool find_goal(Leg& leg) {
-    for (; surface_ < detector_.surfaces.size(); ++surface_, tube_ = 0) {
-      const Plane& plane = detector_.surfaces[surface_].plane;
+  const Surface& surface() const { return detector_->surfaces[surface_]; }
+  bool is_thick() const { return covered_ && surface().thickness > 0.0; }
+  bool is_steep(const State<double>& state) const {
+    return !(magnitude(state.tx) <= conditions_->steepest && magnitude(state.ty) <= conditions_->steepest);
+  }
+
+  Next find_goal(Leg& leg) {
+    const std::vector<Surface>& surfaces = detector_->surfaces;
+    for (; surface_ < surfaces.size(); ++surface_, tube_ = 0) {
+      const Plane& plane = surface().plane;
       if (tube_ == 0 && distance_to(plane, leg.state) <= 0.0) continue;  // born behind it
-      for (; tube_ < detector_.tubes.size(); ++tube_) {
+      for (; tube_ < detector_->tubes.size(); ++tube_) {
         double z;
-        if (!crosses(detector_.tubes[tube_], plane, leg.state, z)) continue;
-        at_tube_ = true;
+        if (!crosses(detector_->tubes[tube_], plane, leg.state, z)) continue;
+        place_ = Place::tube;
         leg.goal = {z, 0.0, 0.0};
-        return true;
+        return Next::leg;
       }
-      at_tube_ = false;
+      place_ = Place::surface;
       leg.goal = plane;
-      return true;
+      return Next::leg;
     }
-    return false;
+    return Next::end;
+  }
+
+  /// Cross a layer, or half of it; `length` is the path in mm through the whole layer.
+  Next enter(int material, double length, bool half, std::uint32_t step, const State<double>& state) {
+    passage = {particle_, material, length, half, step, magnitude(particle_->charge / state.qop), state.tx, state.ty,
+               0.0, 0.0};
+    return Next::layer;
+  }
+
+  Next enter_half(std::uint32_t number, const State<double>& state) {
+    return enter(surface().material, surface().thickness * obliquity(surface().plane, state), true,
+                 static_cast<std::uint32_t>(2 * surface_) + number, state);
+  }
+
+  Next go_through_middle(Leg& leg) {
+    record(surface(), covered_, leg.state);
+    if (leg.state.z > particle_->z_end) return Next::end;
+    place_ = Place::behind_surface;
+    return is_thick() ? enter_half(1, leg.state) : go_behind(leg);
+  }
+
+  Next go_behind(Leg& leg) {
+    ++surface_;
+    tube_ = 0;
+    return find_goal(leg);
   }
 
   /// Whether the wall of a tube is on the way to a plane. The tangent determines the crossing.
   static bool crosses(const Tube& tube, const Plane& goal, const State<double>& state, double& z) {
     if (state.z > tube.z_max || std::abs(state.x) > tube.radius || std::abs(state.y) > tube.radius) return false;
-    if (std::hypot(state.x, state.y) > 0.999 * tube.radius) return false;
+    if (state.x * state.x + state.y * state.y > 0.999 * 0.999 * tube.radius * tube.radius) return false;
     const double slope2 = state.tx * state.tx + state.ty * state.ty;
     if (slope2 == 0.0) return false;
     // (x + tx s)^2 + (y + ty s)^2 = radius^2
@@ -165,51 +179,13 @@ class Walk {
     return !(s >= distance_to(goal, state) || z < tube.z_min || z > tube.z_max);
   }
 
-  bool half(const Surface& surface, std::uint32_t step, State<double>& state) {
-    return traverse(surface.material, surface.thickness * obliquity(surface.plane, state), 0.5, step, state);
-  }
-
-  /// Scatter and slow down in a fraction `share` of a layer; `length` is the path in mm through the whole layer. Return
-  /// false if the particle stops.
-  bool traverse(int number, double length, double share, std::uint32_t step, State<double>& state) {
-    const Material& material = detector_.materials[static_cast<std::size_t>(number)];
-    const Particle& particle = *particle_;
-    Random random(conditions_.seed, static_cast<std::uint32_t>(particle.event),
-                  static_cast<std::uint32_t>(particle.number), step);
-    const double p = std::abs(particle.charge / state.qop);
-    const Kinematics kinematics(p, particle.mass);
-    const double whole = length / material.radiation_length;
-    const double core = std::abs(particle.charge) * highland(share * whole, whole, p, kinematics.beta2);
-    const double angle = scattering_angle(detector_.shapes[static_cast<std::size_t>(number)], share * whole,
-                                          kinematics.beta2, core, random);
-    if (core > 0.0) hardest_ = std::max(hardest_, angle / core);
-    deflect(state, angle, two_pi * random.uniform());
-
-    const double charge2 = particle.charge * particle.charge;
-    double energy = std::sqrt(p * p + particle.mass * particle.mass) -
-                    charge2 * sampled_loss(material, share * length, kinematics, random);
-    if (particle.mass > heaviest_lepton) {
-      const NuclearScatter nuclear = nuclear_scatter(material, share * length, p, particle.mass, random);
-      if (nuclear.angle > 0.0) {
-        hardest_ = std::max(hardest_, nuclear.angle / core);
-        deflect(state, nuclear.angle, two_pi * random.uniform());
-        energy -= nuclear.recoil;
-      }
-    }
-    // Heavier particles radiate less by the square of their masses, a muon 40,000 times.
-    if (particle.mass < 2.0 * electron_mass) energy *= kept_in_radiation(share * whole, random);
-    if (energy < least_energy_) return false;
-    state.qop = particle.charge / std::sqrt(energy * energy - particle.mass * particle.mass);
-    return !(std::abs(state.tx) > conditions_.steepest || std::abs(state.ty) > conditions_.steepest);
-  }
-
   void record(const Surface& surface, bool covered, const State<double>& state) {
     // VELO sensors are small, so that only crossings of sensors are recorded. Other planes record crossings everywhere.
     if (surface.plane_index < 0 || (surface.only_covered && !covered)) return;
     const bool first = append(surface.plane_index, covered, state);
     if (surface.companion_index < 0) return;
     State<double> companion = state;
-    if (!propagate(grid_, surface.companion, conditions_.tolerance, companion)) return;
+    if (!propagate(*grid_, surface.companion, conditions_->tolerance, companion)) return;
     const bool second = append(surface.companion_index, true, companion);
     if (first && second && companion.z < state.z)
       std::swap((*crossings_)[crossings_->size() - 1], (*crossings_)[crossings_->size() - 2]);
@@ -218,48 +194,80 @@ class Walk {
   /// Append a crossing, unless the particle has ended before.
   bool append(int plane, bool active, const State<double>& state) {
     if (state.z > particle_->z_end) return false;
-    if (active && state.z <= conditions_.velo_end) ++planes_;
-    if (active && plane == conditions_.last_plane) through_ = true;
+    if (active && state.z <= conditions_->velo_end) ++planes_;
+    if (active && plane == conditions_->last_plane) through_ = true;
     crossings_->push_back({particle_->event, particle_->number, static_cast<std::int16_t>(plane), active, state.z,
                            state.x, state.y, state.tx, state.ty, std::abs(particle_->charge / state.qop), hardest_});
     return true;
   }
 };
 
-/// Particles `first` … `last` - 1 of an array, each in a lane. Their crossings are in the order of the particles.
+/// Particles `first` … `last` - 1 of an array, several of them at a time. Their crossings are in the order of the
+/// particles.
 class Walks final : public Legs {
  public:
-  Walks(const FieldGrid& grid, const Detector& detector, const Conditions& conditions,
+  Walks(const Build& build, const FieldGrid& grid, const Detector& detector, const Conditions& conditions,
         const std::vector<Particle>& particles, std::size_t first, std::size_t last)
-      : particles_(particles), walk_(grid, detector, conditions), first_(first), last_(last), next_(first) {
-    crossings_.resize(last - first);
+      : build_(build), detector_(detector), conditions_(conditions), particles_(particles),
+        walk_(grid, detector, conditions), first_(first), last_(last), next_(first), crossings_(last - first) {}
+
+  int begin(Journey* journeys, int most) override {
+    walks_.assign(static_cast<std::size_t>(most), walk_);
+    int count = 0;
+    while (count < most && begin_next(count, journeys[count])) ++count;
+    return count;
   }
 
-  bool begin(int lane, Leg& leg) override {
-    while (lanes_.size() <= static_cast<std::size_t>(lane)) lanes_.push_back(walk_);
-    while (next_ < last_) {
-      const std::size_t i = next_++;
-      if (lanes_[static_cast<std::size_t>(lane)].begin(particles_[i], crossings_[i - first_], leg)) return true;
+  int go_on(Journey* journeys, int count) override {
+    for (int i = 0; i < count; ++i)
+      follow(journeys[i], journeys[i].there ? walk_of(journeys[i]).arrive(journeys[i].leg) : Next::end);
+    while (!in_layer_.empty()) {
+      passages_.clear();
+      for (const Journey* journey : in_layer_) passages_.push_back(&walk_of(*journey).passage);
+      build_.traverse(detector_, conditions_.seed, passages_.data(), static_cast<int>(passages_.size()));
+      passed_.swap(in_layer_);
+      in_layer_.clear();
+      for (Journey* journey : passed_) follow(*journey, walk_of(*journey).leave(journey->leg));
     }
-    return false;
-  }
-
-  bool next(int lane, bool there, Leg& leg) override {
-    Walk& walk = lanes_[static_cast<std::size_t>(lane)];
-    if (there && walk.go_on(leg)) return true;
-    walk.end();
-    return begin(lane, leg);
+    const auto under_way = std::remove_if(journeys, journeys + count, [](const Journey& j) { return !j.there; });
+    return static_cast<int>(under_way - journeys);
   }
 
   /// Crossings of each particle.
   std::vector<std::vector<Crossing>> take() { return std::move(crossings_); }
 
  private:
+  const Build& build_;
+  const Detector& detector_;
+  const Conditions& conditions_;
   const std::vector<Particle>& particles_;
-  const Walk walk_;  // as every lane begins
-  std::vector<Walk> lanes_;
+  const Walk walk_;  // as every traveller begins
   std::size_t first_, last_, next_;
   std::vector<std::vector<Crossing>> crossings_;  // of each particle
+  std::vector<Walk> walks_;                       // of the travellers
+  std::vector<Journey*> in_layer_, passed_;
+  std::vector<Passage*> passages_;
+
+  Walk& walk_of(const Journey& journey) { return walks_[static_cast<std::size_t>(journey.traveller)]; }
+
+  /// Go on with a journey; `there` is then whether there is a leg.
+  void follow(Journey& journey, Next next) {
+    journey.there = next == Next::leg;
+    if (next == Next::layer) in_layer_.push_back(&journey);
+    if (next != Next::end) return;
+    walk_of(journey).end();
+    begin_next(journey.traveller, journey);
+  }
+
+  bool begin_next(int traveller, Journey& journey) {
+    journey.traveller = traveller;
+    journey.there = false;
+    while (next_ < last_ && !journey.there) {
+      const std::size_t i = next_++;
+      journey.there = walk_of(journey).begin(particles_[i], crossings_[i - first_], journey.leg) == Next::leg;
+    }
+    return journey.there;
+  }
 };
 
 }  // namespace parkf::transport

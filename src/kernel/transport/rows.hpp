@@ -12,28 +12,24 @@ class Rows final : public Legs {
        std::size_t first, std::size_t last)
       : states_(states), z_(z), planes_(planes), ends_(ends), end_z_(end_z), ok_(ok), next_(first), last_(last) {}
 
-  bool begin(int lane, Leg& leg) override {
-    if (next_ >= last_) return false;
-    if (lane >= static_cast<int>(row_.size())) row_.resize(static_cast<std::size_t>(lane) + 1);
-    const std::size_t i = next_++;
-    const double* s = states_ + 5 * i;
-    const double* plane = planes_ + 3 * i;
-    row_[static_cast<std::size_t>(lane)] = i;
-    leg = {{s[0], s[1], s[2], s[3], s[4], z_[i]}, {plane[0], plane[1], plane[2]}};
-    return true;
+  int begin(Journey* journeys, int most) override {
+    int count = 0;
+    while (count < most && start(journeys[count])) ++count;
+    return count;
   }
 
-  bool next(int lane, bool there, Leg& leg) override {
-    const std::size_t i = row_[static_cast<std::size_t>(lane)];
-    double* end = ends_ + 5 * i;
-    end[0] = leg.state.x;
-    end[1] = leg.state.y;
-    end[2] = leg.state.tx;
-    end[3] = leg.state.ty;
-    end[4] = leg.state.qop;
-    end_z_[i] = leg.state.z;
-    ok_[i] = there;
-    return begin(lane, leg);
+  int go_on(Journey* journeys, int count) override {
+    int left = 0;
+    for (int i = 0; i < count; ++i) {
+      const State<double>& state = journeys[i].leg.state;
+      const auto row = static_cast<std::size_t>(journeys[i].traveller);
+      const double end[5] = {state.x, state.y, state.tx, state.ty, state.qop};
+      std::copy(end, end + 5, ends_ + 5 * row);
+      end_z_[row] = state.z;
+      ok_[row] = journeys[i].there;
+      if (start(journeys[left])) ++left;
+    }
+    return left;
   }
 
  private:
@@ -41,7 +37,15 @@ class Rows final : public Legs {
   double *ends_, *end_z_;
   bool* ok_;
   std::size_t next_, last_;
-  std::vector<std::size_t> row_;  // of each lane
+
+  bool start(Journey& journey) {
+    if (next_ >= last_) return false;
+    const std::size_t i = next_++;
+    const double* s = states_ + 5 * i;
+    const double* plane = planes_ + 3 * i;
+    journey = {static_cast<int>(i), {{s[0], s[1], s[2], s[3], s[4], z_[i]}, {plane[0], plane[1], plane[2]}}, false};
+    return true;
+  }
 };
 
 }  // namespace parkf::transport

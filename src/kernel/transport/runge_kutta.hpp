@@ -82,13 +82,16 @@ KERNEL_FUNCTION Mask<T> try_step(const FieldGrid& grid, const State<T>& from, co
 /// faces of its cells, and a step across a face would be less accurate than of fourth order.
 template <class T>
 KERNEL_FUNCTION T step_within_cell(const FieldGrid& grid, const State<T>& state, const T& direction) {
-  const T position[3] = {state.x, state.y, state.z};
-  const T motion[3] = {direction * state.tx, direction * state.ty, direction};
-  T longest(grid.spacing[2]);
-  for (int axis = 0; axis < 3; ++axis) {
-    const T scaled = (position[axis] - grid.origin[axis]) / grid.spacing[axis];
-    const T face = select(motion[axis] > T(0.0), T(round_down(scaled) + 1.0), T(round_up(scaled) - 1.0));
-    const T length = (face - scaled) * grid.spacing[axis] / motion[axis] + beyond_face;
+  const auto to_face = [&](int axis, const T& position, const Mask<T>& up) {
+    const T scaled = (position - grid.origin[axis]) * (1.0 / grid.spacing[axis]);
+    const T face = select(up, T(round_down(scaled) + 1.0), T(round_up(scaled) - 1.0));
+    return T((face - scaled) * grid.spacing[axis]);
+  };
+  const T position[2] = {state.x, state.y};
+  const T motion[2] = {direction * state.tx, direction * state.ty};
+  T longest = smaller(T(to_face(2, state.z, direction > T(0.0)) * direction + beyond_face), T(grid.spacing[2]));
+  for (int axis = 0; axis < 2; ++axis) {
+    const T length = to_face(axis, position[axis], motion[axis] > T(0.0)) / motion[axis] + beyond_face;
     longest = select((length < longest) & !(motion[axis] == T(0.0)), length, longest);
   }
   return longest;

@@ -28,15 +28,60 @@ void expect(bool holds, const char* what) {
 }
 
 void known_random_numbers() {
-  using Block = std::array<std::uint32_t, 4>;
-  constexpr std::uint32_t full = 0xFFFFFFFFU;
+  const auto gives = [](std::uint64_t seed, std::vector<std::uint64_t> counter, std::vector<std::uint64_t> expected) {
+    std::uint64_t words[4];
+    std::copy(counter.begin(), counter.end(), words);
+    philox4x32(words, seed);
+    return std::equal(expected.begin(), expected.end(), words);
+  };
+  constexpr std::uint64_t full = 0xFFFFFFFF;
   // Random123's kat_vectors for philox4x32-10.
-  expect(philox4x32({0, 0, 0, 0}, {0, 0}) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}, "zeros");
-  expect(philox4x32({full, full, full, full}, {full, full}) == Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-         "ones");
-  expect(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
-             Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1},
+  expect(gives(0, {0, 0, 0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}), "zeros");
+  expect(gives(~0ULL, {full, full, full, full}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}), "ones");
+  expect(gives(0x299f31d0a4093822, {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+               {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}),
          "pi");
+  Random<double> all(7, 1, 2, 3), later(7, 1, 2, 3, 5);
+  for (int i = 0; i < 5; ++i) all.uniform();
+  for (int i = 0; i < 3; ++i) expect(all.uniform() == later.uniform(), "numbers behind others");
+}
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+/// Functions against the C library, whose errors are below one unit of the last digit; in lanes, the same bits.
+void functions() {
+  using L = Lanes<double, 4>;
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+  const auto near = [](double a, double b) { return std::abs(a - b) <= 3 * std::abs(b) * 0x1p-52; };
+  std::vector<double> numbers = {0x1p-1022, 1e-300, 0.5, 0.70710678118654757, 1.0, 1.4142135623730951, 1e308};
+  for (int i = 1; i < 4000; ++i) numbers.push_back(0.001 * i + 1e-9 * i * i);
+  for (const double a : numbers) {
+    expect(near(logarithm(a), std::log(a)), "logarithm");
+    expect(near(antilogarithm(0.1 * a - 100.0), std::exp(0.1 * a - 100.0)) || a > 1e4, "antilogarithm");
+    const double turns = a - std::floor(a) - 0.5, angle = two_pi * turns;
+    const Angle<double> of = turned(turns);
+    expect(std::abs(of.sine - std::sin(angle)) < 4e-16 && std::abs(of.cosine - std::cos(angle)) < 4e-16, "angle");
+    expect(std::abs(of.sine * of.sine + of.cosine * of.cosine - 1.0) < 4e-16, "circle");
+  }
+  expect(logarithm(0.0) == -infinite && logarithm(infinite) == infinite, "ends of the logarithm");
+  expect(std::isnan(logarithm(-1.0)) && std::isnan(logarithm(nan)) && std::isnan(antilogarithm(nan)), "no numbers");
+  expect(antilogarithm(-1e9) < 1e-307 && antilogarithm(1e9) > 1e307, "ends of the antilogarithm");
+  expect(turned(0.25).cosine == 0.0 && turned(-0.5).cosine == -1.0 && turned(0.75).sine == -1.0, "quarters");
+  numbers.insert(numbers.end(), {0.0, -1.0, nan, infinite});
+  for (std::size_t i = 0; i + 4 <= numbers.size(); ++i) {
+    L a;
+    __builtin_memcpy(&a, &numbers[i], sizeof(a));
+    const L log_a = logarithm(a), exp_a = antilogarithm(a), power_a = power(a, 3.25);
+    const Angle<L> of = turned(L(0.1 * a));
+    for (int lane = 0; lane < 4; ++lane) {
+      const double one = numbers[i + static_cast<std::size_t>(lane)];
+      const Angle<double> of_one = turned(0.1 * one);
+      expect(same(log_a.v[lane], logarithm(one)) && same(exp_a.v[lane], antilogarithm(one)) &&
+                 same(power_a.v[lane], power(one, 3.25)) && same(of.sine.v[lane], of_one.sine) &&
+                 same(of.cosine.v[lane], of_one.cosine),
+             "functions in lanes");
+    }
+  }
 }
 
 void derivatives() {
@@ -88,8 +133,6 @@ void edges_of_the_map() {
         }
   }
 }
-
-bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 /// Lanes and scalars give the same bits and lose the same states.
 void lanes_agree_with_one() {
@@ -155,7 +198,7 @@ void particles_through_material() {
   const auto followed = [&](const Conditions& with) {
     std::vector<std::vector<Crossing>> crossings(64);
     for_blocks(64, 16, 3, [&](std::size_t begin, std::size_t end) {
-      Walks walks(grid, detector, with, particles, begin, end);
+      Walks walks(build_check, grid, detector, with, particles, begin, end);
       build_check.carry(grid, with.tolerance, walks);
       const auto some = walks.take();
       std::copy(some.begin(), some.end(), crossings.begin() + static_cast<std::ptrdiff_t>(begin));
@@ -190,7 +233,7 @@ void particles_through_material() {
   }
   expect(kept > 5 && kept < 60, "some are wanted");
   particles = {{0, 0, 1.0, 139.57, 0.0, 0.0, 0.0, 0.0, 0.0, -1e4, 1e9}, {0, 1, 0.0, 139.57, 0.0, 0.0, 0.0, 0.0, 0.0, 1e4, 1e9}};
-  Walks none(grid, detector, conditions, particles, 0, 2);
+  Walks none(build_check, grid, detector, conditions, particles, 0, 2);
   build_check.carry(grid, conditions.tolerance, none);
   for (const auto& of_one : none.take()) expect(of_one.empty(), "backwards and neutral particles leave nothing");
 }
@@ -199,6 +242,7 @@ void particles_through_material() {
 
 int main() {
   known_random_numbers();
+  functions();
   derivatives();
   edges_of_the_map();
   lanes_agree_with_one();
