@@ -32,9 +32,9 @@ KERNEL_FUNCTION T from_bits(const Bits<T>& bits) {
   return result;
 }
 
-// Digits of a sum with this number behind the point are lost. Its last bits are then a whole number.
-constexpr double whole = 0x1.8p52;
-constexpr long long whole_bits = 0x4338000000000000;
+// A sum with this number is rounded to a whole number, which its last bits are.
+constexpr double rounder = 0x1.8p52;
+constexpr long long rounder_bits = 0x4338000000000000;
 constexpr long long mantissa_bits = (1LL << 52) - 1, sign_bit = std::numeric_limits<long long>::min();
 constexpr double ln2 = 0x1.62e42fefa39efp-1;
 // ln 2 in two parts; products of the first with exponents are exact.
@@ -48,7 +48,7 @@ KERNEL_FUNCTION T logarithm(const T& a) {
   // a = 2^k m, with m within a factor of the square root of two of one.
   const Bits<T> bits = bits_of(a) & ~sign_bit;
   const Bits<T> power_of_two = (bits - root_of_half) & ~mantissa_bits;
-  const T k = from_bits<T>((power_of_two >> 52) + whole_bits) - whole;
+  const T k = from_bits<T>((power_of_two >> 52) + rounder_bits) - rounder;
   const T f = from_bits<T>(bits - power_of_two) - 1.0;
   // ln m is twice the inverse hyperbolic tangent of s: 2 s (1 + s^2 / 3 + s^4 / 5 + ...), and 2 s = f - s f.
   const T s = f / (2.0 + f), square = s * s;
@@ -75,13 +75,13 @@ KERNEL_FUNCTION T decimal_logarithm(const T& a) {
 template <class T>
 KERNEL_FUNCTION T antilogarithm(const T& a) {
   const T clear = smaller(T(708.0), larger(a, T(-708.0)));  // no number remains none
-  const T shifted = clear * 0x1.71547652b82fep+0 + whole;
-  const T k = shifted - whole;
+  const T shifted = clear * 0x1.71547652b82fep+0 + rounder;
+  const T k = shifted - rounder;
   const T rest = (clear - k * ln2_high) - k * ln2_low;
   // The power series of a number of at most half of ln 2.
   T sum(1.0);
   for (int n = 13; n > 0; --n) sum = sum * rest * (1.0 / n) + 1.0;
-  return sum * from_bits<T>(((bits_of(shifted) - whole_bits + 1023) & 2047) << 52);
+  return sum * from_bits<T>(((bits_of(shifted) - rounder_bits + 1023) & 2047) << 52);
 }
 
 template <class T, class Exponent>
@@ -99,9 +99,9 @@ constexpr double two_pi = 6.283185307179586;
 /// Sine and cosine of an angle in full turns, which is exact where a multiple of 2 pi would not be.
 template <class T>
 KERNEL_FUNCTION Angle<T> turned(const T& turns) {
-  const T shifted = 4.0 * turns + whole;
+  const T shifted = 4.0 * turns + rounder;
   const Bits<T> quarters = bits_of(shifted);
-  const T angle = two_pi * (turns - 0.25 * (shifted - whole));
+  const T angle = two_pi * (turns - 0.25 * (shifted - rounder));
   // The power series of an angle of at most an eighth of a turn.
   const T square = angle * angle;
   T sum(1.0), cosine(1.0);

@@ -62,7 +62,7 @@ class Passages {
   KERNEL_FUNCTION MaterialOf<T> materials() const { return joined<MaterialOf<T>>(materials_); }
   KERNEL_FUNCTION ScatteringShapeOf<T> shapes() const { return joined<ScatteringShapeOf<T>>(shapes_); }
 
-  /// Store results; to the rare particles, what is rare happens first.
+  /// Store the results. Particles to which something rare happens are treated alone instead.
   KERNEL_FUNCTION void store(std::uint64_t seed, const Mask<T>& rare, const T& tx, const T& ty, const T& energy,
                              const T& hardest) const {
     for (int i = 0; i < count_; ++i) {
@@ -103,7 +103,7 @@ class Passages {
   }
 };
 
-/// Scatter and slow down the particles of some passages. What is rare happens to particles that are alone.
+/// Scatter and slow down the particles of some passages. Whatever is rare is done for one particle at a time.
 template <class T>
 KERNEL_FUNCTION void traverse(std::uint64_t seed, const Passages<T>& passages) {
   constexpr bool alone = Number<T>::lanes == 1;
