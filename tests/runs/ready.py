@@ -16,7 +16,9 @@ from pathlib import Path
 _OF_RULES = ("parkf.model.steps", "parkf.workflow.running.rules", "parkf.training.ghost_score")
 # A copy of the process does each run. It has planned nothing, and imported only Snakemake and the arguments.
 _SERVE = """
-import gc, importlib, json, os, sys
+import atexit, gc, importlib, json, os, sys
+gc.set_threshold(100_000)
+atexit.register(gc.freeze)
 from snakemake.cli import get_argument_parser, main
 
 for name in sys.argv[1:]:

@@ -1,5 +1,6 @@
 """A process that is ready for Snakemake and parkf in jobs of Slurm: ``ready.py SOCKET PLUGIN...``."""
 
+import gc
 import socket
 import sys
 from importlib import import_module
@@ -20,6 +21,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    gc.set_threshold(100_000)  # as runs start Snakemake
     prepare_process()
     program(app)
     get_argument_parser()  # finds the plug-ins

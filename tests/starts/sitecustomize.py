@@ -44,7 +44,8 @@ if {"PARKF_READY", "SLURM_JOB_ID"} <= os.environ.keys() and (
             os._exit(end.code if isinstance(end.code, int) else 1)
 
 # Most processes are no Snakemake, and look for no modules.
-if any(program in argument for program in ("snakemake", "ready.py") for argument in sys.orig_argv[1:3]):
+_PROGRAMS = ("snakemake", "ready.py", "parkf.workflow.running")
+if any(argument.endswith(_PROGRAMS) for argument in sys.orig_argv[1:3]):
     import pkgutil
 
     found = pkgutil.iter_modules

@@ -24,6 +24,7 @@ from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
 from parkf.workflow.config import CONFIGS, SCHEMA, load_config
 from parkf.workflow.config_files import merged
+from parkf.workflow.running.snakemake import SNAKEMAKE
 from parkf.workflow.sources import field_fingerprint, is_conditions, is_imported
 
 RUN = "reproduced"
@@ -174,7 +175,8 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
         temporary.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "snakemake", "--snakefile", str((project / _SNAKEFILE).absolute())),
+            *SNAKEMAKE,
+            *("--snakefile", str((project / _SNAKEFILE).absolute())),
             *("--directory", str(work), "--configfile", str(work / "config.yaml")),
             *("--workflow-profile", str((project / "workflow/profiles/local").absolute())),
             *("--cores", str(cores), str(_SET / MANIFEST_FILE)),

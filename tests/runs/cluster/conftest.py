@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from parkf.workflow.running.snakemake import SNAKEMAKE
+
 from ..conftest import ROOT
 
 SCRIPT = Path(__file__).with_name("slurm_node.sh")
@@ -74,7 +76,7 @@ class Workflow:
         self._log = folder / "snakemake.log"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "snakemake", "--directory", str(folder), *arguments],
+                [*SNAKEMAKE, "--directory", str(folder), *arguments],
                 stdout=log,
                 stderr=log,
                 cwd=folder,

@@ -20,7 +20,9 @@ from parkf.workflow.running.supervise import supervise
 # Snakemake without what it does not need here, which takes most of the time of its start: plug-ins for other
 # executors, arrays, images and networks.
 SNAKEMAKE = """
-import pkgutil, sys
+import atexit, gc, pkgutil, sys
+gc.set_threshold(100_000)
+atexit.register(gc.freeze)
 sys.modules.update(dict.fromkeys(("numpy", "PIL", "boto3", "requests")))
 found = pkgutil.iter_modules
 pkgutil.iter_modules = lambda *where: (one for one in found(*where) if "_plugin_" not in one.name)

@@ -11,6 +11,8 @@ from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT, found
 from parkf.io.workers import default_workers
 
+SNAKEMAKE = (sys.executable, "-m", "parkf.workflow.running")
+"""Words that start Snakemake."""
 _PROFILES = "workflow/profiles"
 
 
@@ -36,7 +38,8 @@ def command(
     # An executor submits the jobs; without one, they run on this machine.
     submits = "executor" in settings(profile)
     words = [
-        *(sys.executable, "-m", "snakemake", "--nolock", "--rerun-incomplete"),
+        *SNAKEMAKE,
+        *("--nolock", "--rerun-incomplete"),
         *("--snakefile", str(found(rules)), "--workflow-profile", str(found(f"{_PROFILES}/{profile}"))),
         *("--local-cores" if submits else "--cores", str(cores or default_workers())),
         *("--configfile", str(configuration)),
