@@ -17,7 +17,7 @@ from parkf.workflow.running.ready import serve
 def main() -> None:
     """Run the program that the first word names."""
     del sys.argv[0]
-    (snakemake if sys.argv[0] == "snakemake" else parkf)()
+    (parkf if sys.argv[0] == "parkf" else snakemake)()
 
 
 if __name__ == "__main__":

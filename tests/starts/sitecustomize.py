@@ -33,7 +33,7 @@ if {"PARKF_READY", "SLURM_JOB_ID"} <= os.environ.keys() and (
     _IS_BATCH or os.environ.get("PARKF_READY_FOR") != "batch"
 ):
     name, *words = sys.orig_argv[2:] if sys.orig_argv[1] == "-m" else sys.orig_argv[1:]
-    if Path(name).name in ("parkf", "snakemake"):
+    if Path(name).name in ("parkf", "parkf.workflow.running"):
         from parkf.workflow.running import ask
 
         sys.argv = ["", os.environ["PARKF_READY"], Path(name).name, *words]

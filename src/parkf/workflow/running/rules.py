@@ -39,6 +39,7 @@ from parkf.workflow.running.lock import VARIABLE as LED
 from parkf.workflow.running.progress import tell
 from parkf.workflow.running.ready import shell_function
 from parkf.workflow.running.shared import tidy
+from parkf.workflow.running.snakemake import start_jobs_alike
 from parkf.workflow.running.storage import copies_in, fetch_first, place_of, store_products_alone
 
 # Samples and parameter sets that `scattergather` divides.
@@ -86,6 +87,7 @@ def settle(workflow: Any) -> None:
     store_products_alone(workflow)
     name_endings()
     check_groups_once()
+    start_jobs_alike()
     if not workflow.is_main_process or workflow.output_settings.dryrun:
         return
     if LED not in os.environ:

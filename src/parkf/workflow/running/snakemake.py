@@ -11,8 +11,9 @@ from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT, found
 from parkf.io.workers import default_workers
 
-SNAKEMAKE = (sys.executable, "-m", "parkf.workflow.running")
-"""Words that start Snakemake."""
+_MODULE = "parkf.workflow.running"
+SNAKEMAKE = (sys.executable, "-m", _MODULE)
+"""Words that start Snakemake for a run."""
 _PROFILES = "workflow/profiles"
 
 
@@ -51,6 +52,18 @@ def command(
         words.append("--dry-run")
     # Without the separator, Snakemake would read targets as configuration files.
     return [*words, "--", *targets] if targets else words
+
+
+def start_jobs_alike() -> None:
+    """Let the executors of this process start Snakemake for a job as it is started for a run."""
+    from snakemake_interface_executor_plugins.executors.real import RealExecutor
+
+    format_by_itself = RealExecutor.format_job_exec
+
+    def format_job(executor: Any, job: Any) -> str:
+        return format_by_itself(executor, job).replace(" -m snakemake ", f" -m {_MODULE} ", 1)
+
+    RealExecutor.format_job_exec = format_job
 
 
 def settings(profile: str) -> dict[str, Any]:
