@@ -20,6 +20,7 @@ struct Counted {
   Counted& operator+=(Counted b) { return *this = *this + b; }
   Counted& operator-=(Counted b) { return *this = *this - b; }
   friend bool operator<(Counted a, Counted b) { return a.v < b.v; }
+  friend bool operator<=(Counted a, Counted b) { return a.v <= b.v; }
   friend bool operator>(Counted a, Counted b) { return a.v > b.v; }
   friend bool operator==(Counted a, Counted b) { return a.v == b.v; }
   friend Counted root(Counted a) { return ++done[3], Counted(parkf::root(a.v)); }

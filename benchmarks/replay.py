@@ -28,7 +28,7 @@ CONFIGS = ROOT / "workflow/config"
 # Time from the completion of a job's inputs to its start on a node. Snakemake looks at the queue every 10 s,
 # so 5 s pass on average; the scheduler and a shared file system take the rest.
 LATENCY = 7.5
-# Time that a job's core is busy before the job's command: Snakemake starts twice for each job, for 1.0 s each.
+# Time that a job's core is busy before the job's command: Snakemake starts twice for each, for 1.0 s each.
 START = 2.0
 # A run no longer scales if less than this fraction of the cores has work.
 STOPS = 0.5
