@@ -203,7 +203,8 @@ def test_a_workflow_that_does_not_end_when_told_is_killed(tmp_path):
     assert "told to end" in (tmp_path / "said").read_text()
 
 
-def test_jobs_of_a_dead_workflow_are_ended_first(project):
+def orphans(project):
+    """Return the jobs of a run whose workflow was killed."""
     (project / "slow").touch()
     run = start(project)
     wait_for(project, "first", "second")
@@ -211,6 +212,11 @@ def test_jobs_of_a_dead_workflow_are_ended_first(project):
     jobs = workflow.children(recursive=True)
     workflow.kill()
     assert end(run)[0] == 128 + signal.SIGKILL
+    return jobs
+
+
+def test_jobs_of_a_dead_workflow_are_ended_first(project):
+    jobs = orphans(project)
     assert any(is_live(job) for job in jobs)
     (project / "slow").unlink()
     assert end(start(project))[0] == 0
@@ -245,13 +251,7 @@ def unreaped():
 
 def test_orphans_that_nobody_waits_for_have_ended(project, unreaped, monkeypatch):
     """Their numbers stay, and a run that waited for them would never begin."""
-    (project / "slow").touch()
-    run = start(project)
-    wait_for(project, "first", "second")
-    (workflow,) = psutil.Process(run.pid).children()
-    jobs = workflow.children(recursive=True)
-    workflow.kill()
-    run.wait()
+    jobs = orphans(project)
     monkeypatch.setattr("parkf.workflow.running.lock._PATIENCE_S", 600)
     assert set(end_orphans(project / "results/run")) <= {job.pid for job in jobs}
     assert not any(is_live(job) for job in jobs)
