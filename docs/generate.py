@@ -359,7 +359,7 @@ def missed() -> str:
 - **Tails on LHCb's hits**: the 95 % width of the q/p pull is {told(tail)}; that of the robust fit is {told(robust)}. A Gaussian has 1.
 - **Momentum on LHCb's hits** is high by {told(lhcb["bias"], ".3f", 100)} %. The full fit is high by as much.
 - **The fit** takes {speed()["cpu"]["float32"]["floor_ratio"]:.1f} times its multiplications and additions alone (2.2 asked for).
-- **An everyday run** takes 57 to 60 s on Zen 5 (60 s asked for).
+- **An everyday run** takes 57 to 62 s on Zen 5 (60 s asked for).
 - **The datasets of the steps** take 2.0 to 2.6 ms an event (2 ms asked for).
 - **Memory** grows by 24 to 38 % in 5 of 16 stages with a hundred times the sample (20 % asked for), to at most 0.29 GiB."""
 
