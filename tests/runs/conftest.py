@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from parkf.io.files import sha256
+
 from .ready import snakemake
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +64,7 @@ class Project:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory, shared):
-    """A project after its smoke run."""
+    """A project after its smoke run, which all tests of a process share: each leaves it as it was."""
 
     def run(folder):
         folder.mkdir()
@@ -70,7 +72,17 @@ def finished(tmp_path_factory, shared):
         assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
 
     own = tmp_path_factory.getbasetemp() / "finished"
-    return Project(shutil.copytree(shared.path("smoke", run), own, symlinks=True))
+    project = Project(shutil.copytree(shared.path("smoke", run), own, symlinks=True))
+    before = listed(own)
+    yield project
+    changed = sorted({path for path, _ in before ^ listed(own)})
+    assert not changed, f"a test has changed the finished run: {changed}"
+
+
+def listed(folder):
+    """Files of a project with their checksums, except Snakemake's own."""
+    files = (path for path in folder.rglob("*") if path.is_file() and ".snakemake" not in path.parts)
+    return {(str(path.relative_to(folder)), sha256(path)) for path in files}
 
 
 @pytest.fixture

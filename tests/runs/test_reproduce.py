@@ -3,6 +3,7 @@
 Errors give reasons.
 """
 
+import shutil
 import subprocess
 import sys
 
@@ -14,7 +15,7 @@ from parkf.model.steps import FORMS
 from parkf.params import load
 from parkf.params.parameter_set import with_blobs
 
-from .conftest import ROOT
+from .conftest import ROOT, Project
 
 GATES = """
 gates:
@@ -36,16 +37,18 @@ def params(project, *arguments):
 
 
 @pytest.fixture(scope="module")
-def checkout(finished):
-    """The finished project as a checkout, with its set published; its next runs cut samples in two."""
-    with (finished.folder / "workflow/profiles/local/profile.yaml").open("a") as profile:
+def checkout(finished, tmp_path_factory):
+    """A copy of the finished project, with its set published; its next runs cut samples in two."""
+    folder = tmp_path_factory.mktemp("reproduce") / "checkout"
+    project = Project(shutil.copytree(finished.folder, folder, symlinks=True))
+    with (folder / "workflow/profiles/local/profile.yaml").open("a") as profile:
         profile.write("set-scatter: [training=2]\n")
     for name in ("Snakefile", "src"):
-        (finished.folder / name).symlink_to(ROOT / name)
-    (finished.folder / "gates.yaml").write_text(GATES)
-    code, text = params(finished, "publish", "results/smoke/set", "--gates", "gates.yaml", "--year", 2026)
+        (folder / name).symlink_to(ROOT / name)
+    (folder / "gates.yaml").write_text(GATES)
+    code, text = params(project, "publish", "results/smoke/set", "--gates", "gates.yaml", "--year", 2026)
     assert (code, text) == (0, "published params/2026-run3-like-2-r001\n")
-    return finished
+    return project
 
 
 def reproduce(checkout, version):

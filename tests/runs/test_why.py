@@ -81,6 +81,19 @@ def test_what_changed_is_told_in_words(ask, finished, tmp_path):
     assert "data/geometry/alignment_nominal.yaml has changed (2 " in in_words(found)
 
 
+def test_chunks_of_the_profile_are_planned(ask, finished, tmp_path):
+    profile = finished.folder / "workflow/profiles/local/profile.yaml"
+    shutil.copy2(profile, tmp_path / "kept.yaml")
+    try:
+        with profile.open("a") as file:
+            file.write("set-scatter: [training=2]\n")
+        found = ask(run="chunked")
+    finally:
+        shutil.copy2(tmp_path / "kept.yaml", profile)
+    # Both polarities; the states of two chunks are simulated again.
+    assert found.again["simulate_training"] + found.taken.get("simulate_training", 0) == 4
+
+
 def test_a_run_that_cannot_be_is_refused(finished, monkeypatch):
     monkeypatch.chdir(finished.folder)
     (finished.folder / "workflow/config/bad.yaml").write_text("extends: smoke\nrun: bad\nseed: -1\n")

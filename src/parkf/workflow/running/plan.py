@@ -2,7 +2,8 @@
 
 import io
 import warnings
-from collections.abc import Iterable, Mapping
+from argparse import Namespace
+from collections.abc import Collection, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ with warnings.catch_warnings():
     # Ignore warnings from installed plugins that are not used.
     warnings.simplefilter("ignore")
     from snakemake.api import SnakemakeApi
+    from snakemake.cli import parse_args
     from snakemake.settings import enums, types
     from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 
@@ -22,7 +24,7 @@ def plan(
     config: Path,
     folder: Path,
     resources: Mapping[str, Any],
-    rerun_triggers: Iterable[str] = (),
+    rerun_triggers: Collection[enums.RerunTrigger] = (),
     groups: Mapping[str, Any] | None = None,
 ) -> Any:
     """Return Snakemake's plan of a run in a working folder, a snakemake.dag.DAG.
@@ -33,7 +35,6 @@ def plan(
     jobs are submitted together. A run that Snakemake cannot plan raises a ParkfError.
     """
     _be_silent()
-    triggers = frozenset(enums.RerunTrigger.parse_choices_set(list(rerun_triggers)))
     output = io.StringIO()
     # Catch the output, because a dry run lists its jobs even with --quiet.
     with (
@@ -47,7 +48,8 @@ def plan(
             snakefile=snakefile,
             workdir=folder,
         )
-        settings = types.DAGSettings(rerun_triggers=triggers) if triggers else types.DAGSettings()
+        triggers = {"rerun_triggers": frozenset(rerun_triggers)} if rerun_triggers else {}
+        settings = types.DAGSettings(**triggers)
         try:
             together = types.GroupSettings(**(groups or {}))
             workflow.dag(settings).execute_workflow(executor="dryrun", group_settings=together)
@@ -55,6 +57,21 @@ def plan(
             raise ParkfError(f"no plan of the run: {error}") from error
         # Snakemake's interface prints a plan but does not return it.
         return workflow._workflow.dag
+
+
+def options(profile: Path) -> Namespace:
+    """Return the options that Snakemake's command line would have with a profile, a folder.
+
+    A profile that Snakemake cannot read raises a ParkfError.
+    """
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said):
+            return parse_args(["--workflow-profile", str(profile)])[1]
+    # Snakemake ends the process after a message about an unknown option.
+    except (Exception, SystemExit) as error:
+        reason = str(error) if isinstance(error, Exception) else said.getvalue().strip().splitlines()[-1]
+        raise ParkfError(f"{profile}: Snakemake cannot read this profile: {reason}") from error
 
 
 def _be_silent() -> None:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from parkf.io.documents.document import read_document
 from parkf.io.files import sha256
 from parkf.io.project import PROJECT, found
 from parkf.params.comparison import changed
@@ -20,12 +19,12 @@ from parkf.workflow.cluster import COSTS_FILE, load_costs, schedule
 from parkf.workflow.config import SCHEMA, read_config
 from parkf.workflow.run import Run
 from parkf.workflow.running.chain import Chain, lines
-from parkf.workflow.running.plan import in_order, plan
+from parkf.workflow.running.plan import in_order, options, plan
 from parkf.workflow.running.progress import BETWEEN, duration
 from parkf.workflow.running.rules import CODE, MEANING, planned
 from parkf.workflow.running.shared import find, key
 
-_PROFILE = Path("workflow/profiles/local/profile.yaml")
+_PROFILE = "workflow/profiles/local"
 # Time to copy the product of another run, s.
 _TAKEN_S = 0.5
 _LONGEST = 40
@@ -58,9 +57,9 @@ def why(config: Path, cores: int) -> Why:
     A wrong configuration or a missing input raises a ParkfError.
     """
     read = read_config(config, found(SCHEMA), Path())
-    profile = read_document(found(_PROFILE)).content
-    resources = {"cores": cores, "overwrite_scatter": profile.get("set-scatter", {})}
-    dag = plan(found("Snakefile"), config, Path(), resources, profile["rerun-triggers"])
+    asked = options(found(_PROFILE))
+    resources = {"cores": cores, "overwrite_scatter": asked.set_scatter}
+    dag = plan(found("Snakefile"), config, Path(), resources, asked.rerun_triggers)
     jobs = in_order(dag)
     running = [job for job in jobs if dag.needrun(job)]
     taken = _taken(running)
