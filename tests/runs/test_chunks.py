@@ -7,7 +7,7 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     config = project.folder / "workflow/config/smoke.yaml"
     own = {
         "events": {"validation": 150},
-        "signals": {"collisions": 20_000},
+        "signals": {"collisions": 80_000},
         "misalignment": {"scifi_mat": 0.1},
     }
     config.rename(config.with_name("small.yaml"))

@@ -4,7 +4,13 @@ import pytest
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
-from parkf.simulation.generate.collisions import EVENTS_PER_CHUNK, accepted, generate, stable_particles
+from parkf.simulation.generate.collisions import (
+    EVENTS_PER_CHUNK,
+    EVENTS_PER_FORK,
+    accepted,
+    generate,
+    stable_particles,
+)
 from parkf.simulation.generate.collisions import collisions as collisions_of
 from parkf.simulation.generate.pythia import SOFT_COLLISIONS, initialised
 from parkf.training.rows import select
@@ -32,14 +38,16 @@ def test_another_seed_gives_other_events_and_fewer_events_the_same_first_chunk(
     assert not np.array_equal(pd.read_parquet(other).px.to_numpy()[:50], first.px.to_numpy()[:50])
 
 
-def test_a_range_of_events_is_the_same_part_of_the_sample(tmp_path, geometry, collisions):
-    part = tmp_path / "part.parquet"
+def test_a_range_of_events_is_the_same_part_of_the_sample(tmp_path, geometry):
+    whole, part = tmp_path / "whole.parquet", tmp_path / "part.parquet"
     arguments = {"beam": geometry.beam, "seed": 3, "pile_up": 5.5, "workers": 2}
-    generate(part, first=EVENTS_PER_CHUNK, events=EVENTS_PER_CHUNK, **arguments)
-    expected = collisions.particles[collisions.particles.event >= EVENTS_PER_CHUNK].reset_index(drop=True)
+    generate(whole, events=EVENTS_PER_FORK + 10, **arguments)
+    generate(part, first=EVENTS_PER_FORK, events=10, **arguments)
+    particles = pd.read_parquet(whole)
+    expected = particles[particles.event >= EVENTS_PER_FORK].reset_index(drop=True)
     assert pd.read_parquet(part).equals(expected)
-    with pytest.raises(ParkfError, match="first: got 10, expected a multiple of 25"):
-        generate(tmp_path / "other.parquet", first=10, events=5, **arguments)
+    with pytest.raises(ParkfError, match="first: got 25, expected a multiple of 50"):
+        generate(tmp_path / "other.parquet", first=25, events=5, **arguments)
 
 
 def test_particles_are_numbered_from_zero_in_each_event(collisions):

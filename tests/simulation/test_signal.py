@@ -8,7 +8,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.io.tables import PARTICLES
 from parkf.simulation.generate.decays import DECAYS
-from parkf.simulation.generate.signal import COLLISIONS_PER_CHUNK, generate_signal
+from parkf.simulation.generate.signal import COLLISIONS_PER_CHUNK, COLLISIONS_PER_FORK, generate_signal
 
 
 @pytest.mark.parametrize(
@@ -37,17 +37,18 @@ def test_pairs_have_the_mass_of_their_mother(tmp_path, geometry, signal, kinds):
 
 def test_a_range_of_collisions_is_the_same_part_of_the_sample(tmp_path, geometry):
     common = {"signal": "d0", "beam": geometry.beam, "seed": 3, "workers": 2}
-    generate_signal(tmp_path / "whole.parquet", number=700, **common)
-    generate_signal(tmp_path / "part.parquet", first=COLLISIONS_PER_CHUNK, number=200, **common)
+    generate_signal(tmp_path / "whole.parquet", number=COLLISIONS_PER_FORK + 200, **common)
+    generate_signal(tmp_path / "part.parquet", first=COLLISIONS_PER_FORK, number=200, **common)
     whole = pd.read_parquet(tmp_path / "whole.parquet")
-    expected = whole[whole.event >= COLLISIONS_PER_CHUNK].reset_index(drop=True)
+    expected = whole[whole.event >= COLLISIONS_PER_FORK].reset_index(drop=True)
     assert pd.read_parquet(tmp_path / "part.parquet").equals(expected)
-    with pytest.raises(ParkfError, match="first: got 200, expected a multiple of 500"):
-        generate_signal(tmp_path / "other.parquet", first=200, number=500, **common)
+    with pytest.raises(ParkfError, match="first: got 500, expected a multiple of 2000"):
+        generate_signal(tmp_path / "other.parquet", first=500, number=500, **common)
 
 
 def test_same_seed_same_bytes_on_one_core_or_two(tmp_path, geometry):
     paths = [tmp_path / f"{workers}.parquet" for workers in (1, 2)]
+    common = {"signal": "d0", "beam": geometry.beam, "number": COLLISIONS_PER_FORK + 600, "seed": 3}
     for workers, path in enumerate(paths, start=1):
-        generate_signal(path, signal="d0", beam=geometry.beam, number=600, seed=3, workers=workers)
+        generate_signal(path, workers=workers, **common)
     assert sha256(paths[0]) == sha256(paths[1])

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parkf.params.parameter_set import load
-from parkf.simulation.generate.collisions import EVENTS_PER_CHUNK as GENERATOR
-from parkf.simulation.generate.signal import COLLISIONS_PER_CHUNK as SIGNAL
+from parkf.simulation.generate.collisions import EVENTS_PER_FORK as GENERATOR
+from parkf.simulation.generate.signal import COLLISIONS_PER_FORK as SIGNAL
 from parkf.simulation.pattern.candidates import EVENTS_PER_CHUNK as PATTERN
 from parkf.simulation.response.simulate import EVENTS_PER_PIECE as TRANSPORT
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_files, chunk_names, chunk_ranges

@@ -11,7 +11,7 @@ from pathlib import Path
 BLOCK_EVENTS = 50
 """Number of crossings: a multiple of the pieces that generator, transport and pattern recognition process."""
 
-BLOCK_COLLISIONS = 500
+BLOCK_COLLISIONS = 2000
 """Number of collisions of a signal that its generator processes as one piece."""
 
 

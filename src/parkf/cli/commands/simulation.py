@@ -43,7 +43,7 @@ def generate(
         float,
         Option(min=0, max=200, callback=options.finite, help="Mean inelastic pp collisions a crossing."),
     ] = 5.5,
-    first: Annotated[int, Option(min=0, help="Number of the first crossing, a multiple of 25.")] = 0,
+    first: Annotated[int, Option(min=0, help="Number of the first crossing, a multiple of 50.")] = 0,
     beside: Annotated[
         tuple[Path, int] | None,
         Option(metavar="OUTPUT SEED", help="Write a second sample of the same size, by the same Pythia."),
@@ -71,7 +71,7 @@ def generate_signal(
     geometry: options.GeometryFile,
     collisions: Annotated[int, Option(min=1, help="Collisions; one in eight has a pair of tracks.")],
     seed: options.Seed,
-    first: Annotated[int, Option(min=0, help="Number of the first collision, a multiple of 500.")] = 0,
+    first: Annotated[int, Option(min=0, help="Number of the first collision, a multiple of 2000.")] = 0,
     threads: options.Threads = 1,
 ) -> None:
     """Generate the two tracks of a mass peak with Pythia 8."""

@@ -1,7 +1,9 @@
 """Proton-proton collisions from Pythia 8, as tables of charged final particles.
 
-One parent process initialises Pythia. Every chunk of events runs in a fresh fork of it, seeded by (seed,
-chunk), so that the same seed makes the same events on any number of cores. Particles that decay in front of
+One parent process initialises Pythia. Its random numbers are seeded by (seed, chunk of events). A few chunks
+that follow each other run in a fresh fork of the parent, because a collision may depend on earlier ones of
+the same process; of 22,000, three did. The chunks of a fork are fixed, so that the same seed makes the same
+events on any number of cores. Particles that decay in front of
 the magnet end at their decay, including charged pions, kaons and hyperons. Particles that interact in the
 material end at the interaction. Secondaries from the beam pipe and the SciFi, and products of decays behind
 the UT, are added.
@@ -16,7 +18,7 @@ again. In seven pairs of trainings with 100 crossings, four azimuths made the pa
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import awkward as ak
 import numpy as np
@@ -35,12 +37,17 @@ from parkf.simulation.particles import PHOTON, in_acceptance
 from parkf.simulation.random_numbers import Stream, keyed_generator
 from parkf.simulation.response.in_flight import decay_behind_ut
 
-EVENTS_PER_CHUNK = 25  # fixed, because the events of a seed depend on it
+# Numbers of events that have a seed of their own, and that are made in one fork. Both are fixed, because the
+# events of a seed depend on them. A fork costs 27 ms, mostly for copies of the memory that it changes.
+EVENTS_PER_CHUNK, EVENTS_PER_FORK = 25, 50
 ETA_RANGE = (1.5, 5.5)  # pseudorapidity; wider than the spectrometer, because tracks bend across its edges
 P_MIN = 300.0  # MeV; softer particles curl up before the UT
 Z_MIN = -500.0  # mm, of the production vertex: the end of the field map
 SHORTEST_TRACK = 1.0  # mm along the beam; a charged particle that decays later than this leaves a track
 _GEV = 1e3
+
+Wanted: TypeAlias = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""Which particles of one side are wanted, by numbers of collisions, PDG ids, and those of their mothers."""
 
 
 def generate(
@@ -58,22 +65,22 @@ def generate(
     A crossing has `pile_up` inelastic collisions on average (Poisson). The numbers of the `events` crossings
     begin with `first`. A crossing depends only on seed and number, not on other crossings of the same call or
     on the number of `workers` (all cores by default). A ParkfError is raised when `events` or `pile_up` is
-    not positive, `first` is no multiple of `EVENTS_PER_CHUNK`, or Pythia cannot be initialised.
+    not positive, `first` is no multiple of `EVENTS_PER_FORK`, or Pythia cannot be initialised.
     """
     if events <= 0 or not pile_up > 0:
         raise ParkfError(f"events and pile-up must be positive, got {events} and {pile_up}")
-    chunks = chunks_of(first, events, EVENTS_PER_CHUNK)
+    forks = pieces(first, events, EVENTS_PER_FORK)
     pythia = initialised(SOFT_COLLISIONS)
     crossings = partial(_crossings, pythia, beam, seed, pile_up)
     with PARTICLES.writer(path) as writer:
-        write_chunks(writer, chunks, crossings, "generate", workers)
+        write_chunks(writer, forks, EVENTS_PER_CHUNK, crossings, "generate", workers)
 
 
-def chunks_of(first: int, number: int, size: int) -> list[range]:
-    """Divide `number` events from `first` on into chunks of `size`.
+def pieces(first: int, number: int, size: int) -> list[range]:
+    """Divide `number` events from `first` on into pieces of `size`.
 
-    A ParkfError is raised when `first` is negative or inside a chunk, because Pythia's random numbers depend
-    on where a chunk begins.
+    A ParkfError is raised when `first` is negative or inside a piece, because the events depend on where a
+    piece begins.
     """
     if first < 0 or first % size:
         raise ParkfError(f"first: got {first}, expected a multiple of {size}, from 0 on")
@@ -83,19 +90,29 @@ def chunks_of(first: int, number: int, size: int) -> list[range]:
 
 def write_chunks(
     writer: RowGroupWriter,
-    chunks: list[range],
+    forks: list[range],
+    size: int,
     make: Callable[[range], Columns],
     label: str,
     workers: int | None,
 ) -> int:
-    """Write the particles that `make` returns for each chunk; return the number of rows."""
+    """Write the particles that `make` returns for each chunk of `size` events; return the number of rows.
+
+    `forks` are the events of each fork of this process.
+    """
     rows = 0
-    with progress_bar(label, "events", total=sum(map(len, chunks))) as bar:
-        for chunk, columns in zip(chunks, forked_map(make, chunks, workers), strict=True):
-            writer.write_table(table(columns, PARTICLES.schema))
-            rows += len(columns["event"])
-            bar.update(len(chunk))
+    chunks = partial(_chunks, make, size)
+    with progress_bar(label, "events", total=sum(map(len, forks))) as bar:
+        for fork, made in zip(forks, forked_map(chunks, forks, workers), strict=True):
+            for columns in made:
+                writer.write_table(table(columns, PARTICLES.schema))
+                rows += len(columns["event"])
+            bar.update(len(fork))
     return rows
+
+
+def _chunks(make: Callable[[range], Columns], size: int, fork: range) -> list[Columns]:
+    return [make(chunk) for chunk in pieces(fork.start, len(fork), size)]
 
 
 def _crossings(pythia: Any, beam: Beam, seed: int, pile_up: float, events: range) -> Columns:
@@ -129,14 +146,17 @@ def _crossings(pythia: Any, beam: Beam, seed: int, pile_up: float, events: range
     }
 
 
-def draw_collisions(pythia: Any, count: int, seed: int, chunk: int, azimuths: int = 1) -> Columns:
+def draw_collisions(
+    pythia: Any, count: int, seed: int, chunk: int, azimuths: int = 1, wanted: Wanted | None = None
+) -> Columns:
     """Return the particles of `count` sides of collisions, as from :func:`stable_particles`.
 
     Pythia makes as many collisions as are needed if both sides of each are used in `azimuths`. The number of
     the chunk is that of its first event. Its seed is drawn from the seeds that Pythia accepts.
     """
     pythia.rndm.init(int(keyed_generator(seed, chunk, Stream.PYTHIA).integers(1, MAX_SEED)))
-    particles = stable_particles(pythia, collisions(pythia, -(-count // (2 * azimuths))), azimuths)
+    records = collisions(pythia, -(-count // (2 * azimuths)))
+    particles = stable_particles(pythia, records, azimuths, wanted)
     # Some collisions are used less often, where `count` is no multiple.
     return select(particles, particles["collision"] < count)
 
@@ -153,11 +173,14 @@ def collisions(pythia: Any, wanted: int) -> ak.Array:
     return ak.concatenate(batches)
 
 
-def stable_particles(pythia: Any, records: ak.Array, azimuths: int = 1) -> Columns:
+def stable_particles(
+    pythia: Any, records: ak.Array, azimuths: int = 1, wanted: Wanted | None = None
+) -> Columns:
     """Collect particles that leave a track, and photons, with columns as in PARTICLES.
 
     They are used in `azimuths`, at most four, a quarter of a turn apart. In each, `collision` counts over the
-    forward sides of all records, then over the backward ones, which are rotated by 180° about y.
+    forward sides of all records, then over the backward ones, which are rotated by 180° about y. By default
+    all particles are `wanted`.
     """
     sizes = ak.to_numpy(ak.num(records))
     flat = ak.flatten(records)
@@ -183,6 +206,8 @@ def stable_particles(pythia: Any, records: ak.Array, azimuths: int = 1) -> Colum
         end = np.where(final, np.inf, start[first + daughter])
         long_lived = final | (is_hadron & (daughter > 0) & (end - start > SHORTEST_TRACK))
         tracks = np.flatnonzero((long_lived & (charge != 0)) | (final & (pdg_id == PHOTON)))
+        if wanted is not None:
+            tracks = tracks[wanted(collision[tracks], pdg_id[tracks], mother[tracks])]
         use = {
             "collision": collision[tracks] + side * len(sizes),
             "pdg_id": pdg_id[tracks],

@@ -20,7 +20,8 @@ from parkf.simulation.generate.pythia import initialised
 from parkf.simulation.particles import PHOTON
 from parkf.simulation.random_numbers import Stream, keyed_generator
 
-COLLISIONS_PER_CHUNK = 500  # fixed, because the events of a seed depend on it
+# As EVENTS_PER_CHUNK and EVENTS_PER_FORK of crossings.
+COLLISIONS_PER_CHUNK, COLLISIONS_PER_FORK = 500, 2000
 AZIMUTHS = 4  # in which each side of a collision of Pythia's is used
 _COMMON = ("PartonLevel:MPI = off", "PhaseSpace:pTHatMin = 2.")
 
@@ -44,16 +45,16 @@ def generate_signal(
     the collisions, and each is used in four azimuths.
     Pairs and their event numbers depend only on the seed and the number of their collision, not on other
     collisions or on the number of `workers` (all cores by default). A ParkfError is raised when `number` is
-    not positive, `first` is no multiple of `COLLISIONS_PER_CHUNK`, Pythia cannot be initialised, or no pair
+    not positive, `first` is no multiple of `COLLISIONS_PER_FORK`, Pythia cannot be initialised, or no pair
     is found.
     """
     if number <= 0:
         raise ParkfError(f"signal: {number} collisions, expected a positive number")
-    chunks = collisions.chunks_of(first, number, COLLISIONS_PER_CHUNK)
+    forks = collisions.pieces(first, number, COLLISIONS_PER_FORK)
     pythia = initialised((*_COMMON, *DECAYS[signal].settings))
     pairs = partial(_pairs, pythia, DECAYS[signal], beam, seed)
     with PARTICLES.writer(path) as writer:
-        tracks = collisions.write_chunks(writer, chunks, pairs, signal, workers)
+        tracks = collisions.write_chunks(writer, forks, COLLISIONS_PER_CHUNK, pairs, signal, workers)
         if not tracks:
             raise ParkfError(f"signal '{signal}': no pair in {number} collisions; ask for more")
     return tracks // 2
@@ -68,15 +69,10 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Co
         keyed_generator(seed, chunk.start, stream) for stream in (Stream.COLLISIONS, Stream.INTERACTIONS)
     )
     count = 2 * len(chunk)  # both sides of each
-    particles = collisions.draw_collisions(pythia, count, seed, chunk.start, AZIMUTHS)
-    mothers = np.abs(particles["mother"])
-    # Pythia's photons have not converted yet.
-    wanted = particles["pdg_id"] == PHOTON if decay.mother == PHOTON else mothers == decay.mother
-    if decay.from_mother:
-        witnesses = particles["collision"][mothers == decay.from_mother]
-        wanted &= np.isin(particles["collision"], witnesses)
+    products = partial(_products, decay)
+    particles = collisions.draw_collisions(pythia, count, seed, chunk.start, AZIMUTHS, products)
     vertices = collisions.vertices_of(beam, count, vertex_random)
-    particles = collisions.from_vertices(select(particles, wanted), vertices, interactions)
+    particles = collisions.from_vertices(particles, vertices, interactions)
     # Keep the two tracks of a mother, which begin where she decays, without particles that they made in the
     # material.
     own = (particles["z"] > decay.z_min) & (particles["z"] < decay.z_max)
@@ -93,3 +89,14 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Co
     row = np.arange(len(particles["z"]))
     numbers = {"event": chunk.start + row // 2, "particle": row % 2, "collision": np.zeros_like(row)}
     return particles | numbers
+
+
+def _products(decay: Decay, collision: np.ndarray, pdg_id: np.ndarray, mother: np.ndarray) -> np.ndarray:
+    """Which particles are products of the decay; for photons, which are photons, as they convert later."""
+    mothers = np.abs(mother)
+    if decay.mother == PHOTON:
+        return pdg_id == PHOTON
+    is_product = mothers == decay.mother
+    if decay.from_mother:
+        is_product &= np.isin(collision, collision[mothers == decay.from_mother])
+    return is_product
