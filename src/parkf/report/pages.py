@@ -118,9 +118,9 @@ def write_report(
             write_page(index.with_name(file), "event.html", pages=pages, under="event.html", **one)
         return None
 
-    # The slowest come first: the detector, the decision on the overview, and steps of many sets.
+    # The slowest come first: the detector, the decision on the overview, events, and steps of many sets.
     rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents}
-    rows |= {"detector": 12, index.stem: 12}
+    rows |= dict.fromkeys(("detector", index.stem, "event"), 12)
     (decision,) = filter(None, parallel_map(write, sorted(rows, key=rows.__getitem__, reverse=True), threads))
     # The overview is written last: once it exists, every page that it links to exists.
     write_page(
