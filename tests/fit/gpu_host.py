@@ -20,6 +20,7 @@ _LANGUAGE = """
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __constant__
+#define __shared__ static
 
 struct Index { unsigned x; };
 Index threadIdx, blockIdx;

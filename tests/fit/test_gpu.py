@@ -45,6 +45,15 @@ def test_nvcc_compiles_both_schemes_without_spills(architecture, forms):
         assert stored in ([], [own | {"precision": "float32"} | asdict(one) for one in kernels])
 
 
+@nvcc
+@both_forms
+def test_the_robust_fit_keeps_its_numbers_in_registers_but_for_the_record(forms):
+    kernels = compiled(forms, "fit/robust.cu", "float32", "sm_90")
+    assert [(one.spill_stores, one.spill_loads) for one in kernels] == [(0, 0)] * 2
+    (fit,) = (one for one in kernels if one.name == "fit_robust")
+    assert fit.warps == 12
+
+
 def test_the_warps_of_a_multiprocessor_are_limited_by_registers_memory_and_blocks():
     """By hand, for sm_90: 65,536 registers, 228 kB, and 32 blocks, each of one warp."""
     assert warps(32, 0, "sm_90") == 32

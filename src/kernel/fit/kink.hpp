@@ -124,17 +124,17 @@ KERNEL_FUNCTION Kink<T> hardest_kink(const TreatedRecord<T>& record, const T& qo
   return kink;
 }
 
-/// Of the tracks from number `i` on that run together.
-template <class T>
+/// Of the tracks from number `i` on that run together; `m` is where the magnet's coefficients are kept meanwhile.
+template <class T, class Kept>
 KERNEL_FUNCTION Kink<T> find_kink(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
-                                  const Mask<T>& without_ut) {
+                                  const Mask<T>& without_ut, MagnetCoefficients<T, Kept>& m) {
   const T pol = load<T>(tracks.polarity + i);
   Filter<T> fit;
   FirstState<T> first;
   T z_first;
   TreatedRecord<T> record(without_ut);
   forward_velo(tracks, i, detector, pol, fit, first, z_first, record);
-  const T qop_variance = record_behind_velo(tracks, i, detector, pol, fit, record);
+  const T qop_variance = record_behind_velo(tracks, i, detector, pol, fit, record, m);
   return hardest_kink(record, qop_variance);
 }
 

@@ -33,24 +33,36 @@ KERNEL_FUNCTION BinPlace<T> bin_place(const T& place, int bins) {
           select(left, T(-1), T(1)), magnitude(place) > T(1)};
 }
 
-/// Sum of the weighted coefficients of six bins, for one track.
+/// The rows of the six bins of one track.
 template <class S>
-KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<S>& x, const BinPlace<S>& y, const S* w, S* c) {
-  const float* rows[6];
+KERNEL_FUNCTION void bin_rows(const float* table, const BinPlace<S>& x, const BinPlace<S>& y, const float* (&rows)[6]) {
   for (int n = 0; n < 6; ++n) {
     const int ix = x.nearest + x.direction * neighbour_x(n);
     const int iy = y.nearest + y.direction * neighbour_y(n);
     rows[n] = table + (ix * bin::ny + iy) * bin::count;
   }
-  constexpr int four = 4;
-  static_assert(bin::count % four == 0, "a bin is read in whole pieces");
-  KERNEL_UNROLLED for (int i = 0; i < bin::count; i += four) {
-    for (int n = 0; n < 6; ++n) {
-      float row[four];
-      load_together<four>(rows[n] + i, row);
-      for (int j = 0; j < four; ++j) c[i + j] = n == 0 ? w[0] * S(row[j]) : c[i + j] + w[n] * S(row[j]);
-    }
+}
+
+/// How many coefficients are read in one piece.
+constexpr int bin_piece = 4;
+static_assert(bin::count % bin_piece == 0, "a bin is read in whole pieces");
+
+/// Sum of the weighted coefficients of six bins, of one piece from number `first` on.
+template <class S>
+KERNEL_FUNCTION void mix_piece(const float* const (&rows)[6], const S* w, int first, S* sum) {
+  for (int n = 0; n < 6; ++n) {
+    float row[bin_piece];
+    load_together<bin_piece>(rows[n] + first, row);
+    for (int j = 0; j < bin_piece; ++j) sum[j] = n == 0 ? w[0] * S(row[j]) : sum[j] + w[n] * S(row[j]);
   }
+}
+
+/// The sums of all pieces.
+template <class S>
+KERNEL_FUNCTION void mix_bins(const float* table, const BinPlace<S>& x, const BinPlace<S>& y, const S* w, S* c) {
+  const float* rows[6];
+  bin_rows(table, x, y, rows);
+  KERNEL_UNROLLED for (int i = 0; i < bin::count; i += bin_piece) mix_piece(rows, w, i, c + i);
 }
 
 /// The same sums of the leading coefficients only, with two sets of weights.

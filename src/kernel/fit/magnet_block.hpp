@@ -36,22 +36,21 @@ struct BlockCoefficients {
   KERNEL_FUNCTION const S& operator[](int i) const { return sums[i * stride + thread]; }
 
   KERNEL_FUNCTION void mix(const float* table, const BinPlace<S>& x, const BinPlace<S>& y, const S* w) {
-    constexpr int four = 4, pieces = bin::count / four;
-    static_assert(bin::count % four == 0, "a bin is read in whole pieces");
+    constexpr int pieces = bin::count / bin_piece;
     orders[thread] = {{w[0], w[1], w[2], w[3], w[4], w[5]}, (x.nearest * bin::ny + y.nearest) * bin::count,
                       x.direction * bin::ny * bin::count, y.direction * bin::count};
     wait_for_block();
     for (int i = thread; i < threads * pieces; i += threads) {
-      const int track = i / pieces, first = (i - track * pieces) * four;
+      const int track = i / pieces, first = (i - track * pieces) * bin_piece;
       const BinOrder<S>& order = orders[track];
       const float* nearest = table + order.nearest + first;
-      S sum[four] = {};
+      S sum[bin_piece] = {};
       KERNEL_UNROLLED for (int n = 0; n < 6; ++n) {
-        float row[four];
-        load_together<four>(nearest + neighbour_x(n) * order.step_x + neighbour_y(n) * order.step_y, row);
-        for (int j = 0; j < four; ++j) sum[j] += order.w[n] * S(row[j]);
+        float row[bin_piece];
+        load_together<bin_piece>(nearest + neighbour_x(n) * order.step_x + neighbour_y(n) * order.step_y, row);
+        for (int j = 0; j < bin_piece; ++j) sum[j] += order.w[n] * S(row[j]);
       }
-      for (int j = 0; j < four; ++j) sums[(first + j) * stride + track] = sum[j];
+      for (int j = 0; j < bin_piece; ++j) sums[(first + j) * stride + track] = sum[j];
     }
     wait_for_block();
   }

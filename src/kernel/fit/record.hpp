@@ -137,17 +137,24 @@ struct Record : HalfwayRecord<T> {
   }
 };
 
-/// Record the filter from the last VELO hit on. The record is at the best q/p; return the variance of this q/p.
-template <class T, class Recorded>
+/// Record the filter from the last VELO hit on; `m` is where the magnet's coefficients are kept meanwhile. The record is
+/// at the best q/p; return the variance of this q/p.
+template <class T, class Recorded, class Kept>
 KERNEL_FUNCTION T record_behind_velo(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
-                                     const T& pol, Filter<T>& fit, Recorded& record) {
+                                     const T& pol, Filter<T>& fit, Recorded& record, MagnetCoefficients<T, Kept>& m) {
   forward_ut(tracks, i, detector.constant, pol, fit, record);
-  MagnetCoefficients<T> m;
   forward_magnet<true>(tracks, i, detector, pol, m, fit, record);
   forward_scifi(tracks, i, detector.constant, pol, fit, record);
   const Parabola<T> known = fit.known();
   move(known.best(), fit, record);
   return T(1) / known.weight;
+}
+
+template <class T, class Recorded>
+KERNEL_FUNCTION T record_behind_velo(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
+                                     const T& pol, Filter<T>& fit, Recorded& record) {
+  MagnetCoefficients<T> m;
+  return record_behind_velo(tracks, i, detector, pol, fit, record, m);
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -8,46 +8,45 @@
 
 namespace parkf::kalman::PARKF_FORMS {
 
-/// Follow the kink of a track by more noise, if k² is above `least`; `fit` becomes that fit. Return its slot, or -1.
-template <class S>
-KERNEL_FUNCTION int follow_kink(const Candidates<S>& tracks, long i, const Detector<S>& detector, bool without_ut,
-                                const S& least, Fitted<S>& fit) {
-  if (!robust::view(fit).may_be_kicked()) return -1;
-  Treatment<S> treatment{without_ut, -1, S(1), S(1)};
-  const int slot = enlarge(find_kink<S>(tracks, i, detector, without_ut), least, treatment);
-  if (slot < 0) return -1;
-  const Fitted<S> other = fit_treated<S>(tracks, i, detector, treatment);
-  if (!robust::view(other).known()) return -1;
-  fit = other;
-  return slot;
-}
-
-/// Replace `track`, the plain fit, if another fit is better; `done` and `slot` are those of robust_layout.hpp.
-template <class S>
-KERNEL_FUNCTION void fit_robust(const Candidates<S>& tracks, long i, const Detector<S>& detector, Fitted<S>& track,
-                                int& done, int& slot) {
-  const int far = track.status & status::far_hit;
-  done = 0;
+/// Look for a better fit than the `plain` one, with the magnet's coefficients in `m`: keep(fit, what was done, slot) is
+/// called for it, with the numbers of robust_layout.hpp. It is called again if a still better one is found.
+///
+/// The stages are a loop so that each of the two functions that go over all hits is compiled once. In that order: a fit
+/// without UT hits, a fit with more noise, and one with both.
+template <class S, class Kept, class Keep>
+KERNEL_FUNCTION void fit_robust(const Candidates<S>& tracks, long i, const Detector<S>& detector,
+                                const robust::Fit<S>& plain, MagnetCoefficients<S, Kept>& m, const Keep& keep) {
+  const S chi2 = plain.chi2(), hits(plain.ndof_ut);
+  bool kicked = plain.may_be_kicked(), kicked_without_ut = false;
   S least(robust::hard_kick);
-  Fitted<S> without_ut;
-  if (robust::view(track).doubts_ut()) {
-    without_ut = fit_treated<S>(tracks, i, detector, {true, -1, S(1), S(1)});
-    const auto plain = robust::view(track), other = robust::view(without_ut);
-    if (other.improves(plain.chi2(), S(track.ndof_ut))) {
-      done = treated::ut_taken_out;
-      least = larger(least, plain.kick_instead(other.chi2()));
+  int done = 0;
+  KERNEL_ONE_BY_ONE for (int stage = 0; stage < 3; ++stage) {
+    Treatment<S> treatment{stage != 1, -1, S(1), S(1)};
+    int slot = -1;
+    if (stage == 0) {
+      if (!plain.doubts_ut()) continue;
+    } else {
+      if (stage == 2) {
+        kicked = kicked_without_ut;
+        least = S(robust::hard_kick);
+      }
+      if (!kicked) continue;
+      slot = enlarge(find_kink<S>(tracks, i, detector, treatment.without_ut, m), least, treatment);
+      if (slot < 0) continue;
     }
+    const Fitted<S> fit = fit_treated<S>(tracks, i, detector, treatment, m);
+    const auto found = robust::view(fit);
+    if (stage > 0) {
+      if (!found.known()) continue;
+      keep(fit, (stage == 1 ? 0 : done) | treated::noise_enlarged, slot);
+      return;
+    }
+    if (!found.improves(chi2, hits)) continue;
+    done = treated::ut_taken_out;
+    least = larger(least, plain.kick_instead(found.chi2()));
+    kicked_without_ut = found.may_be_kicked();
+    keep(fit, done, -1);
   }
-  slot = follow_kink(tracks, i, detector, false, least, track);
-  if (slot >= 0) {
-    done = treated::noise_enlarged;
-  } else if (done != 0) {
-    track = without_ut;
-    slot = follow_kink(tracks, i, detector, true, S(robust::hard_kick), track);
-    if (slot >= 0) done |= treated::noise_enlarged;
-  }
-  // As its χ², the far hits of the plain fit stay noted: another fit may leave them out or follow them.
-  track.status = (track.status & ~status::far_hit) | far;
 }
 
 }  // namespace parkf::kalman::PARKF_FORMS

@@ -32,12 +32,13 @@ struct TreatedMemory : FirstStateMemory<T> {
   }
 };
 
-template <class T>
+/// Fit the tracks from number `i` on that run together; `m` is where the magnet's coefficients are kept meanwhile.
+template <class T, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_treated(const Candidates<Scalar<T>>& tracks, long i,
-                                      const Detector<Scalar<T>>& detector, const Treatment<T>& treatment) {
+                                      const Detector<Scalar<T>>& detector, const Treatment<T>& treatment,
+                                      MagnetCoefficients<T, Kept>& m) {
   Filter<T> fit;
   TreatedMemory<T> memory(treatment);
-  MagnetCoefficients<T> m;
   return fit_smoother<T>(tracks, i, detector, fit, memory, m);
 }
 

@@ -11,6 +11,8 @@
 // The same, except that processors do not unroll, because the code of the fit is already too long for their first-level
 // cache.
 #define KERNEL_ROLLED _Pragma("unroll")
+// For a loop whose rounds should not be mixed with each other, since together they would need too many registers.
+#define KERNEL_ONE_BY_ONE _Pragma("unroll 1")
 #else
 // All is inlined in every program: compilers fuse products and sums within a function alone, so that the last bit of a
 // result depends on what is inlined. With PARKF_CALLS the compiler chooses, for plain builds, which fuse nothing, and
@@ -25,6 +27,7 @@
 #define KERNEL_FUNCTION inline
 #endif
 #define KERNEL_UNROLLED
+#define KERNEL_ONE_BY_ONE
 #if defined(__clang__)
 #define KERNEL_ROLLED _Pragma("clang loop unroll(disable)")
 #else
