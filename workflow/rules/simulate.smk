@@ -46,6 +46,8 @@ rule generate_signal:
         collisions=lambda w: len(RUN.chunk(w.chunk)),
         first=lambda w: RUN.chunk(w.chunk).start,
         seed=lambda w: RUN.seed(w.chunk),
+    # The measurement of other kinds of tracks, which is long, waits for the late decays.
+    priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
     resources: **needs(COSTS, "generate_signal", lambda w: len(RUN.chunk(w.chunk)))
     log: f"{RESULTS}/logs/generate-{{chunk}}.log"
     shell: "parkf generate-signal --job {log}.json 2> {log}"
@@ -95,6 +97,7 @@ use rule simulate_signal as simulate_strange with:
     # Decays behind the VELO, of which the truth in first layers is wanted, too.
     output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "crossings")}
     wildcard_constraints: chunk=RUN.pattern(*STRANGE)
+    priority: FIRST / 4
 
 
 rule misalign:
