@@ -114,13 +114,13 @@ def test_another_simulation_is_looked_at_where_it_is(config, tmp_path):
 def test_samples_are_cut_as_widely_as_asked(config):
     whole = Run(config)
     assert whole.chunks("training_up") == {"training_up": range(1000)}
-    run = Run(config | {"signals": {"collisions": 1500}}, {"training": 3, "validation": 50, "signals": 9})
+    run = Run(config | {"signals": {"collisions": 6000}}, {"training": 3, "validation": 50, "signals": 9})
     assert run.chunks("training_up") == {
         "training_up/1-of-3": range(300),
         "training_up/2-of-3": range(300, 650),
         "training_up/3-of-3": range(650, 1000),
     }
-    assert run.chunk("d0_down/2-of-3") == range(500, 1000)
+    assert run.chunk("d0_down/2-of-3") == range(2000, 4000)
     # The misaligned sample has the particles of the validation; samples of other programs are not cut.
     assert [*run.chunks("misaligned_up").values()] == [*run.chunks("validation_up").values()]
     assert len(run.chunks("validation_down")) == 6  # of fifty crossings

@@ -3,10 +3,11 @@
 One parent process initialises Pythia. Its random numbers are seeded by (seed, chunk of events). A few chunks
 that follow each other run in a fresh fork of the parent, because a collision may depend on earlier ones of
 the same process; of 22,000, three did. The chunks of a fork are fixed, so that the same seed makes the same
-events on any number of cores. Particles that decay in front of
-the magnet end at their decay, including charged pions, kaons and hyperons. Particles that interact in the
-material end at the interaction. Secondaries from the beam pipe and the SciFi, and products of decays behind
-the UT, are added.
+events on any number of cores.
+
+Particles that decay in front of the magnet end at their decay, including charged pions, kaons and hyperons.
+Particles that interact in the material end at the interaction. Secondaries from the beam pipe and the SciFi,
+and products of decays behind the UT, are added.
 
 Both beams are protons, and the detector covers one side. Every collision of Pythia is therefore used twice:
 its forward particles in one event, and its backward particles, turned around, in another. Signals use them in
