@@ -29,12 +29,15 @@ def test_the_first_screen_has_each_gate_once_the_nearest_ones_first():
     own = SimpleNamespace(
         name="run",
         run=None,
+        # The decision looks at two more, those of the trigger.
+        gates=gates[:-2],
         validation={"fits": {"parkf": fit}},
         beside=None,
         identity=None,
         manifest=SimpleNamespace(configuration=None),
     )
     shown = verdict_part(own, None, {}, Decision(gates, {}, (), False))
+    assert (shown["count"], shown["of_client"]) == (17, 2)
     ((name, _, tracks),) = shown["core"]
     assert (name, tracks) == ("this set", 230)
     names = {part: [row[0] for row in cells.rows] for part, cells in shown["gate_tables"].items()}

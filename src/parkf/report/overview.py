@@ -41,6 +41,7 @@ def verdict_part(
             "rest": tables.gates(rest),
         },
         "count": len(decision.gates),
+        "of_client": len(decision.gates) - len(own.gates),
         "decision": decision,
         "command": None if own.run is None else decision.command(own.run / "set"),
         "core": _core(own),
