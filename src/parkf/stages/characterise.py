@@ -24,6 +24,6 @@ def characterise(
 
     `matched` are candidates whose hits are grouped by true particle, and `found` are those of the search.
     """
-    place = {"geometry": load_geometry(geometry, alignment), "field": load_field(field)}
+    placed, magnet = load_geometry(geometry, alignment), load_field(field)
     files = Files(hits, particles, matched, found)
-    write_sealed(output, describe(files, **place, polarity=polarity))
+    write_sealed(output, describe(files, geometry=placed, field=magnet, polarity=polarity))

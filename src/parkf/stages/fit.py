@@ -6,6 +6,7 @@ from typing import Any
 
 from parkf.fit.fitter import fit_file
 from parkf.fit.gpu import choose_backend
+from parkf.io.option_types import BackendChoice
 from parkf.io.terminal import say
 from parkf.stages.files import AllMade, AllRead, set_folder
 
@@ -23,9 +24,9 @@ def fit(
         Arguments of each fit by its name: scheme, precision, backend, robust, score.
     """
     for output, (file, name) in zip(outputs, product(candidates, fits), strict=True):
-        how = dict(fits[name])
+        how: dict[str, Any] = dict(fits[name])
         # The reference fit of VELO hits alone runs in NumPy.
-        wanted = "cpu" if how["scheme"] == "velo_only" else how["backend"]
-        how["backend"], device = choose_backend(wanted)
+        choice: BackendChoice = how["backend"] if how["scheme"] != "velo_only" else "cpu"
+        how["backend"], device = choose_backend(choice)
         say(f"fit: {name} on {device}", file=sys.stderr)
         fit_file(set_folder(set), file, output, threads=threads, **how).tell(file, output)

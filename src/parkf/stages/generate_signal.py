@@ -29,6 +29,7 @@ def generate_signal(
         Number of collisions, and the number of the first one, a multiple of 2000.
     """
     beam = load_geometry(geometry).beam
-    of = {"signal": signal, "beam": beam, "number": collisions, "seed": seed, "first": first}
-    pairs = decay(output, **of, workers=threads)
+    pairs = decay(
+        output, signal=signal, beam=beam, number=collisions, seed=seed, first=first, workers=threads
+    )
     say(f"generate-signal: {pairs} pairs, seed {seed}", file=sys.stderr)

@@ -47,7 +47,8 @@ class Simulated:
         cls, particles: Sequence[Path], hits: Sequence[Path], crossings: Sequence[Path] = ()
     ) -> list[Self]:
         """Return samples of files ``<sample>_<polarity>.parquet``, which are in the same order."""
-        of = zip(particles, hits, crossings or [None] * len(hits), strict=True)
+        known: Sequence[Path | None] = crossings or [None] * len(hits)
+        of = zip(particles, hits, known, strict=True)
         return [cls(*files, +1 if files[0].stem.endswith("_up") else -1) for files in of]
 
     @classmethod
