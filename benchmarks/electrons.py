@@ -134,7 +134,7 @@ def decays(folder: Path, geometry: Geometry, field: FieldMap) -> dict[str, list[
             particles, signal=name, beam=geometry.beam, number=COLLISIONS[name], seed=SEED, workers=1
         )
         simulate(particles, None, hits, geometry=geometry, field=field, polarity=+1, seed=SEED, threads=1)
-        made[name] = [Simulated(particles, hits, folder, +1)]
+        made[name] = [Simulated(particles, hits, None, +1)]
     return made
 
 

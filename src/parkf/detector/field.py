@@ -228,6 +228,13 @@ def read_source(source: Path) -> FieldMap | DipoleSources:
     return field
 
 
+def load_field(path: Path) -> FieldMap:
+    """Load a field map; a ParkfError reports one that is not LHCb's magnet in mm and T."""
+    field = FieldMap.load(path)
+    check_magnet(field, path)
+    return field
+
+
 def check_magnet(field: FieldMap, path: Path) -> None:
     """Check that a map is LHCb's magnet in mm and T: where it is, and its By along the beam.
 

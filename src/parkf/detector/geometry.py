@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.detector.alignment import Alignment, Displacement
+from parkf.detector.alignment import Alignment, Displacement, load_alignment
 from parkf.detector.description import Beam, Description, Magnet, SciFi, StripLayer, Ut, Velo
 from parkf.detector.frame import Frame, Pieces
 from parkf.io.documents.models import load_document
@@ -147,12 +147,13 @@ class Geometry:
         return hashlib.sha256(content + b"".join(p.astype("<f8").tobytes() for p in places)).hexdigest()
 
 
-def load_geometry(path: Path) -> Geometry:
-    """Read a geometry file; every plane stands at its nominal position.
+def load_geometry(path: Path, alignment: Path | None = None) -> Geometry:
+    """Read a geometry file; every plane stands where the alignment file has it, or at its nominal position.
 
-    A ParkfError when the file is missing or not YAML, or has unknown, missing or impossible values.
+    A ParkfError when a file is missing or not YAML, or has unknown, missing or impossible values.
     """
-    return geometry_of(load_document(path, Description))
+    nominal = geometry_of(load_document(path, Description))
+    return nominal if alignment is None else nominal.align(load_alignment(alignment))
 
 
 def geometry_of(description: Description) -> Geometry:

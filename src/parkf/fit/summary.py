@@ -1,9 +1,13 @@
 """Counts of good and failed fits of the tracks in a file, batch by batch."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted, is_good
+from parkf.io.terminal import say
 
 HIGH_CHI2 = 5.0
 """Above this median χ²/ndof of good tracks, a warning is printed. It is about 1 if set and detector agree."""
@@ -63,3 +67,12 @@ class Summary:
         elif self.count and not self.good:
             lines.append("warning: no track is good")
         return lines + self.notes
+
+    def tell(self, candidates: Path, output: Path) -> None:
+        """Print the summary of the fit of a file of candidates on stderr."""
+        say(f"{output}: {self.count} candidates fitted", *self.lines(), sep="\n", file=sys.stderr)
+        if not self.count:
+            say(
+                f"warning: {candidates}: 0 candidates, expected some; check the events before",
+                file=sys.stderr,
+            )

@@ -1,7 +1,8 @@
 """The result of an inspection of imported data: figures, findings and a verdict, as a table and as JSON."""
 
+import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self, get_args
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
-from parkf.io.terminal import aligned
+from parkf.io.terminal import aligned, say
 
 Verdict = Literal["ok", "doubtful", "wrong"]
 
@@ -88,6 +89,16 @@ def require_sound(inspections: Iterable[Inspection], *, trust: bool) -> None:
     ]
     if wrong and not trust:
         raise ParkfError("\n".join([*wrong, "nothing was written; if this is as it should be, say --trust"]))
+
+
+def settle(inspections: Sequence[Inspection], *, trust: bool = False, as_json: bool = False) -> None:
+    """Print inspections, and refuse wrong data as :func:`require_sound` does."""
+    if as_json:
+        text = json.dumps([inspection.as_json() for inspection in inspections], indent=1)
+    else:
+        text = "\n\n".join(inspection.table() for inspection in inspections)
+    say(text, flush=True)
+    require_sound(inspections, trust=trust)
 
 
 def width68(values: NDArray[np.float64]) -> float:

@@ -104,10 +104,15 @@ def out_of_space(error: OSError) -> bool:
     )
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a file of text."""
+    with replacing(path) as temporary:
+        temporary.write_text(text)
+
+
 def write_json(path: Path, content: Any) -> None:
     """Write `content` as sorted, indented JSON; numbers that are not finite are refused by ``json``."""
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")
+    write_text(path, json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")
 
 
 def write_sealed(path: Path, content: Mapping[str, Any]) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from parkf.detector.alignment import load_alignment
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
 from parkf.io.errors import ParkfError
@@ -60,7 +59,7 @@ def assemble(
     `score` was trained with the same set without a score. `rich` is the fit of the RICH constants,
     `slices` has the steps inside the magnet, and `electron` is the fit of what electrons radiate.
     """
-    detector = load_geometry(geometry).align(load_alignment(alignment))
+    detector = load_geometry(geometry, alignment)
     # A damaged map is refused before its fingerprint goes into the manifest.
     FieldMap.load(field)
     results = load_results(fits)

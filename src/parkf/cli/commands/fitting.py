@@ -169,12 +169,16 @@ def measure_kinds(
     from parkf.proof.validation.kinds import Simulated
     from parkf.proof.validation.kinds import measure_kinds as run
 
+    def files(names: str) -> list[list[Path]]:
+        kinds = ("particles", "hits", "crossings")
+        return [[results / kind / f"{name}.parquet" for name in names.split()] for kind in kinds]
+
     geometry, field = detector.load()
     figures = run(
         [kind_named(output.stem) for output in outputs],
         parameters,
-        [Simulated.of(results, name) for name in samples.split()],
-        Simulated.by_decay(results, decays.split()),
+        Simulated.all_of(*files(samples)),
+        Simulated.by_decay(*files(decays)),
         geometry=geometry,
         field=field,
         threads=threads,
@@ -200,7 +204,10 @@ def measure_electrons(
     from parkf.proof.validation.kinds import Simulated
 
     geometry, field = detector.load()
-    of_decays = Simulated.by_decay(results, decays.split())
+    parts = [
+        [results / kind / f"{name}.parquet" for name in decays.split()] for kind in ("particles", "hits")
+    ]
+    of_decays = Simulated.by_decay(*parts)
     files = [
         (results / f"particles/{name}.parquet", results / f"candidates/{name}.parquet")
         for name in samples.split()

@@ -1,6 +1,6 @@
 """Kinds of tracks besides long ones: candidates by truth, fitted by the set and by the full fit."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -39,23 +39,26 @@ class Simulated:
 
     particles: Path
     hits: Path
-    crossings: Path
+    crossings: Path | None
     polarity: int  # +1 for MagUp, -1 for MagDown
 
     @classmethod
-    def of(cls, results: Path, sample: str) -> Self:
-        """Return the files of a run's sample, whose name ends in the polarity."""
-        particles, hits, crossings = (
-            results / f"{product}/{sample}.parquet" for product in ("particles", "hits", "crossings")
-        )
-        return cls(particles, hits, crossings, +1 if sample.endswith("_up") else -1)
+    def all_of(
+        cls, particles: Sequence[Path], hits: Sequence[Path], crossings: Sequence[Path] = ()
+    ) -> list[Self]:
+        """Return samples of files ``<sample>_<polarity>.parquet``, which are in the same order."""
+        known: Sequence[Path | None] = crossings or [None] * len(hits)
+        of = zip(particles, hits, known, strict=True)
+        return [cls(*files, +1 if files[0].stem.endswith("_up") else -1) for files in of]
 
     @classmethod
-    def by_decay(cls, results: Path, samples: Iterable[str]) -> dict[str, list[Self]]:
-        """Return the files of samples ``<decay>_<polarity>`` of a run, by the name of the decay."""
+    def by_decay(
+        cls, particles: Sequence[Path], hits: Sequence[Path], crossings: Sequence[Path] = ()
+    ) -> dict[str, list[Self]]:
+        """Return samples of files ``<decay>_<polarity>.parquet`` by the name of the decay."""
         found: dict[str, list[Self]] = {}
-        for sample in samples:
-            found.setdefault(sample.rpartition("_")[0], []).append(cls.of(results, sample))
+        for sample in cls.all_of(particles, hits, crossings):
+            found.setdefault(sample.particles.stem.rpartition("_")[0], []).append(sample)
         return found
 
 
@@ -149,7 +152,7 @@ def _beside_truth(sample: Simulated, candidates: Path, kind: Kind) -> Files:
     if kind.velo:
         return files
     plane = (UT_PLANES if kind.ut else SCIFI_PLANES).start
-    return replace(files, crossings=[sample.crossings], first_plane=plane)
+    return replace(files, crossings=[sample.crossings] if sample.crossings else [], first_plane=plane)
 
 
 def fitted_by_both(

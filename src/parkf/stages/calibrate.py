@@ -1,0 +1,64 @@
+"""Stage ``calibrate``: what data without truth say of the detector."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from parkf.detector.alignment import load_alignment
+from parkf.io.terminal import say
+from parkf.params.parameter_set import load
+from parkf.proof.calibration.calibrate import Sample
+from parkf.proof.calibration.calibrate import calibrate as find
+from parkf.proof.calibration.files import read_state, sentences, write_state
+from parkf.stages.files import AllMade, AllRead, Read, folder_of, set_folder
+
+
+def calibrate(
+    *,
+    set: AllRead,
+    geometry: Read,
+    alignment: Read,
+    field: Read,
+    candidates: AllRead,
+    placed: Read,
+    reference: AllRead,
+    pairs: list[str],
+    pair_files: AllRead,
+    reference_pairs: list[str],
+    reference_pair_files: AllRead,
+    before: Read | None = None,
+    survey: list[str],
+    outputs: AllMade,
+    threads: int = 1,
+) -> None:
+    """Find alignment, field, hit errors and scattering from data, as `parkf calibrate` does, and print them.
+
+    Parameters
+    ----------
+    placed
+        Alignment with which the candidates were made.
+    reference
+        Candidates of the set's own simulation.
+    pairs, reference_pairs
+        Candidates of decays, ``<decay>=<file>``; the same files are `pair_files`, `reference_pair_files`.
+    before
+        calibration.json of the round before, whose factors this one refines.
+    survey
+        Freedoms that are aligned, and their errors by a survey, ``<freedom>=<error>``, in mm or rad.
+    outputs
+        Files of the calibration, in one folder.
+    """
+    errors = (one.partition("=") for one in survey)
+    after, found = find(
+        load(set_folder(set)),
+        Sample.read(candidates, _decays(pairs)),
+        Sample.read(reference, _decays(reference_pairs)),
+        read_state(geometry, alignment, field, before),
+        placed=load_alignment(placed),
+        survey={freedom: float(error) for freedom, _, error in errors},
+    )
+    write_state(folder_of(outputs), after, found)
+    say("\n".join(sentences(found)))
+
+
+def _decays(pairs: Sequence[str]) -> list[tuple[str, Path]]:
+    return [(decay, Path(file)) for decay, _, file in (one.partition("=") for one in pairs)]
