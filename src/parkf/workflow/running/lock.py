@@ -1,9 +1,8 @@
-"""The lock that allows one run at a time in a folder, and the leftovers of a killed run there."""
+"""The lock that allows one run at a time in a folder, and the processes of a killed run there."""
 
 import fcntl
 import os
 import re
-import shutil
 import socket
 import time
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,6 @@ from typing import TextIO
 import psutil
 
 from parkf.io.errors import ParkfError
-from parkf.io.files import UNFINISHED, scratch_folders
 
 LOCK = ".lock"
 VARIABLE = "PARKF_RUN"
@@ -112,16 +110,3 @@ def end_orphans(folder: Path) -> list[int]:
                 action(process)
         alive = wait_for_end(alive, _PATIENCE_S)
     return [process.pid for process in orphans]
-
-
-def remove_unfinished(folder: Path) -> list[Path]:
-    """Remove unfinished files of ended writers, below a run's folder and in TMPDIR; return the files."""
-    unfinished = list(folder.rglob(f".*{UNFINISHED}"))
-    unfinished += [path for path, number in scratch_folders().items() if not is_live(number)]
-    for path in unfinished:
-        if path.is_dir():
-            # Folders of another user cannot be removed.
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-    return unfinished

@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 
+from parkf.io.files import remove_unfinished
 from parkf.io.terminal import is_quiet, say, shortened
 from parkf.workflow.running import progress
 from parkf.workflow.running.damage import remove_damaged
@@ -23,7 +24,6 @@ from parkf.workflow.running.lock import (
     end_orphans,
     held,
     is_live,
-    remove_unfinished,
     run_processes,
     wait_for_end,
 )
