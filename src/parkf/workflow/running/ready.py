@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from importlib.metadata import distribution
 from pathlib import Path
 from select import select
 from shlex import join
@@ -151,7 +150,6 @@ def _take_over(connection: socket.socket) -> None:
 
 if __name__ == "__main__":
     prepare_process()
-    entry = next(one for one in distribution("parkf").entry_points if one.name == "parkf")
-    parkf = import_module(entry.module)
+    parkf = import_module("parkf.cli.main")
     parkf.program(parkf.app)
     serve(socket.socket(fileno=int(sys.argv[1])), parkf.main)
