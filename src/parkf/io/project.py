@@ -21,8 +21,9 @@ def source(part: str) -> Path:
 
 
 def found(name: str | Path) -> Path:
-    """Return a file or folder of the working folder, or the project's if the working folder has none.
+    """Return a file or folder of the working folder, or the project's if only the project has it.
 
     The name is a relative path, such as ``workflow/profiles/slurm``.
     """
-    return Path(name) if Path(name).exists() else PROJECT / name
+    path = Path(name)
+    return path if path.exists() or not (PROJECT / path).exists() else PROJECT / path

@@ -22,6 +22,7 @@ from parkf.cli.commands.options import (
 )
 from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
+from parkf.io.project import found
 from parkf.io.terminal import aligned as in_columns
 from parkf.io.terminal import say
 
@@ -98,7 +99,7 @@ def import_field(
     polarity: Annotated[str, Option(help="Polarity of the map: up or down.")] = "down",
     outside: OutsideMap = "error",
     interpolation: Between = "linear",
-    dipole: Annotated[Path, Option(help="Field to compare with (.json).")] = DIPOLE,
+    dipole: Annotated[Path, Option(callback=found, help="Field to compare with (.json).")] = DIPOLE,
 ) -> None:
     """Import a field map: LHCb's .cdf, Allen's magfield.bin, ACTS's text or ROOT tree, CSV."""
     from parkf.detector.dipole import DipoleSources
@@ -201,7 +202,9 @@ def import_geometry(
     dumps: Annotated[list[Path], Argument(help="Allen's dumps: their folder, or the files.")],
     geometry: Annotated[Path, Option(help="Geometry file to write.")],
     alignment: Annotated[Path, Option(help="Alignment file to write.")],
-    base: Annotated[Path, Option(help="Geometry whose material, errors and efficiencies are used.")] = BASE,
+    base: Annotated[
+        Path, Option(callback=found, help="Geometry whose material, errors and efficiencies are used.")
+    ] = BASE,
     tag: Annotated[str | None, Option(help="Tag of both; by default, name of the dumps' folder.")] = None,
 ) -> None:
     """Import Allen's dumps of a geometry: VELO, UT, SciFi and beam line."""
@@ -292,14 +295,14 @@ def hits(
     from parkf.proof.validation.positions import positions
 
     rows = []
-    for found in positions(read_hits(hits), aligned(geometry, alignment)):
+    for one in positions(read_hits(hits), aligned(geometry, alignment)):
         for what, off, shifted, beside in (
-            ("sensor, sector, mat", found.off, found.shifted, found.beside),
-            ("layer, module", found.plane_off, found.plane_shifted, np.full(1, np.nan)),
+            ("sensor, sector, mat", one.off, one.shifted, one.beside),
+            ("layer, module", one.plane_off, one.plane_shifted, np.full(1, np.nan)),
         ):
             sizes = [f"{1e3 * size:.2f}" for size in (*np.quantile(off, [0.5, 0.95, 1.0]), np.max(beside))]
             within = f"{100 * np.mean(shifted < 1.0):.2f}"
-            rows.append((found.detector, len(found.off), what, *sizes, f"{shifted.max():.2g}", within))
+            rows.append((one.detector, len(one.off), what, *sizes, f"{shifted.max():.2g}", within))
     header = ("off/µm: median", "95 %", "largest", "beyond its edge/µm", "largest in errors", "within one/%")
     say(in_columns(("detector", "hits", "of their", *header), rows))
 

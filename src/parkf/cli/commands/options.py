@@ -14,6 +14,7 @@ from typer import Argument, BadParameter, Option
 from parkf.io.documents import json_text
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import FormsName, Interpolation, Outside
+from parkf.io.project import found
 from parkf.io.terminal import say
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ Between = Annotated[Interpolation, Option("--interpolation", help="Interpolation
 FormsOfSet = Annotated[FormsName, Option("--forms", help="Set of forms.")]
 RunFolder = Annotated[Path, Argument(help="Folder of a run.")]
 SetFolder = Annotated[Path, Argument(metavar="SET", help="A set's folder.")]
-GatesFile = Annotated[Path, Option("--gates", help="File of thresholds, each with its reason.")]
+GatesFile = Annotated[
+    Path, Option("--gates", callback=found, help="File of thresholds, each with its reason.")
+]
 Set = Annotated[str, Argument(metavar="SET", help="Version or folder of a set.", autocompletion=_published)]
 _REGISTRY_HELP = "Folder of published sets; by default params/ here, or else the sets that parkf ships."
 RegistryFolder = Annotated[Path | None, Option("--registry", help=_REGISTRY_HELP)]
