@@ -5,7 +5,7 @@
 
 from pathlib import Path
 
-from parkf.io.code_key import code_key
+from parkf.io.fingerprints.code_key import code_key
 from parkf.io.project import PROJECT
 from parkf.proof.calibration import FILES as CALIBRATION_FILES
 from parkf.workflow.family import family_of

@@ -31,6 +31,11 @@ def code(name):
     return code_key(f"parkf.stages.{name}")
 
 
+def passed(names):
+    """The words that pass inputs of a rule by their names; those that a job does not have are left out."""
+    return "".join(f" --{name.replace('_', '-')} {{input.{name}:q}}" for name in names)
+
+
 LOGGED = " --code {params.code} 2> {log}"
 
 CLOSURE = RUN["training"]["closure"]

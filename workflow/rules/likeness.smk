@@ -29,23 +29,28 @@ rule import_hits:
         + LOGGED
 
 
-for how, words, cost in (
-    ("matched", " --matched", "candidates"),
-    ("found", " --segments found", "candidates_found"),
-    ("truth", " --segments truth", "candidates_found"),
-):
+rule candidates_matched:
+    """Candidates by truth."""
+    input: **PASSAGE, hits=f"{RESULTS}/hits/{{like}}.parquet"
+    output: f"{RESULTS}/candidates/matched-{{like}}.parquet"
+    params: code=code("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
+    resources: **needs(COSTS, "candidates", lambda w: RUN.size(w.like))
+    log: f"{RESULTS}/logs/candidates-matched-{{like}}.log"
+    shell:
+        stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity} --matched"
+        + LOGGED
 
-    rule:
-        """Candidates by truth, or of segments that are found or true."""
-        name: f"candidates_{how}"
-        input: **PASSAGE, hits=f"{RESULTS}/hits/{{like}}.parquet"
-        output: f"{RESULTS}/candidates/{how}-{{like}}.parquet"
-        params: code=code("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
-        resources: **needs(COSTS, cost, lambda w: RUN.size(w.like))
-        log: f"{RESULTS}/logs/candidates-{how}-{{like}}.log"
-        shell:
-            stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity}"
-            + words + LOGGED
+
+rule candidates_of_segments:
+    """Candidates of segments that are found, or of true ones."""
+    input: **PASSAGE, hits=f"{RESULTS}/hits/{{like}}.parquet"
+    output: f"{RESULTS}/candidates/{{segments}}-{{like}}.parquet"
+    params: code=code("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
+    resources: **needs(COSTS, "candidates_found", lambda w: RUN.size(w.like))
+    log: f"{RESULTS}/logs/candidates-{{segments}}-{{like}}.log"
+    shell:
+        stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity}"
+        " --segments {wildcards.segments}" + LOGGED
 
 
 rule characterise_search:

@@ -145,33 +145,39 @@ rule simulate_validation:
         + LOGGED
 
 
-# What is wanted of signals: candidates of mass peaks, hits of electrons, and of decays behind the VELO the truth in
-# first layers, too.
-for purpose, wanted, signals, urgency in (
-    ("signal", ("candidates",), ("jpsi", "d0"), 0),
-    ("electrons", ("hits",), ELECTRONS, 0),
-    ("strange", ("hits", "crossings"), STRANGE, FIRST / 4),
-):
+rule simulate_signal:
+    """Candidates of mass peaks."""
+    input: **PASSAGE, particles=f"{RESULTS}/particles/{{chunk}}.parquet"
+    output: f"{RESULTS}/candidates/{{chunk}}.parquet"
+    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0")
+    params:
+        code=code("simulate"),
+        means=MEANS,
+        polarity=lambda w: RUN.polarity(w.chunk),
+        seed=lambda w: RUN.seed(w.chunk),
+        pattern=RUN["pattern"],
+    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
+    log: f"{RESULTS}/logs/simulate-{{chunk}}.log"
+    shell: stage("simulate") + TRANSPORTED + " --candidates {output:q}" + CROWDED_WORD + SEARCH_WORDS + LOGGED
 
-    rule:
-        name: f"simulate_{purpose}"
-        input:
-            **PASSAGE,
-            particles=f"{RESULTS}/particles/{{chunk}}.parquet",
-        output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in wanted}
-        wildcard_constraints: chunk=RUN.pattern(*signals)
-        params:
-            code=code("simulate"),
-            means=MEANS,
-            polarity=lambda w: RUN.polarity(w.chunk),
-            seed=lambda w: RUN.seed(w.chunk),
-            pattern=RUN["pattern"],
-        priority: urgency
-        resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
-        log: f"{RESULTS}/logs/simulate-{{chunk}}.log"
-        shell:
-            stage("simulate") + TRANSPORTED + "".join(f" --{name} {{output.{name}:q}}" for name in wanted)
-            + CROWDED_WORD + SEARCH_WORDS + LOGGED
+
+rule simulate_decays:
+    """Hits of electrons and of decays behind the VELO, and their truth in first layers."""
+    input: **PASSAGE, particles=f"{RESULTS}/particles/{{chunk}}.parquet"
+    output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "crossings")}
+    wildcard_constraints: chunk=RUN.pattern(*ELECTRONS, *STRANGE)
+    params:
+        code=code("simulate"),
+        means=MEANS,
+        polarity=lambda w: RUN.polarity(w.chunk),
+        seed=lambda w: RUN.seed(w.chunk),
+        crowded=RUN["pattern"]["crowded"],
+    priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
+    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
+    log: f"{RESULTS}/logs/simulate-{{chunk}}.log"
+    shell:
+        stage("simulate") + TRANSPORTED + " --hits {output.hits:q} --crossings {output.crossings:q}" + CROWDED_WORD
+        + LOGGED
 
 
 rule candidates:

@@ -37,48 +37,61 @@ rule table:
         " --threads {threads}" + LOGGED
 
 
-def trained(step, in_parts):
-    """What the fit of a step reads: rows of the chunks for a part, which then need not be joined before."""
-    is_displaced = RUN.steps[step].displaced
-    return {
-        "dataset": [f"{RESULTS}/rows/{chunk}/{step}.parquet" for chunk in RUN.training_chunks]
-        if in_parts and step in RUN.simulated_steps
-        else [f"{RESULTS}/datasets/{step}.parquet"],
+rule train:
+    """Fit p, then the scattering, of one step."""
+    input:
+        dataset=f"{RESULTS}/datasets/{{step}}.parquet",
         # Only the step through the magnet depends on the table.
-        **({"table": TABLE} if step == "UTTF" else {}),
+        table=lambda w: [TABLE] if w.step == "UTTF" else [],
         # Tracks that are born in the magnet are carried through the field.
-        **({"field": FIELD, "geometry": GEOMETRY} if is_displaced else {}),
-        **({"start_from": RUN.start(step)} if RUN.start(step) else {}),
-    }
+        field=lambda w: [FIELD] if RUN.steps[w.step].displaced else [],
+        geometry=lambda w: [GEOMETRY] if RUN.steps[w.step].displaced else [],
+        start_from=lambda w: RUN.start(w.step),
+    output: f"{RESULTS}/fits/{{step}}.json"
+    wildcard_constraints: step="|".join(step for step in STEPS if step not in IN_PARTS)
+    params:
+        code=code("train"),
+        means=lambda w: GEOMETRY_MEANS if RUN.steps[w.step].displaced else {},
+        forms=RUN["forms"],
+        seed=RUN["seed"],
+    priority: FIRST
+    threads: lambda w: cores_for(RUN.rows(w.step))
+    resources: **needs(COSTS, "train", lambda w: RUN.rows(w.step))
+    log: f"{RESULTS}/logs/train-{{step}}.log"
+    shell:
+        stage("train") + " --step {wildcards.step} --dataset {input.dataset:q} --output {output:q}"
+        + passed(("table", "field", "geometry", "start_from"))
+        + " --forms {params.forms} --seed {params.seed} --threads {threads}" + LOGGED
 
 
-for step in STEPS:
-    IN_PART = step in IN_PARTS
-    READ = trained(step, IN_PART)
+if IN_PARTS:
 
-    rule:
-        """Fit p, then the scattering, of one step, or of a part of its sets."""
-        name: f"train_{step}"
-        input: **READ
-        output: f"{RESULTS}/fits/{step}/{{part}}.json" if IN_PART else f"{RESULTS}/fits/{step}.json"
+    rule train_part:
+        """The same for some of a step's sets, of the rows of the chunks, which then need not be joined before."""
+        input:
+            dataset=lambda w: [f"{RESULTS}/rows/{chunk}/{w.step}.parquet" for chunk in RUN.training_chunks]
+            if w.step in RUN.simulated_steps
+            else [f"{RESULTS}/datasets/{w.step}.parquet"],
+            table=lambda w: [TABLE] if w.step == "UTTF" else [],
+            field=lambda w: [FIELD] if RUN.steps[w.step].displaced else [],
+            geometry=lambda w: [GEOMETRY] if RUN.steps[w.step].displaced else [],
+            start_from=lambda w: RUN.start(w.step),
+        output: f"{RESULTS}/fits/{{step}}/{{part}}.json"
+        wildcard_constraints: step="|".join(IN_PARTS), part=r"\d+-of-\d+"
         params:
             code=code("train"),
-            means=GEOMETRY_MEANS if "geometry" in READ else {},
+            means=lambda w: GEOMETRY_MEANS if RUN.steps[w.step].displaced else {},
             dataset=lambda w, input: collapsed(input.dataset),
             forms=RUN["forms"],
             seed=RUN["seed"],
         priority: FIRST
-        threads: cores_for(RUN.part_rows(step))
-        resources: **needs(COSTS, "train_part" if IN_PART else "train", RUN.part_rows(step))
-        log: f"{RESULTS}/logs/train-{step}/{{part}}.log" if IN_PART else f"{RESULTS}/logs/train-{step}.log"
+        threads: lambda w: cores_for(RUN.part_rows(w.step))
+        resources: **needs(COSTS, "train_part", lambda w: RUN.part_rows(w.step))
+        log: f"{RESULTS}/logs/train-{{step}}/{{part}}.log"
         shell:
-            stage("train") + f" --step {step} --dataset {{params.dataset:q}} --output {{output:q}}"
-            + "".join(f" --{name.replace('_', '-')} {{input.{name}:q}}" for name in READ if name != "dataset")
-            + " --forms {params.forms} --seed {params.seed}" + (" --part {wildcards.part}" if IN_PART else "")
-            + " --threads {threads}" + LOGGED
-
-
-if IN_PARTS:
+            stage("train") + " --step {wildcards.step} --part {wildcards.part} --dataset {params.dataset:q}"
+            " --output {output:q}" + passed(("table", "field", "geometry", "start_from"))
+            + " --forms {params.forms} --seed {params.seed} --threads {threads}" + LOGGED
 
     rule join_fits:
         """The fit of a step, joined from its parts; a single job has the same result."""
@@ -153,11 +166,6 @@ IN_MANIFEST = {
     "inputs": lambda w: text_of({"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY}),
 }
 ASSEMBLED = "".join(f" --{name} {{params.{name}:q}}" for name in IN_MANIFEST)
-
-
-def passed(files, *names):
-    """The words that pass named inputs of a rule."""
-    return "".join(f" --{name.replace('_', '-')} {{input.{name}:q}}" for name in (names or files))
 
 
 rule assemble:

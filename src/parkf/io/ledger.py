@@ -32,7 +32,7 @@ class Entry:
     stage: str
     outputs: Mapping[str, str]  # SHA-256 of each product
     inputs: Mapping[str, str]  # :func:`fingerprint` of each file that it has read
-    code: str  # key of its code (:mod:`parkf.io.code_key`)
+    code: str  # key of its code (:mod:`parkf.io.fingerprints.code_key`)
     values: Mapping[str, Any]  # its other arguments
     environment: Mapping[str, str]
     stamps: Mapping[str, Stamp] = field(default_factory=dict)  # :func:`stamp_of` each product

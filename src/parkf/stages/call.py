@@ -54,7 +54,12 @@ def read_call(stage: str, words: Sequence[str]) -> Call:
     function = getattr(import_module(module_of(stage)), stage)
     hints = get_type_hints(function, include_extras=True)
     parameters = inspect.signature(function).parameters
-    given = _by_name(words)
+    # A rule may have no file for a name; then the name is as good as absent.
+    given = {
+        name: texts
+        for name, texts in _by_name(words).items()
+        if texts or name not in hints or _takes_none(_kind(hints[name])[0])
+    }
     if unknown := given.keys() - parameters.keys():
         expected = ", ".join(parameters)
         raise UsageError(f"{stage}: no argument --{min(unknown)}; expected some of {expected}")
@@ -81,6 +86,10 @@ def read_call(stage: str, words: Sequence[str]) -> Call:
         if _kind(hints[name])[1] is None and name != "threads"
     }
     return Call(stage, function, arguments, inputs, list(dict.fromkeys(outputs)), values)
+
+
+def _takes_none(kind: Any) -> bool:
+    return kind is bool or get_origin(kind) is list
 
 
 def _by_name(words: Sequence[str]) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from parkf.io import ledger, store
-from parkf.io.code_key import code_key, sources_state
+from parkf.io.fingerprints.code_key import code_key, sources_state
 from parkf.io.errors import ParkfError
 from parkf.io.ledger import RESULTS, Entry, Ledger, content_of, fingerprint, stamp_of
 from parkf.io.process_settings import environment
@@ -25,7 +25,7 @@ def run_stage(call: Call, code: str | None, state: str) -> None:
     """Run a stage, or copy its products where a run here has made the same ones already.
 
     `code` is the key of the stage's code in the plan of the run, and `state` is from
-    :func:`parkf.io.code_key.sources_state`, before a module of the stage was imported. Without `code`, nobody
+    :func:`parkf.io.fingerprints.code_key.sources_state`, before a module of the stage was imported. Without `code`, nobody
     has planned the call: it writes no ledger, and takes nothing. A ParkfError reports sources that are not
     those of the plan, or have changed since; the products are removed.
     """
@@ -76,7 +76,7 @@ _CHANGED = "its code has changed since the run was planned: start the run again"
 def _work(call: Call, state: str) -> None:
     call.function(**call.arguments)
     # Whatever was imported meanwhile may have been other code, also if it is as before again.
-    if sources_state() != state:
+    if sources_state(module_of(call.stage)) != state:
         for path in call.outputs:
             path.unlink(missing_ok=True)
         raise ParkfError(f"{call.stage}: {_CHANGED}; what it made is neither kept nor shared")
