@@ -21,8 +21,8 @@ from parkf.io.fingerprints.source_text import KINDS, built_by, what_counts
 from parkf.io.project import IS_CHECKOUT, PROJECT
 
 PACKAGE = Path(__file__).parents[2]
-# Within this time, ns, a file may change twice and keep its times; until it has passed, nothing is cached.
-SETTLED = 2_000_000_000
+# A file may change twice within the resolution of its times: later changes than this, ns, are not cached.
+SETTLED = time.time_ns() - 2_000_000_000
 _NO_DATA = (*KINDS, ".pyi", ".so", ".typed")
 
 
@@ -39,7 +39,7 @@ def code_key(*modules: str) -> str:
         known[name] = _digest(parts)[:16]
         # A home that cannot be written does not matter.
         with suppress(OSError, ParkfError, RuntimeError):
-            if time.time_ns() - max(of.st_ctime_ns for of in _sources().values()) > SETTLED:
+            if max(of.st_ctime_ns for of in _sources().values()) < SETTLED:
                 write_sealed(_cache_file(), {"state": _state(_sources()), "keys": known})
     return known[name]
 

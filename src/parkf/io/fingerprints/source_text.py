@@ -24,7 +24,7 @@ def what_counts(text: str, kind: str) -> tuple[str, list[str]]:
     if kind == ".py":
         return _python(text)
     bare = re.sub(f"{_LITERAL}|{_COMMENT[kind]}", lambda found: found[1] or " ", text)
-    # The end of a line counts.
+    # The end of a line counts, as it ends a line of the preprocessor.
     bare = re.sub(rf"{_LITERAL}|\s*(\n)\s*|\s+", lambda found: found[1] or found[3] or " ", bare).strip()
     if kind != ".cmake":
         return bare, _IN_CPP.findall(bare)
