@@ -18,7 +18,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from importlib.metadata import distribution
 from itertools import accumulate
 from pathlib import Path
 
@@ -71,8 +70,7 @@ def _known() -> Known:
 
 @cache
 def _installed() -> "Sources":
-    main = next(one for one in distribution("parkf").entry_points if one.name == "parkf")
-    return Sources(source("parkf"), PROJECT, main.module)
+    return Sources(source("parkf"), PROJECT, "parkf.cli.main")
 
 
 @dataclass(eq=False, slots=True)
