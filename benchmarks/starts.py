@@ -18,14 +18,9 @@ _FROM_NOTHING = ("generate", "generate-signal", "train-table")
 # This text runs as a program in the environment of the version that is measured.
 _LINES = """
 import inspect, json, sys
-from importlib import import_module
-from importlib.metadata import entry_points
+from parkf.cli.main import app
 from typing import Literal, get_args, get_origin, get_type_hints
 from typer.models import OptionInfo
-
-# Of the version, wherever it has its commands.
-program, *_ = entry_points(group="console_scripts", name="parkf")
-app = import_module(program.module).app
 
 def callbacks(app, words=()):
     for command in app.registered_commands:

@@ -23,6 +23,7 @@ from parkf.io.files import (
     sha256,
     write_json,
 )
+from parkf.io.tables import PARTICLES
 
 # A writer of a file, a folder beside it and a folder in TMPDIR, which is killed when it has begun.
 WRITER = """
@@ -212,3 +213,10 @@ def test_a_file_that_is_removed_before_its_writer_could_lock_it_is_begun_again(t
     write_json(tmp_path / "numbers.json", [1, 2])
     assert len(begun) == 2
     assert list(tmp_path.iterdir()) == [tmp_path / "numbers.json"]
+
+
+@pytest.mark.parametrize("name", ["fitted.root", "fitted.csv", "fitted"])
+def test_a_table_under_the_name_of_another_format_is_refused(tmp_path, name):
+    with pytest.raises(ParkfError, match=r"expected a name that ends in \.parquet; name the output so"):
+        PARTICLES.writer(tmp_path / name).__enter__()
+    assert list(tmp_path.iterdir()) == []

@@ -35,11 +35,15 @@ _LONG_AGO_S = 86_400
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, ending: str | None = None) -> Iterator[Path]:
     """Make the folder of `path`; yield a temporary path in it, which becomes `path` if the block succeeds.
 
-    The file gets the rights that the process gives to new files (umask).
+    The file gets the rights that the process gives to new files (umask). Programs choose their reader by the
+    `ending` of a name: a path with another one raises a ParkfError.
     """
+    if ending is not None and path.suffix != ending:
+        hint = " (`parkf export tree` makes ROOT files of tables)" if path.suffix == ".root" else ""
+        raise ParkfError(f"{path}: expected a name that ends in {ending}; name the output so{hint}")
     if path.exists() and not path.is_file():
         what = "a folder" if path.is_dir() else "a device"
         raise ParkfError(f"{path}: is {what}, expected a file to write; name another one")
