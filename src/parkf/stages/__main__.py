@@ -6,17 +6,26 @@ Exits with 0, with 1 after a message about what is wrong with a file, and with 2
 import gc
 import sys
 
-from parkf.io.fingerprints.code_key import sources_state
-from parkf.io.leader import follow
-from parkf.io.process_settings import prepare_process
-from parkf.io.terminal import say
-from parkf.stages.call import UsageError, module_of, read_call
+from parkf.stages.ready import ask
 
 
-def main(words: list[str]) -> int:
-    """Run the stage that the words call, and return the exit code."""
+def run(words: list[str], state: str | None = None) -> int:
+    """Run the stage that the words call, and return the exit code.
+
+    `state` is that of the sources before any module of the stage was imported; by default, of now.
+    """
+    from parkf.io.fingerprints.code_key import sources_state
+    from parkf.io.leader import follow
+    from parkf.io.process_settings import prepare_process
+
     follow()
     prepare_process()
+    state = state or sources_state()
+    from parkf.cli.messages import explained
+    from parkf.io.terminal import say
+    from parkf.stages.call import UsageError, read_call
+    from parkf.stages.run import run_stage
+
     name, *rest = words or [""]
     code = None
     if "--code" in rest[:-1]:
@@ -24,18 +33,12 @@ def main(words: list[str]) -> int:
         code = rest[place + 1]
         del rest[place : place + 2]
     try:
-        # This precedes the import of any module of the stage.
-        state = sources_state(module_of(name)) if code else ""
-        from parkf.stages.run import run_stage
-
         run_stage(read_call(name, rest), code, state)
         sys.stdout.flush()
     except UsageError as error:
         say(f"error: python -m parkf.stages {error}", file=sys.stderr)
         return 2
     except Exception as error:
-        from parkf.cli.messages import explained
-
         message = explained(error)
         if message is None:
             raise
@@ -45,7 +48,9 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    code = main(sys.argv[1:])
+    code = ask(sys.argv[1:])
+    if code is None:
+        code = run(sys.argv[1:])
     # Otherwise the interpreter searches all modules for garbage at its exit, for up to 0.3 s.
     gc.freeze()
     sys.exit(code)

@@ -15,7 +15,7 @@ from parkf.io.documents import json_text
 from parkf.io.errors import ParkfError
 from parkf.stages.files import MADE, READ
 
-_NO_STAGES = ("call", "files", "run")
+_NO_STAGES = ("call", "files", "ready", "run")
 
 
 class UsageError(ParkfError):

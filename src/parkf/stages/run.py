@@ -76,7 +76,7 @@ _CHANGED = "its code has changed since the run was planned: start the run again"
 def _work(call: Call, state: str) -> None:
     call.function(**call.arguments)
     # Whatever was imported meanwhile may have been other code, also if it is as before again.
-    if sources_state(module_of(call.stage)) != state:
+    if sources_state() != state:
         for path in call.outputs:
             path.unlink(missing_ok=True)
         raise ParkfError(f"{call.stage}: {_CHANGED}; what it made is neither kept nor shared")
