@@ -16,14 +16,12 @@ from parkf.cli.commands.options import (
     Json,
     OutsideMap,
     Threads,
-    aligned,
-    field_map,
     grouped,
 )
 from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
-from parkf.io.terminal import aligned as in_columns
-from parkf.io.terminal import say
+from parkf.io.project import found
+from parkf.io.terminal import aligned, say
 
 if TYPE_CHECKING:
     from parkf.detector.geometry import Geometry
@@ -50,6 +48,11 @@ GeometryArgument = Annotated[Path, Argument(help="Geometry file (YAML).")]
 AlignmentOption = Annotated[Path | None, Option("--alignment", help="Alignment file of the geometry.")]
 
 
+def _of_project(default: Path) -> Path:
+    """Return a default in the working folder, or the project's; a file that a user has named stays."""
+    return found(default) if default in (BASE, DIPOLE) else default
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Options that decide what happens with the results of physics checks."""
@@ -59,14 +62,9 @@ class Verdict:
 
     def settle(self, inspections: "Sequence[Inspection]") -> None:
         """Print the results, and refuse to import wrong data unless the user trusts them."""
-        from parkf.imports.inspection import require_sound
+        from parkf.imports.inspection import settle
 
-        if self.as_json:
-            text = json.dumps([inspection.as_json() for inspection in inspections], indent=1)
-        else:
-            text = "\n\n".join(inspection.table() for inspection in inspections)
-        say(text, flush=True)
-        require_sound(inspections, trust=self.trust)
+        settle(inspections, trust=self.trust, as_json=self.as_json)
 
 
 @dataclass(frozen=True)
@@ -79,9 +77,10 @@ class KnownDetector:
 
     def load(self) -> "tuple[Geometry | None, int | None]":
         """Load the geometry, and return it with the polarity: +1 for up, -1 for down."""
+        from parkf.detector.geometry import load_geometry
         from parkf.imports.columns import sign_of
 
-        geometry = None if self.geometry is None else aligned(self.geometry, self.alignment)
+        geometry = None if self.geometry is None else load_geometry(self.geometry, self.alignment)
         return geometry, None if self.polarity is None else sign_of(self.polarity)
 
 
@@ -108,7 +107,7 @@ def import_field(
 
     declared = Declared(length, unit, symmetry, sign_of(polarity), tree)
     field = read_field(source, declared, interpolation=interpolation, outside=outside)
-    verdict.settle([inspect_field(field, DipoleSources.load(dipole), source)])
+    verdict.settle([inspect_field(field, DipoleSources.load(_of_project(dipole)), source)])
     field.save(output)
     written(output)
 
@@ -127,13 +126,14 @@ def import_steps(
     threads: Threads = 1,
 ) -> None:
     """Import step datasets: LHCb's tuning trees, or any columns, with a column map."""
+    from parkf.detector.field import load_field
     from parkf.imports.steps.take import import_steps as run
 
     geometry, sign = detector.load()
     for taken in run(
         source,
         folder,
-        field=field_map(field),
+        field=load_field(field),
         polarity=sign,
         steps=tuple(steps.split()),
         settle=verdict.settle,
@@ -164,6 +164,7 @@ def import_hits(
     threads: Threads = 1,
 ) -> None:
     """Import hits and particles, or reconstructed tracks, of other programs, such as LHCb's."""
+    from parkf.detector.field import load_field
     from parkf.imports.hits.physics import Run
     from parkf.imports.hits.take import take_entries, take_tables
     from parkf.io.fingerprints.detector import detector_metadata
@@ -172,7 +173,7 @@ def import_hits(
     run, made_with = None, None
     if detector.geometry is not None and geometry is not None and field is not None and sign is not None:
         made_with = detector_metadata(detector.geometry, detector.alignment, field, sign)
-        run = Run(field_map(field), sign, geometry, threads)
+        run = Run(load_field(field), sign, geometry, threads)
     if source.suffix == ".parquet":
         if tracks is None or hits_to is None or particles_to is None:
             raise ParkfError(f"{source}: hits in Parquet need the particles' file, --hits and --particles")
@@ -207,7 +208,7 @@ def import_geometry(
     """Import Allen's dumps of a geometry: VELO, UT, SciFi and beam line."""
     from parkf.imports.geometry.folder import import_dumps
 
-    say(import_dumps(dumps, base=base, geometry=geometry, alignment=alignment, tag=tag))
+    say(import_dumps(dumps, base=_of_project(base), geometry=geometry, alignment=alignment, tag=tag))
 
 
 @importer.command(
@@ -262,21 +263,23 @@ def show(
     alignment: AlignmentOption = None,
 ) -> None:
     """Draw a geometry: from the side, each plane from the front, and its material."""
+    from parkf.detector.geometry import load_geometry
     from parkf.report.geometry import draw
 
-    draw(aligned(geometry, alignment), output)
+    draw(load_geometry(geometry, alignment), output)
     written(output)
 
 
 @geometries.command(epilog="Example: parkf geometry check data/geometry/run3.yaml")
 def check(geometry: GeometryArgument, alignment: AlignmentOption = None) -> None:
     """Print what is in a geometry, and which of its values are doubtful."""
+    from parkf.detector.geometry import load_geometry
     from parkf.detector.soundness import describe, doubts
 
-    placed = aligned(geometry, alignment)
-    found = doubts(placed)
-    say("\n".join([describe(placed), *(f"doubtful: {doubt}" for doubt in found)]))
-    say(f"{geometry}: {'ok' if not found else f'{len(found)} doubts'}")
+    placed = load_geometry(geometry, alignment)
+    doubtful = doubts(placed)
+    say("\n".join([describe(placed), *(f"doubtful: {doubt}" for doubt in doubtful)]))
+    say(f"{geometry}: {'ok' if not doubtful else f'{len(doubtful)} doubts'}")
 
 
 @geometries.command(epilog="Example: parkf geometry hits data/geometry/run3_fullsim.yaml hits.parquet")
@@ -288,20 +291,36 @@ def hits(
     """Print how far hits of another simulation are from the elements of a geometry."""
     import numpy as np
 
+    from parkf.detector.geometry import load_geometry
     from parkf.imports.hits.full_simulation import read_hits
     from parkf.proof.validation.positions import positions
 
     rows = []
-    for found in positions(read_hits(hits), aligned(geometry, alignment)):
+    for one in positions(read_hits(hits), load_geometry(geometry, alignment)):
         for what, off, shifted, beside in (
-            ("sensor, sector, mat", found.off, found.shifted, found.beside),
-            ("layer, module", found.plane_off, found.plane_shifted, np.full(1, np.nan)),
+            ("sensor, sector, mat", one.off, one.shifted, one.beside),
+            ("layer, module", one.plane_off, one.plane_shifted, np.full(1, np.nan)),
         ):
             sizes = [f"{1e3 * size:.2f}" for size in (*np.quantile(off, [0.5, 0.95, 1.0]), np.max(beside))]
             within = f"{100 * np.mean(shifted < 1.0):.2f}"
-            rows.append((found.detector, len(found.off), what, *sizes, f"{shifted.max():.2g}", within))
+            rows.append((one.detector, len(one.off), what, *sizes, f"{shifted.max():.2g}", within))
     header = ("off/µm: median", "95 %", "largest", "beyond its edge/µm", "largest in errors", "within one/%")
-    say(in_columns(("detector", "hits", "of their", *header), rows))
+    say(aligned(("detector", "hits", "of their", *header), rows))
+
+
+@app.command(epilog="Example: parkf field data/field/dipole.json field.npz --spacing 50")
+def field(
+    source: Annotated[Path, Argument(help="Dipole (.json), or grid (.npz).")],
+    output: Annotated[Path, Argument(help="Field map to write (.npz).")],
+    spacing: Annotated[float, Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
+    outside: OutsideMap = "error",
+    interpolation: Between = "linear",
+) -> None:
+    """Evaluate an analytic dipole (.json) onto a grid, or check and copy a user's grid (.npz)."""
+    from parkf.detector.field import make_field_map
+
+    make_field_map(source, spacing=spacing, outside=outside, interpolation=interpolation).save(output)
+    written(output)
 
 
 @app.command(
