@@ -25,7 +25,7 @@ INNER = "Commands of the workflow"
 # Commands for users are in the order in which a beginner needs them.
 PANELS: Mapping[str, Sequence[str]] = {
     "Run": ("init", "run", "family"),
-    "Find your way": ("doctor", "schema", "check", "why", "kernel"),
+    "Find your way": ("doctor", "schema", "check", "why"),
     "Look at a run": ("where", "gate", "compare", "display", "accuracy", "explain", "verify", "shared"),
     "Fit tracks": (
         "candidates",
@@ -39,7 +39,7 @@ PANELS: Mapping[str, Sequence[str]] = {
     ),
     "Parameter sets": ("params",),
     "Bring your own": ("import", "export", "field", "geometry", "check-dataset", "measure-field"),
-    INNER: ("supervise", "share", "together", "report", "stages"),
+    INNER: ("kernel", "supervise", "share", "together", "report", "stages"),
 }
 _PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 

@@ -25,7 +25,7 @@ def check_dataset(
     say(f"{dataset}: {rows:,} rows of step {step}, all good")
 
 
-@app.command(epilog="Example: parkf kernel")
+@app.command()
 def kernel(
     compiling: Annotated[bool, Option("--compile", help="Compile the kernel if it is outdated.")] = False,
 ) -> None:
