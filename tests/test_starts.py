@@ -15,8 +15,8 @@ DETECTOR = (
     *("--alignment", ROOT / "data/geometry/alignment_nominal.yaml"),
     *("--field", "missing.npz"),
 )
-# Lines whose input is missing: a command then has loaded what its work needs. Formulas, minimiser and statistics
-# are loaded only there.
+# Lines whose input is missing: a command then has loaded what its work needs. Formulas, minimiser and
+# statistics are loaded only there.
 COMMANDS = {
     "candidates": (("missing", "x.parquet", *DETECTOR, "--polarity", "1"), set()),
     "check-dataset": (("V", "missing.parquet"), {"pandas"}),
@@ -32,12 +32,9 @@ COMMANDS = {
     "accuracy": ((SET,), {"sympy", "iminuit"}),
     "compare": (("missing", "missing"), set()),
 }
-STAGES = {
-    **dict.fromkeys(("field", "generate", "simulate", "candidates", "thresholds", "rows"), set()),
-    **dict.fromkeys(("datasets", "gather", "fit", "fit_full", "throughput"), set()),
-    "train": {"sympy", "iminuit"},
-    "assemble": {"sympy", "iminuit"},
-}
+LIGHT = "field generate simulate candidates thresholds rows datasets gather fit fit_full throughput"
+STAGES = {name: set() for name in LIGHT.split()}
+STAGES |= {name: {"sympy", "iminuit"} for name in ("train", "assemble")}
 # Each line runs in a fork of a process that has loaded the program alone.
 LOADED = """
 import json, os, sys
