@@ -17,7 +17,6 @@ from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
 from parkf.detector.geometry import Geometry, load_geometry
 from parkf.params.slices import MagnetSlices
 
-from .edits import Copy
 from .shared import Shared
 
 ROOT = Path(__file__).parents[1]
@@ -108,9 +107,3 @@ def slices(shared: Shared, field: FieldMap, geometry: Geometry) -> MagnetSlices:
     from parkf.training.slices import train_slices
 
     return shared.value("slices", lambda: train_slices(field, geometry, seed=3, tracks=FEW_TRACKS, threads=2))
-
-
-@pytest.fixture(scope="session")
-def source_copy(tmp_path_factory) -> Copy:
-    """A copy of the package's sources that tests may change."""
-    return Copy(tmp_path_factory.mktemp("sources"))

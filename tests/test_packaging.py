@@ -39,11 +39,11 @@ def test_the_source_distribution_is_whole(tmp_path, monkeypatch):
     assert {name for name in inside if name.startswith(("results/", "build/", ".venv/"))} == set()
 
 
-def test_the_wheel_takes_every_file_of_the_rules_their_inputs_and_the_kernel():
+def test_the_wheel_takes_every_file_of_the_rules_and_their_inputs():
     text = (ROOT / "CMakeLists.txt").read_text()
     block = text[text.index("SKBUILD_STATE") : text.index("endif()")]
     rules = re.findall(r"install\(DIRECTORY ([a-z/ ]+) DESTINATION \S+\s+FILES_MATCHING ([^)]*)\)", block)
-    assert [folders for folders, _ in rules] == ["workflow data", "src/kernel"]
+    assert [folders for folders, _ in rules] == ["workflow data"]
     for folders, patterns in rules:
         taken = set(re.findall(r'PATTERN "\*(\.\w+)"', patterns))
         found = {Path(name).suffix for folder in folders.split() for name in _files(folder)}

@@ -1,27 +1,24 @@
-"""A family of runs in one DAG: each member is a whole run, and links to products of other members.
+"""A family of runs in one DAG: each member is a whole run. What two members make alike, one copies from the other.
 
     snakemake --snakefile workflow/family.smk --configfile workflow/config/families/alignments.yaml …
 """
 
-import os
 from pathlib import Path
 
-from parkf.workflow.family import sources
+from parkf.io.fingerprints.code_key import code_key
+from parkf.io.project import PROJECT
 from parkf.proof.calibration import FILES as CALIBRATION_FILES
-from parkf.workflow.running.rules import complete, gates, read_runs, settle
+from parkf.workflow.family import family_of
+from parkf.workflow.rules import begin, gates_file, meanings, stage_words
 
 if not config:
 
     configfile: "workflow/config/families/alignments.yaml"
 
 
-settle(workflow)
-
-PROJECT = Path(workflow.current_basedir).parent
-FAMILY = read_runs(workflow, config)
-NEEDS_GPU = any(member.config["fits"]["backend"] == "gpu" for member in FAMILY.members)
-SHARED = sources(FAMILY.members, Path.cwd())
+FAMILY = family_of(config)
 OVERVIEW = f"results/{FAMILY.name}"
+RUNS = {member.name: f"results/{member.config['run']}" for member in FAMILY.members}
 REPORTS = [f"results/{member.config['run']}/report/index.html" for member in FAMILY.reported]
 CALIBRATED = [
     f"results/{member.config['run']}/calibration/{name}"
@@ -29,24 +26,28 @@ CALIBRATED = [
     if "calibration" in member.config
     for name in CALIBRATION_FILES
 ]
-RUNS = {member.name: f"results/{member.config['run']}" for member in FAMILY.members}
-GRAPHS = {run: f"{name}_" for name, run in RUNS.items()}
 
 
-include: "rules/start.smk"
+onstart:
+    for folder in (OVERVIEW, *RUNS.values()):
+        begin(folder, needs_gpu=any(member.config["fits"]["backend"] == "gpu" for member in FAMILY.members))
 
 
 rule overview:
     """Report on all members, on one page."""
     input:
         # The report is the last product of a member.
-        REPORTS,
-    output: index=f"{OVERVIEW}/index.html"
+        reports=REPORTS,
+        gates=ancient(gates_file()),
+    output: f"{OVERVIEW}/index.html"
     params:
+        code=code_key("parkf.stages.family_report"),
+        means=meanings(gates_file()),
         runs=list(RUNS.values()),
-        **gates(),
     log: f"{OVERVIEW}/logs/overview.log"
-    shell: "parkf family report --job {log}.json 2> {log}"
+    shell:
+        stage_words() + " family_report --reads {input.reports:q} --gates {input.gates:q} --runs {params.runs:q}"
+        " --output {output:q} --code {params.code} 2> {log}"
 
 
 for member in FAMILY.members:
@@ -59,29 +60,8 @@ for member in FAMILY.members:
 
     use rule * from name as prefix*
 
-    for product, (maker, files) in SHARED[name].items():
-        if maker != name:
-            link = f"{prefix}link_{product.replace(' ', '_')}"
-
-            rule:
-                name: link
-                localrule: True
-                input: f"{RUNS[maker]}/{files}"
-                output: f"{RUNS[name]}/{files}"
-                wildcard_constraints: file=".+"
-                params: there=lambda w, input, output: os.path.relpath(input[0], os.path.dirname(output[0]))
-                shell: "ln -sf {params.there} {output}"
-
-            # The member's own rule could make the file, too.
-            for other in [other.name for other in workflow.rules if other.name.startswith(prefix)]:
-                if other != link:
-                    workflow.ruleorder(link, other)
-
 
 # This rule must follow the rules of the members, each of which has a rule of this name.
 rule all:
     default_target: True
     input: CALIBRATED, f"{OVERVIEW}/index.html" if len(REPORTS) == len(RUNS) else REPORTS
-
-
-complete(workflow.rules, environment=str(PROJECT / "workflow/envs/parkf.yaml"))

@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 
 import parkf
 from parkf.io.arrow import numbers
+from parkf.io.checksums import is_sealed
 from parkf.io.extras import how_to_install
 from parkf.io.tables import MEASURED
 
@@ -45,6 +46,7 @@ np.savez(sys.argv[3], **{name: tracks[name] for name in tracks.columns})
 
 def test_the_two_files_of_the_example_have_the_same_hits():
     table, arrays = pq.read_table(parkf.example()), np.load(ARRAYS)
+    assert is_sealed(parkf.example())
     assert list(arrays) == [name for name, _ in MEASURED.fields]
     for name, type_ in MEASURED.fields:
         assert arrays[name].dtype == type_.base

@@ -18,6 +18,7 @@ from parkf.cli.main import _drop_output, app
 from parkf.cli.messages import explained, written
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap
+from parkf.io.errors import ParkfError
 from parkf.io.files import write_json
 from parkf.params.manifest import Gate
 from parkf.params.validity import Interval, Series
@@ -29,6 +30,8 @@ import field_writers  # noqa: E402
 
 def parkf(*words):
     done = CliRunner().invoke(app, [str(word) for word in words])
+    if isinstance(done.exception, ParkfError):
+        raise done.exception
     assert done.exit_code == 0, done.output
     return done.output
 
@@ -49,8 +52,9 @@ def test_members_of_a_family_take_products_from_others_alone():
 
 
 @pytest.mark.parametrize(("polarity", "sign"), [("down", 1.0), ("up", -1.0)])
-def test_a_field_comes_from_the_tree_and_the_polarity_that_are_named(tmp_path, polarity, sign):
-    """Maps are stored for MagDown. A map of MagUp is turned."""
+def test_a_field_comes_from_the_tree_and_the_polarity_that_are_named(tmp_path, monkeypatch, polarity, sign):
+    """Maps are stored for MagDown, so a map of MagUp is turned; any folder can be the working folder."""
+    monkeypatch.chdir(tmp_path)
     corner, spacing, counts = np.array([-3000.0, -2500.0, -500.0]), np.full(3, 500.0), (13, 11, 21)
     nodes = [corner[a] + spacing[a] * np.arange(counts[a]) for a in range(3)]
     places = np.stack(np.meshgrid(*nodes, indexing="ij"), axis=-1)
@@ -62,6 +66,9 @@ def test_a_field_comes_from_the_tree_and_the_polarity_that_are_named(tmp_path, p
     taken = FieldMap.load(tmp_path / "field.npz")
     np.testing.assert_allclose(taken.values, values, atol=1e-6)
     np.testing.assert_allclose(taken.origin, corner)
+
+    with pytest.raises(ParkfError, match=r"^own\.json: no such file"):
+        parkf("import", "field", source, tmp_path / "field.npz", *options, "--dipole", "own.json")
 
 
 def test_a_command_says_in_one_line_what_it_wrote(tmp_path):

@@ -86,6 +86,17 @@ def test_every_bit_of_an_archive_is_checked(tmp_path):
         assert all(np.array_equal(read[name], good[name]) for name in good), bit
 
 
+@pytest.mark.parametrize(
+    ("arrays", "says"), [({}, "without values"), ({"values": np.zeros(1)}, "with unknown ")]
+)
+def test_an_archive_with_very_many_arrays_has_a_short_error(tmp_path, arrays, says):
+    path = tmp_path / "field.npz"
+    np.savez(path, **arrays, **{f"{number:04d}{'x' * 500}": np.zeros(1) for number in range(1000)})
+    with pytest.raises(ParkfError, match=rf"field\.npz: {says}.* and 988 more") as caught:
+        load_arrays(path, ["values"])
+    assert len(str(caught.value)) < len(str(path)) + 1000
+
+
 def test_every_bit_of_sealed_json_is_checked(tmp_path):
     path, good = tmp_path / "fit.json", {"values": [1.25, -3e-9], "name": "gap 0, y ≥ 0", "errors": None}
     write_sealed(path, good)

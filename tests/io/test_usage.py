@@ -68,7 +68,7 @@ def test_nothing_is_said_unless_asked():
 
 def test_a_failing_command_says_it_too():
     done = subprocess.run(
-        [sys.executable, "-m", "parkf.cli.main", "check-dataset", "X", "x.parquet"],
+        [sys.executable, "-m", "parkf.cli", "check-dataset", "X", "x.parquet"],
         capture_output=True,
         text=True,
         check=False,

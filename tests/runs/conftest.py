@@ -20,16 +20,10 @@ class Project:
     ----------
     folder : Path
         Where inputs and results are.
-
-    Attributes
-    ----------
-    traced : Path
-        Folder for what traced jobs have called.
     """
 
     def __init__(self, folder):
         self.folder = folder
-        self.traced = folder / "traced"
 
     @classmethod
     def new(cls, folder):
@@ -38,19 +32,15 @@ class Project:
             shutil.copytree(ROOT / name, folder / name)
         return cls(folder)
 
-    def snakemake(self, *arguments, source=None, trace=False):
+    def snakemake(self, *arguments, source=None):
         """Run Snakemake on the smoke configuration; `source` replaces the package's source in its process."""
-        environment = {}
-        if trace:
-            self.traced.mkdir()
-            environment = {"PYTHONPATH": str(ROOT / "tests/tracing"), "PARKF_TRACED": str(self.traced)}
         command = [
             *("--snakefile", str(ROOT / "Snakefile" if source is None else source.parent / "Snakefile")),
             *("--directory", str(self.folder), "--workflow-profile", str(ROOT / "workflow/profiles/local")),
             *("--configfile", str(self.folder / "workflow/config/smoke.yaml")),
             *arguments,
         ]
-        return snakemake(*command, folder=self.folder, source=source, environment=environment)
+        return snakemake(*command, folder=self.folder, source=source)
 
     def would_run(self, *arguments, source=None):
         """Jobs that a run would do now, by rule."""
@@ -68,7 +58,7 @@ def finished(tmp_path_factory, shared):
 
     def run(folder):
         folder.mkdir()
-        done = Project.new(folder).snakemake("--cores", "2", trace=True)
+        done = Project.new(folder).snakemake("--cores", "2")
         assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
 
     own = tmp_path_factory.getbasetemp() / "finished"

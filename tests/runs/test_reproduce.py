@@ -27,7 +27,7 @@ FILES = ("constant.f32", "global.f32", "ghosts.f32", "slices.f32", "manifest.jso
 def params(project, *arguments):
     """Call `parkf params …` in the project; return the exit code and the output, Snakemake's last."""
     done = subprocess.run(
-        [sys.executable, "-m", "parkf.cli.main", "params", *map(str, arguments)],
+        [sys.executable, "-m", "parkf.cli", "params", *map(str, arguments)],
         cwd=project.folder,
         capture_output=True,
         text=True,

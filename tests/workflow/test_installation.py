@@ -30,10 +30,10 @@ def test_the_package_is_installed_again_and_then_the_kernel_is_asked(commands):
     ran, _ = commands
     installation.compile_kernel()
     first, second = ran
-    assert first[:4] == [sys.executable, "-m", "pip", "install"]
+    assert first[:5] == [sys.executable, "-P", "-m", "pip", "install"]
     assert first[-2:] == ["--editable", str(PROJECT)]
     assert {"--no-deps", "--no-build-isolation"} < set(first)
-    assert second == [sys.executable, "-m", "parkf.cli.main", "kernel"]
+    assert second == [sys.executable, "-P", "-m", "parkf.cli", "kernel"]
 
 
 @pytest.mark.parametrize(("failing", "count"), [("pip", 1), ("kernel", 2)])

@@ -19,7 +19,7 @@ from tools.faults.cases import Journal
 from tools.faults.forked import load
 from tools.faults.project import ROOT, Project
 
-from parkf.io.fingerprints.code import code_of
+from parkf.io.fingerprints.code_key import code_key
 
 KILLS, OTHERS, DAMAGES = 100, 10, 200
 PARTS = ("kills", "damage", "space")
@@ -39,7 +39,7 @@ def main() -> None:
     folder = options.folder.resolve()
     mounts = space.with_mounts() if "space" in options.only else False
     about = {name: getattr(options, name) for name in ("seed", "kills", "others", "damages")}
-    journal = Journal(options.json, about, code_of("together"))
+    journal = Journal(options.json, about, code_key("parkf.cli.main"))
     load()
 
     finished = Project.new(folder / "undisturbed")

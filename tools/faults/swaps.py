@@ -40,7 +40,7 @@ from tools.faults.project import ROOT, Ended, Project, configuration
 
 from parkf.io.checksums import seal
 from parkf.io.files import read_json, write_json, write_sealed
-from parkf.io.fingerprints.code import code_of
+from parkf.io.fingerprints.code_key import code_key
 from parkf.params.manifest import read_manifest, write_manifest
 from parkf.workflow.running.chain import PROOF, Chain, check_runs
 from parkf.workflow.running.damage import ASIDE
@@ -300,7 +300,7 @@ def main() -> None:
     with chdir(runs.folder):
         assert Chain(_HERE)
         assert check_runs(_HERE) == []
-    about = {"seed": options.seed, "planned": options.cases, "code": code_of("together")}
+    about = {"seed": options.seed, "planned": options.cases, "code": code_key("parkf.cli.main")}
     tried = json.loads(options.json.read_text()) if options.json.exists() else {}
     same = all(tried.get(key) == value for key, value in about.items())
     cases = [Case(**case) for case in tried["cases"]] if same else []

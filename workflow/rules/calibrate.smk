@@ -5,33 +5,37 @@ CALIBRATED = [f"{RESULTS}/calibration/{name}" for name in CALIBRATION_FILES] if 
 
 if CALIBRATION:
     # Candidates of the run's own simulation, which data are compared with.
-    REFERENCE = [*RUN.samples("validation"), *(SCORED if SCORE and TRAINS_SCORE else [])]
-    DECAYS = {
-        "pairs": [(decay, file) for decay, files in CALIBRATION["pairs"].items() for file in files],
-        "reference_pairs": [
-            (decay, f"{RESULTS}/candidates/{sample}.parquet")
-            for decay in CALIBRATION["pairs"]
-            for sample in RUN.samples(decay)
-        ],
-    }
+    PAIRS = [(decay, file) for decay, files in CALIBRATION["pairs"].items() for file in files]
+    REFERENCE_PAIRS = [
+        (decay, file)
+        for decay in CALIBRATION["pairs"]
+        for file in products("candidates", *RUN.samples(decay))
+    ]
+    BEFORE = {"before": CALIBRATION["before"]} if "before" in CALIBRATION else {}
 
     rule calibrate:
         """Alignment, field, hit errors and scattering, for a set to train anew."""
         input:
-            SET,
-            [file for pairs in DECAYS.values() for _, file in pairs],
             **PASSAGE,
+            set=SET,
             candidates=CALIBRATION["candidates"],
             placed=document(CALIBRATION["placed"]),
-            reference=[f"{RESULTS}/candidates/{sample}.parquet" for sample in REFERENCE],
-            **({"before": CALIBRATION["before"]} if "before" in CALIBRATION else {}),
+            reference=products("candidates", *RUN.samples("validation"), *SCORED),
+            pair_files=[file for _, file in PAIRS],
+            reference_pair_files=[file for _, file in REFERENCE_PAIRS],
+            **BEFORE,
         output: CALIBRATED
         params:
-            parameters=fixed(f"{RESULTS}/set"),
-            output=fixed(f"{RESULTS}/calibration"),
-            **{name: [f"{decay}={file}" for decay, file in pairs] for name, pairs in DECAYS.items()},
+            code=code("calibrate"),
+            means={**MEANS, **meanings(CALIBRATION["placed"])},
+            pairs=[decay for decay, _ in PAIRS],
+            reference_pairs=[decay for decay, _ in REFERENCE_PAIRS],
             survey=[f"{freedom}={error}" for freedom, error in CALIBRATION["survey"].items()],
         threads: LAST_THREADS
         resources: **needs(COSTS, "calibrate", RUN.sizes("validation"))
         log: f"{RESULTS}/logs/calibrate.log"
-        shell: "parkf calibrate --job {log}.json > {log} 2>&1"
+        shell:
+            stage("calibrate") + PASSED
+            + passed(("set", "candidates", "placed", "reference", "pair_files", "reference_pair_files", *BEFORE))
+            + " --pairs {params.pairs} --reference-pairs {params.reference_pairs} --survey {params.survey}"
+            " --outputs {output:q} --threads {threads} --code {params.code} > {log} 2>&1"

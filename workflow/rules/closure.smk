@@ -1,59 +1,67 @@
 """The closed magnet table: its bend is corrected with fits of tracks."""
 
+BEFORE_CLOSURE = {**PASSAGE, "table": TABLE, "fits": FITS}
+
 if NEIGHBOUR:
+    THEIRS = {
+        "theirs": f"{NEIGHBOUR}/closure/table.npz",
+        "their_accuracy": f"{NEIGHBOUR}/closure/accuracy.json",
+        "their_summary": f"{NEIGHBOUR}/closure/closure.json",
+    }
 
     rule take_closure:
         """The closed table of a run whose alignment is a little different."""
-        input:
-            FITS,
-            [f"{NEIGHBOUR}/closure/{file}" for file in CLOSED_FILES.values()],
-            **PASSAGE,
-            table=TABLE,
+        input: **BEFORE_CLOSURE, **THEIRS
         output: **CLOSED
-        params:
-            neighbour=f"{NEIGHBOUR}/closure",
-            fits=fixed(f"{RESULTS}/fits"),
-            seed=RUN["seed"],
-            configuration=NOISE,
+        params: code=code("take_closure"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
         priority: FIRST
         log: f"{RESULTS}/logs/close.log"
-        shell: "parkf take-closure --job {log}.json 2> {log}"
+        shell:
+            stage("take_closure") + passed(BEFORE_CLOSURE) + passed(THEIRS) + " --output {output.output:q}"
+            " --accuracy {output.accuracy:q} --summary {output.summary:q} --seed {params.seed}"
+            " --configuration {params.configuration:q}" + LOGGED
 
 elif CLOSURE:
 
     rule closure_tracks:
         """Tracks in all parts of the magnet table with their full fits; they are used only for the closure."""
-        input:
-            **PASSAGE,
+        input: **PASSAGE
         output: f"{RESULTS}/closure-tracks/{{sample}}.parquet"
         wildcard_constraints: sample="closure_(up|down)"
         params:
+            code=code("closure_tracks"),
+            means=MEANS,
             tracks=CLOSURE["tracks"],
             seed=lambda w: RUN.seed(w.sample),
             polarity=lambda w: RUN.polarity(w.sample),
         priority: FIRST
         resources: **needs(COSTS, "closure_tracks", CLOSURE["tracks"])
         log: f"{RESULTS}/logs/closure-tracks-{{sample}}.log"
-        shell: "parkf closure-tracks --job {log}.json 2> {log}"
+        shell:
+            stage("closure_tracks") + PASSED + " --output {output:q} --tracks {params.tracks} --seed {params.seed}"
+            " --polarity {params.polarity}" + LOGGED
 
     rule close:
         """The table with a corrected bend: fits of tracks have no bias in any direction."""
         input:
-            FITS,
-            **PASSAGE,
-            table=TABLE,
+            **BEFORE_CLOSURE,
             table_accuracy=TABLE_ACCURACY,
-            samples=[f"{RESULTS}/closure-tracks/{sample}.parquet" for sample in RUN.samples("closure")],
+            samples=products("closure-tracks", *RUN.samples("closure")),
         output: **CLOSED
         params:
-            fits=fixed(f"{RESULTS}/fits"),
+            code=code("close"),
+            means=MEANS,
             rays=CLOSURE["rays"],
             passes=CLOSURE["passes"],
             scheme=SCHEMES[RUN["training"]["client"]],
             seed=RUN["seed"],
-            configuration=NOISE,
+            configuration=text_of(NOISE),
         priority: FIRST
         threads: TWO_THREADS
         resources: **needs(COSTS, "close", CLOSURE["rays"])
         log: f"{RESULTS}/logs/close.log"
-        shell: "parkf close --job {log}.json --threads {threads} 2> {log}"
+        shell:
+            stage("close") + passed(BEFORE_CLOSURE) + passed(("table_accuracy", "samples")) + " --output {output.output:q}"
+            " --accuracy {output.accuracy:q} --summary {output.summary:q} --rays {params.rays} --passes {params.passes}"
+            " --scheme {params.scheme} --seed {params.seed} --configuration {params.configuration:q} --threads {threads}"
+            + LOGGED

@@ -1,26 +1,42 @@
-"""Files and settings that rules of several stages use."""
+"""Files, settings and parts of commands that rules of several stages use."""
 
-from parkf.workflow.running.storage import place_of
 
 
 def document(path):
-    """Return a file as an input; whether jobs run again depends on a document's meaning, not on its time."""
-    is_made = path.startswith("results/") or not path.endswith((".yaml", ".json"))
-    return path if is_made else ancient(path)
-
-
-def used_once(path):
-    """Return an output that is removed after its use; a storage keeps it, since other runs take it from there."""
-    return path if place_of(workflow) else temp(path)
+    """A file as an input; whether jobs run again depends on a document's meaning, not on its time."""
+    return ancient(path) if is_document(path) else path
 
 
 DETECTOR_FILES = Detector.of(RUN["detector"], f"{RESULTS}/detector", Path.cwd())
 GEOMETRY = document(DETECTOR_FILES.geometry)
 DETECTOR = {"geometry": GEOMETRY, "alignment": document(DETECTOR_FILES.alignment)}
 FIELD = f"{RESULTS}/field.npz"
-# Files that describe the transport of particles.
+# Files that describe the transport of particles, and the words that pass them to a stage.
 PASSAGE = {**DETECTOR, "field": FIELD}
+PASSED = " --geometry {input.geometry:q} --alignment {input.alignment:q} --field {input.field:q}"
 FIELD_SOURCE = [document(file) for file in named_files(RUN["field"]["source"], Path())]
+# What the documents of users mean. Whether jobs run again depends on this, and not on the times of the files.
+GEOMETRY_MEANS = meanings(DETECTOR_FILES.geometry)
+MEANS = meanings(DETECTOR_FILES.geometry, DETECTOR_FILES.alignment)
+SOURCE_MEANS = meanings(*FIELD_SOURCE)
+
+
+def stage(name):
+    """The beginning of a stage's command, and the end of it: the key of its code, which is a parameter."""
+    return f"{stage_words()} {name}"
+
+
+def code(name):
+    """The key of the code of a stage."""
+    return code_key(f"parkf.stages.{name}")
+
+
+def passed(names):
+    """The words that pass inputs of a rule by their names; those that a job does not have are left out."""
+    return "".join(f" --{name.replace('_', '-')} {{input.{name}:q}}" for name in names)
+
+
+LOGGED = " --code {params.code} 2> {log}"
 
 CLOSURE = RUN["training"]["closure"]
 NOISE = {"training": {"noise_scale": RUN["training"]["noise_scale"]}}
@@ -36,14 +52,13 @@ CLOSED = {name: f"{RESULTS}/closure/{file}" for name, file in CLOSED_FILES.items
 # neighbour's score, and trains none.
 SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
 TRAINS_SCORE = NEIGHBOUR is None
+SCORED = [chunk for chunk in RUN.training_chunks if RUN.scored(chunk)] if SCORE and TRAINS_SCORE else []
 RICH = f"{RESULTS}/rich.json"
 ELECTRON = f"{RESULTS}/electron.json"
 SLICES = f"{RESULTS}/slices/slices.npz"
 SLICES_ACCURACY = f"{RESULTS}/slices/accuracy.json"
 BLOBS = ("constant.f32", "global.f32", "rich.f32", "manifest.json")
 SET = [f"{RESULTS}/set/{file}" for file in (*BLOBS, "slices.f32", *(["ghosts.f32"] if SCORE else []))]
-# Inputs of a set in addition to the table.
-PARTS_OF_SET = [*FITS, *FIELD_SOURCE, *(CLOSED.values() if CLOSURE else ())]
 SIGNALS = RUN.samples("jpsi", "d0")
 # Kinds of tracks that the validation measures besides long ones.
 KINDS = [kind for kind in kinds.KINDS if kind != kinds.LONG.name]
@@ -52,8 +67,6 @@ CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
 
 
-def fitted_rows(wildcards):
-    """Files of the rows that a job fits: for a part of a step, those of the chunks, which then need not be joined."""
-    if hasattr(wildcards, "part") and wildcards.step in RUN.simulated_steps:
-        return [f"{RESULTS}/rows/{chunk}/{wildcards.step}.parquet" for chunk in RUN.training_chunks]
-    return [f"{RESULTS}/datasets/{wildcards.step}.parquet"]
+def products(kind, *samples):
+    """Files of one kind of whole samples."""
+    return [f"{RESULTS}/{kind}/{sample}.parquet" for sample in samples]

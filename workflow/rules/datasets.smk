@@ -1,38 +1,21 @@
 """Step datasets, which are simulated in chunks, or the user's own datasets, which are checked."""
 
 # Files of all chunks are named by functions: Snakemake calls them where a job reads these files, and not in every
-# other job, which reads the rules, too.
-
-# Arguments that name all chunks of the training.
-CHUNKED = {"samples": RUN.samples("training"), "chunks": len(RUN.chunks(RUN.samples("training")[0]))}
+# other job, which reads the rules, too. In commands, a pattern stands for the files of a sample's chunks.
 
 if RUN.simulated_steps:
-
-    rule draw:
-        """The smallest of the random numbers of a chunk's rows: only these rows can be kept."""
-        input:
-            **DETECTOR,
-            particles=f"{RESULTS}/particles/{{chunk}}.parquet",
-            states=f"{RESULTS}/states/{{chunk}}.parquet",
-        output: f"{RESULTS}/rows/draws/{{chunk}}.npz"
-        wildcard_constraints: chunk=RUN.pattern("training")
-        params: max_rows=RUN["training"]["max_rows"]
-        priority: FIRST
-        resources: **needs(COSTS, "draw", lambda w: RUN.size(w.chunk))
-        log: f"{RESULTS}/logs/draw-{{chunk}}.log"
-        shell: "parkf draw --job {log}.json 2> {log}"
 
     rule thresholds:
         """The thresholds of the random numbers, from all chunks: rows below them are kept."""
         input: lambda w: [f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in RUN.training_chunks]
         output: f"{RESULTS}/rows/thresholds.json"
         params:
-            folder=fixed(f"{RESULTS}/rows/draws"),
-            **CHUNKED,
+            code=code("thresholds"),
+            draws=lambda w, input: collapsed(input),
             max_rows=RUN["training"]["max_rows"],
         priority: FIRST
         log: f"{RESULTS}/logs/thresholds.log"
-        shell: "parkf thresholds --job {log}.json 2> {log}"
+        shell: stage("thresholds") + " --draws {params.draws:q} --output {output:q} --max-rows {params.max_rows}" + LOGGED
 
     rule rows:
         """The rows of a chunk that are kept, for every step."""
@@ -43,11 +26,13 @@ if RUN.simulated_steps:
             thresholds=f"{RESULTS}/rows/thresholds.json",
         output: [f"{RESULTS}/rows/{{chunk}}/{step}.parquet" for step in STEPS]
         wildcard_constraints: chunk=RUN.pattern("training")
-        params: folder=f"{RESULTS}/rows/{{chunk}}"
+        params: code=code("rows"), means=MEANS
         priority: FIRST
         resources: **needs(COSTS, "rows", lambda w: RUN.size(w.chunk))
         log: f"{RESULTS}/logs/rows-{{chunk}}.log"
-        shell: "parkf datasets --job {log}.json 2> {log}"
+        shell:
+            stage("rows") + PASSED + " --particles {input.particles:q} --states {input.states:q}"
+            " --thresholds {input.thresholds:q} --outputs {output:q}" + LOGGED
 
     for steps in RUN.steps_by_job(RUN.simulated_steps):
 
@@ -57,41 +42,39 @@ if RUN.simulated_steps:
                 "_".join([*(steps if len(steps) == 1 else []), "datasets"])
             input:
                 lambda w, steps=steps: [
-                    f"{RESULTS}/rows/{chunk}/{step}.parquet" for chunk in RUN.training_chunks for step in steps
+                    f"{RESULTS}/rows/{chunk}/{step}.parquet" for step in steps for chunk in RUN.training_chunks
                 ],
             output: [f"{RESULTS}/datasets/{step}.parquet" for step in steps]
-            params:
-                folder=fixed(f"{RESULTS}/rows"),
-                **CHUNKED,
-                each=[{"step": step} for step in steps],
+            params: code=code("datasets"), rows=lambda w, input: collapsed(input)
             priority: FIRST
             threads: TWO_THREADS
             resources: **needs(COSTS, "datasets", sum(RUN.rows(step) for step in steps))
             log: f"{RESULTS}/logs/datasets/{'-'.join(steps)}.log"
-            shell: "parkf gather-dataset --job {log}.json --threads {threads} 2> {log}"
+            shell: stage("datasets") + " --rows {params.rows:q} --outputs {output:q} --threads {threads}" + LOGGED
 
 if RUN.imported_steps:
+    POLARITY = RUN["training"].get("datasets_polarity")
 
     rule import_steps:
-        """The dataset of a step from foreign tuples; the command prints what it finds in them."""
+        """The dataset of a step from foreign tuples; the log has what is found in them."""
         input:
-            lambda w: RUN.dataset_files(w.step),
             **PASSAGE,
+            reads=lambda w: RUN.dataset_files(w.step),
         output: f"{RESULTS}/datasets/{{step}}.parquet"
         wildcard_constraints: step="|".join(RUN.imported_steps)
-        params:
-            source=RUN["training"]["datasets"],
-            polarity=RUN["training"].get("datasets_polarity"),
-            folder=fixed(f"{RESULTS}/datasets"),
-            steps="{step}",
-        log: f"{RESULTS}/logs/import-{{step}}.log", f"{RESULTS}/logs/import-steps/{{step}}.txt"
-        shell: "parkf import steps --job {log[0]}.json > {log[1]} 2> {log[0]}"
+        params: code=code("import_steps"), means=MEANS, source=RUN["training"]["datasets"], polarity=POLARITY
+        log: f"{RESULTS}/logs/import-steps/{{step}}.txt"
+        shell:
+            stage("import_steps") + PASSED + " --source {params.source:q} --reads {input.reads:q} --output {output:q}"
+            " --step {wildcards.step}" + (" --polarity {params.polarity}" if POLARITY else "")
+            + " --code {params.code} > {log} 2>&1"
 
 elif not RUN.simulates_datasets:
 
     rule adopt_dataset:
+        """A dataset of the user, if it passes the checks."""
         input: dataset=f"{RUN['training']['datasets']}/{{step}}.parquet"
-        output: copy_to=f"{RESULTS}/datasets/{{step}}.parquet"
-        params: step="{step}"
+        output: f"{RESULTS}/datasets/{{step}}.parquet"
+        params: code=code("adopt_dataset")
         log: f"{RESULTS}/logs/adopt-{{step}}.log"
-        shell: "parkf check-dataset --job {log}.json 2> {log}"
+        shell: stage("adopt_dataset") + " --dataset {input.dataset:q} --output {output:q} --step {wildcards.step}" + LOGGED

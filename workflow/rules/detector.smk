@@ -9,9 +9,12 @@ if DETECTOR_FILES.dumps:
             geometry=f"{RESULTS}/detector/geometry.yaml",
             alignment=f"{RESULTS}/detector/alignment_of_dumps.yaml",
             told=f"{RESULTS}/detector/import_geometry.txt",
+        params: code=code("import_geometry"), means=meanings(RUN["detector"]["base"])
         resources: **needs(COSTS, "field", 1)
         log: f"{RESULTS}/logs/import-geometry.log"
-        shell: "parkf import geometry --job {log}.json > {output.told:q} 2> {log}"
+        shell:
+            stage("import_geometry") + " --dumps {input.dumps:q} --base {input.base:q} --geometry {output.geometry:q}"
+            " --alignment {output.alignment:q} --told {output.told:q}" + LOGGED
 
 
 if DETECTOR_FILES.conditions is not None:
@@ -22,6 +25,9 @@ if DETECTOR_FILES.conditions is not None:
         output:
             output=f"{RESULTS}/detector/alignment_of_conditions.yaml",
             told=f"{RESULTS}/detector/import_alignment.txt",
+        params: code=code("import_alignment"), means=GEOMETRY_MEANS
         resources: **needs(COSTS, "field", 1)
         log: f"{RESULTS}/logs/import-alignment.log"
-        shell: "parkf import alignment --job {log}.json > {output.told:q} 2> {log}"
+        shell:
+            stage("import_alignment") + " --conditions {input.conditions:q} --geometry {input.geometry:q}"
+            " --output {output.output:q} --told {output.told:q}" + LOGGED

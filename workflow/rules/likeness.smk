@@ -4,53 +4,57 @@ Candidates by truth are `matched-<sample>`: what each particle left behind, with
 found from hits alone are `found-<sample>`, those of segments of particles `truth-<sample>`, whatever the run has.
 """
 
+import sys
+
 LIKENESS = RUN.likeness(Path.cwd())
 if LIKENESS is None and "likeness" in RUN:
-    logger.warning(f"{RUN['likeness']['hits']} or tracks: no such file; report/likeness.html is left out")
+    print(f"{RUN['likeness']['hits']} or tracks: no such file; report/likeness.html is left out", file=sys.stderr)
 LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
 # If a run has figures of LHCb's own hits, the gates apply to them, too.
 LHCB_FIGURES = [f"{RESULTS}/lhcb.json"] if LIKENESS else []
 SEARCHES = ["found", "truth"] if "parkf" in RUN["fits"]["of"] else []
 LIKENESS_FITS = [name for name in ("parkf", "parkf_robust", "full") if name in RUN["fits"]["of"]]
-# Files of figures of both simulations, by kind.
-FIGURES = {
-    kind: [f"{RESULTS}/likeness/{kind}-{sample}.json" for sample in LIKE.values()]
-    for kind in (*LIKENESS_FITS, *SEARCHES)
-}
 
 
 rule import_hits:
+    """Hits and particles of another simulation."""
     input: source=lambda w: RUN["likeness"]["hits"], tracks=lambda w: RUN["likeness"]["tracks"]
     output:
         hits=f"{RESULTS}/hits/lhcb_{{polarity}}.parquet",
         particles=f"{RESULTS}/particles/lhcb_{{polarity}}.parquet",
+    params: code=code("import_hits")
     log: f"{RESULTS}/logs/import-lhcb_{{polarity}}.log"
-    shell: "parkf import hits --job {log}.json 2> {log}"
+    shell:
+        stage("import_hits") + passed(("source", "tracks")) + " --hits {output.hits:q} --particles {output.particles:q}"
+        + LOGGED
 
 
-rule matched_candidates:
-    input:
-        **PASSAGE,
-        hits=f"{RESULTS}/hits/{{like}}.parquet",
+rule candidates_matched:
+    """Candidates by truth."""
+    input: **PASSAGE, hits=f"{RESULTS}/hits/{{like}}.parquet"
     output: f"{RESULTS}/candidates/matched-{{like}}.parquet"
-    params:
-        matched=True,
-        polarity=lambda w: RUN.polarity(w.like),
+    params: code=code("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
     resources: **needs(COSTS, "candidates", lambda w: RUN.size(w.like))
     log: f"{RESULTS}/logs/candidates-matched-{{like}}.log"
-    shell: "parkf candidates --job {log}.json 2> {log}"
+    shell:
+        stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity} --matched"
+        + LOGGED
 
 
-use rule matched_candidates as candidates_of_segments with:
+rule candidates_of_segments:
+    """Candidates of segments that are found, or of true ones."""
+    input: **PASSAGE, hits=f"{RESULTS}/hits/{{like}}.parquet"
     output: f"{RESULTS}/candidates/{{segments}}-{{like}}.parquet"
-    params:
-        matched=False,
-        segments="{segments}",
+    params: code=code("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
     resources: **needs(COSTS, "candidates_found", lambda w: RUN.size(w.like))
     log: f"{RESULTS}/logs/candidates-{{segments}}-{{like}}.log"
+    shell:
+        stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity}"
+        " --segments {wildcards.segments}" + LOGGED
 
 
 rule characterise_search:
+    """Figures of a search for candidates."""
     input:
         hits=f"{RESULTS}/hits/{{like}}.parquet",
         particles=f"{RESULTS}/particles/{{like}}.parquet",
@@ -58,11 +62,15 @@ rule characterise_search:
         candidates=f"{RESULTS}/candidates/{{segments}}-{{like}}.parquet",
         fitted=f"{RESULTS}/fitted/parkf/{{segments}}-{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{segments}}-{{like}}.json"
+    params: code=code("characterise_search")
     log: f"{RESULTS}/logs/characterise-{{segments}}-{{like}}.log"
-    shell: "parkf characterise-search --job {log}.json 2> {log}"
+    shell:
+        stage("characterise_search") + passed(("hits", "particles", "matched", "candidates", "fitted"))
+        + " --output {output:q}" + LOGGED
 
 
 rule characterise:
+    """Figures of a sample."""
     input:
         **PASSAGE,
         hits=f"{RESULTS}/hits/{{like}}.parquet",
@@ -70,12 +78,15 @@ rule characterise:
         matched=f"{RESULTS}/candidates/matched-{{like}}.parquet",
         found=f"{RESULTS}/candidates/{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{like}}.json"
-    params: polarity=lambda w: RUN.polarity(w.like)
+    params: code=code("characterise"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
     log: f"{RESULTS}/logs/characterise-{{like}}.log"
-    shell: "parkf characterise --job {log}.json 2> {log}"
+    shell:
+        stage("characterise") + PASSED + passed(("hits", "particles", "matched", "found"))
+        + " --output {output:q} --polarity {params.polarity}" + LOGGED
 
 
 rule measure:
+    """Resolution, pulls and χ² of the candidates by truth."""
     input:
         particles=f"{RESULTS}/particles/{{like}}.parquet",
         field=FIELD,
@@ -83,18 +94,21 @@ rule measure:
         fitted=f"{RESULTS}/fitted/{{fit}}/matched-{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{fit}}-{{like}}.json"
     wildcard_constraints: fit="parkf|parkf_robust|full"
+    params: code=code("measure")
     log: f"{RESULTS}/logs/measure-{{fit}}-{{like}}.log"
-    shell: "parkf measure --job {log}.json 2> {log}"
+    shell: stage("measure") + passed(("particles", "candidates", "fitted", "field")) + " --output {output:q}" + LOGGED
 
 
 rule likeness:
+    """The page that compares both simulations, and the figures of LHCb's for the gates."""
     input:
-        [file for files in FIGURES.values() for file in files],
         embedded=f"{RESULTS}/likeness/{LIKE['embedded']}.json",
         other=f"{RESULTS}/likeness/{LIKE['lhcb']}.json",
+        measured=[f"{RESULTS}/likeness/{fit}-{sample}.json" for fit in LIKENESS_FITS for sample in LIKE.values()],
+        searches=[f"{RESULTS}/likeness/{kind}-{sample}.json" for kind in SEARCHES for sample in LIKE.values()],
     output: output=f"{RESULTS}/report/likeness.html", figures=f"{RESULTS}/lhcb.json"
-    params:
-        measured=[f"{fit}={','.join(FIGURES[fit])}" for fit in LIKENESS_FITS],
-        searches=[f"{kind}={','.join(FIGURES[kind])}" for kind in SEARCHES],
+    params: code=code("likeness"), fits=LIKENESS_FITS, kinds=SEARCHES
     log: f"{RESULTS}/logs/likeness.log"
-    shell: "parkf likeness --job {log}.json 2> {log}"
+    shell:
+        stage("likeness") + passed(("embedded", "other", "measured", "searches"))
+        + " --fits {params.fits} --kinds {params.kinds} --output {output.output:q} --figures {output.figures:q}" + LOGGED

@@ -6,36 +6,26 @@ if SCORE and not TRAINS_SCORE:
         """The ghost score of a run whose alignment is a little different."""
         input: f"{NEIGHBOUR}/score.json"
         output: SCORE
+        params: code=code("take_score")
         priority: FIRST
         localrule: True
-        shell: "cp {input:q} {output:q}"
+        log: f"{RESULTS}/logs/score.log"
+        shell: stage("take_score") + " --theirs {input:q} --output {output:q}" + LOGGED
 
 elif SCORE:
-    SCORED = [chunk for chunk in RUN.training_chunks if RUN.scored(chunk)]
-    DRAFT = [f"{RESULTS}/draft/{file}" for file in BLOBS]
+    DRAFTED = {name: file for name, file in PARTS_OF_SET.items() if name != "closed_accuracy"}
 
-    use rule assemble as draft with:
-        # The set without a score, with which the candidates that train the score are fitted.
-        input:
-            PARTS_OF_SET,
-            **PASSAGE,
-            table=TABLE,
-            rich=RICH,
-        output: DRAFT
-        params: folder=fixed(f"{RESULTS}/draft")
-        log: f"{RESULTS}/logs/draft.log"
-
-    rule train_score:
+    rule score:
         """The ghost score, on candidates of the first crossings of the training sample."""
         input:
-            DRAFT,
+            **DRAFTED,
             particles=[f"{RESULTS}/particles/{chunk}.parquet" for chunk in SCORED],
             candidates=[f"{RESULTS}/candidates/{chunk}.parquet" for chunk in SCORED],
         output: SCORE
-        params:
-            parameters=fixed(f"{RESULTS}/draft"),
-            seed=RUN["seed"],
+        params: code=code("score"), means=MEANS, **IN_MANIFEST
         priority: FIRST
         resources: **needs(COSTS, "train_score", sum(map(RUN.scored, SCORED)))
-        log: f"{RESULTS}/logs/train-score.log"
-        shell: "parkf train-score --job {log}.json 2> {log}"
+        log: f"{RESULTS}/logs/score.log"
+        shell:
+            stage("score") + passed(DRAFTED) + passed(("particles", "candidates")) + " --output {output:q}"
+            + ASSEMBLED + LOGGED

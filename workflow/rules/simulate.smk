@@ -1,20 +1,36 @@
 """Field, collisions, transport through the detector, hits and candidates; one file of a sample's chunks."""
 
+FIELD_ARGUMENTS = RUN.field_arguments
 
-rule field:
-    """The field on a grid, from an analytic dipole or from a foreign map, which the command describes."""
-    input: FIELD_SOURCE
-    output: FIELD
-    params: **{name: fixed(value) for name, value in RUN.field_arguments.items()}
-    priority: FIRST
-    resources: **needs(COSTS, "field", 1)
-    log:
-        f"{RESULTS}/logs/field.log",
-        *([f"{RESULTS}/logs/import-field.txt"] if RUN.imports_field else []),
-    shell:
-        "parkf import field --job {log[0]}.json > {log[1]} 2> {log[0]}"
-        if RUN.imports_field
-        else "parkf field --job {log}.json 2> {log}"
+
+if RUN.imports_field:
+
+    rule import_field:
+        """The field on a grid, from a foreign map, which the log describes."""
+        input: FIELD_SOURCE
+        output: FIELD
+        params: code=code("import_field"), means=SOURCE_MEANS, **FIELD_ARGUMENTS
+        priority: FIRST
+        resources: **needs(COSTS, "field", 1)
+        log: f"{RESULTS}/logs/import-field.txt"
+        shell:
+            stage("import_field") + " --reads {input:q} --output {output:q}"
+            + "".join(f" --{name} {{params.{name}:q}}" for name in FIELD_ARGUMENTS)
+            + " --code {params.code} > {log} 2>&1"
+
+else:
+
+    rule field:
+        """The field on a grid, from an analytic dipole or a grid of this project."""
+        input: FIELD_SOURCE
+        output: FIELD
+        params: code=code("field"), means=SOURCE_MEANS, **{n: v for n, v in FIELD_ARGUMENTS.items() if n != "source"}
+        priority: FIRST
+        resources: **needs(COSTS, "field", 1)
+        log: f"{RESULTS}/logs/field.log"
+        shell:
+            stage("field") + " --source {input:q} --output {output:q} --spacing {params.spacing}"
+            " --outside {params.outside} --interpolation {params.interpolation}" + LOGGED
 
 
 rule generate:
@@ -22,18 +38,19 @@ rule generate:
     input: geometry=GEOMETRY
     output: [f"{RESULTS}/particles/{{purpose}}_{polarity}{{part}}.parquet" for polarity in RUN["polarities"]]
     params:
-        output=lambda w, output: output[0],
+        code=code("generate"),
+        means=GEOMETRY_MEANS,
         events=lambda w: len(RUN.chunk(RUN.generated(**w)[0])),
         first=lambda w: RUN.chunk(RUN.generated(**w)[0]).start,
-        seed=lambda w: RUN.seed(RUN.generated(**w)[0]),
-        # The second polarity.
-        beside=lambda w, output: [*output[1:], *map(RUN.seed, RUN.generated(**w)[1:])],
+        seeds=lambda w: list(map(RUN.seed, RUN.generated(**w))),
         pile_up=RUN["events"]["pile_up"],
     priority: lambda w: FIRST if w.purpose == "training" else 0
     threads: TWO_THREADS
     resources: **needs(COSTS, "generate", lambda w: sum(map(RUN.size, RUN.generated(**w))))
     log: f"{RESULTS}/logs/generate-{{purpose}}{{part}}.log"
-    shell: "parkf generate --job {log}.json --threads {threads} 2> {log}"
+    shell:
+        stage("generate") + " --geometry {input.geometry:q} --outputs {output:q} --seeds {params.seeds}"
+        " --events {params.events} --first {params.first} --pile-up {params.pile_up} --threads {threads}" + LOGGED
 
 
 rule generate_signal:
@@ -42,6 +59,8 @@ rule generate_signal:
     output: f"{RESULTS}/particles/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *ELECTRONS, *STRANGE)
     params:
+        code=code("generate_signal"),
+        means=GEOMETRY_MEANS,
         signal=lambda w: RUN.purpose(w.chunk),
         collisions=lambda w: len(RUN.chunk(w.chunk)),
         first=lambda w: RUN.chunk(w.chunk).start,
@@ -50,82 +69,134 @@ rule generate_signal:
     priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
     resources: **needs(COSTS, "generate_signal", lambda w: len(RUN.chunk(w.chunk)))
     log: f"{RESULTS}/logs/generate-{{chunk}}.log"
-    shell: "parkf generate-signal --job {log}.json 2> {log}"
+    shell:
+        stage("generate_signal") + " --geometry {input.geometry:q} --output {output:q} --signal {params.signal}"
+        " --collisions {params.collisions} --first {params.first} --seed {params.seed}" + LOGGED
+
+
+# The words with which a sample is carried through the detector.
+TRANSPORTED = PASSED + " --particles {input.particles:q} --polarity {params.polarity} --seed {params.seed}"
+CROWDED_WORD = " --crowded" if RUN["pattern"]["crowded"] else ""
+SEARCH_WORDS = f" --segments {RUN['pattern']['segments']}"
 
 
 rule simulate_training:
-    """Transport of particles through the detector: true states train the steps, hits the ghost score."""
+    """Transport of particles through the detector: true states train the steps, candidates the ghost score."""
     input:
         **PASSAGE,
         particles=f"{RESULTS}/particles/{{chunk}}.parquet",
     output:
         states=f"{RESULTS}/states/{{chunk}}.parquet",
-        **({"hits": used_once(f"{RESULTS}/hits/{{chunk}}.parquet")} if TRAINS_SCORE else {}),
+        draws=f"{RESULTS}/rows/draws/{{chunk}}.npz",
+        **({"candidates": f"{RESULTS}/candidates/{{chunk}}.parquet"} if TRAINS_SCORE else {}),
     wildcard_constraints: chunk=RUN.pattern("training")
     params:
-        # Without hits, particles that yield no state for the training need no transport.
-        hits_before=CROSSINGS if TRAINS_SCORE else None,
-        seed=lambda w: RUN.seed(w.chunk),
+        code=code("simulate"),
+        means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
-        # States do not depend on how crowded the hits are.
-        crowded=TRAINS_SCORE and RUN["pattern"]["crowded"],
+        seed=lambda w: RUN.seed(w.chunk),
+        max_rows=RUN["training"]["max_rows"],
+        pattern=RUN["pattern"] if TRAINS_SCORE else None,
     priority: FIRST
     resources: **needs(COSTS, CROWDED or "simulate_training", lambda w: RUN.size(w.chunk))
     log: f"{RESULTS}/logs/simulate-{{chunk}}.log"
-    shell: "parkf simulate --job {log}.json 2> {log}"
+    shell:
+        # Without candidates, particles that yield no state for the training need no transport.
+        stage("simulate") + TRANSPORTED + " --states {output.states:q} --draws {output.draws:q} --max-rows {params.max_rows}"
+        + (
+            f" --candidates {{output.candidates:q}} --hits-before {CROSSINGS}" + CROWDED_WORD + SEARCH_WORDS
+            if TRAINS_SCORE
+            else ""
+        )
+        + LOGGED
 
 
-use rule simulate_training as simulate_validation with:
-    # The validation needs hits for its candidates, fates for the hardest scattering of each track, and the truth of
-    # tracks without VELO hits.
-    output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "fates", "crossings")}
-    wildcard_constraints: chunk=RUN.pattern("validation")
+rule simulate_validation:
+    """The same of the validation: hits, fates for the hardest scattering of each track, truth, and candidates.
+
+    Candidates are also searched for in a SciFi whose mats are displaced from where the search assumes them.
+    """
+    input:
+        **PASSAGE,
+        particles=f"{RESULTS}/particles/validation_{{which}}.parquet",
+    output:
+        **{name: f"{RESULTS}/{name}/validation_{{which}}.parquet" for name in ("hits", "fates", "crossings", "candidates")},
+        **({"misaligned": f"{RESULTS}/candidates/misaligned_{{which}}.parquet"} if RUN.samples("misaligned") else {}),
+    wildcard_constraints: which=RUN.endings("validation")
     params:
-        hits_before=None,
-        crowded=RUN["pattern"]["crowded"],
-    priority: 0
-    resources: **needs(COSTS, CROWDED or "simulate_validation", lambda w: RUN.size(w.chunk))
-
-
-use rule simulate_validation as simulate_signal with:
-    output: hits=f"{RESULTS}/hits/{{chunk}}.parquet"
-    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *ELECTRONS)
-    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
-
-
-use rule simulate_signal as simulate_strange with:
-    # Decays behind the VELO, of which the truth in first layers is wanted, too.
-    output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "crossings")}
-    wildcard_constraints: chunk=RUN.pattern(*STRANGE)
-    priority: FIRST / 4
-
-
-rule misalign:
-    """The same hits in a SciFi whose mats are displaced from the positions that the reconstruction assumes."""
-    input: hits=lambda w: f"{RESULTS}/hits/{w.chunk.replace('misaligned', 'validation')}.parquet"
-    output: f"{RESULTS}/hits/{{chunk}}.parquet"
-    wildcard_constraints: chunk=RUN.pattern("misaligned")
-    params:
+        code=code("simulate"),
+        means=MEANS,
+        polarity=lambda w: RUN.polarity(f"validation_{w.which}"),
+        seed=lambda w: RUN.seed(f"validation_{w.which}"),
+        pattern=RUN["pattern"],
         **RUN["misalignment"],
-        seed=RUN["seed"],
-    resources: **needs(COSTS, "misalign", lambda w: RUN.size(w.chunk))
-    log: f"{RESULTS}/logs/misalign-{{chunk}}.log"
-    shell: "parkf misalign --job {log}.json 2> {log}"
+        misalignment_seed=RUN["seed"],
+    resources: **needs(COSTS, CROWDED or "simulate_validation", lambda w: RUN.size(f"validation_{w.which}"))
+    log: f"{RESULTS}/logs/simulate-validation_{{which}}.log"
+    shell:
+        stage("simulate") + TRANSPORTED + " --hits {output.hits:q} --fates {output.fates:q}"
+        " --crossings {output.crossings:q} --candidates {output.candidates:q}" + CROWDED_WORD + SEARCH_WORDS
+        + (
+            " --misaligned {output.misaligned:q} --scifi-module {params.scifi_module} --scifi-mat {params.scifi_mat}"
+            " --misalignment-seed {params.misalignment_seed}"
+            if RUN.samples("misaligned")
+            else ""
+        )
+        + LOGGED
+
+
+rule simulate_signal:
+    """Candidates of mass peaks."""
+    input: **PASSAGE, particles=f"{RESULTS}/particles/{{chunk}}.parquet"
+    output: f"{RESULTS}/candidates/{{chunk}}.parquet"
+    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0")
+    params:
+        code=code("simulate"),
+        means=MEANS,
+        polarity=lambda w: RUN.polarity(w.chunk),
+        seed=lambda w: RUN.seed(w.chunk),
+        pattern=RUN["pattern"],
+    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
+    log: f"{RESULTS}/logs/simulate-{{chunk}}.log"
+    shell: stage("simulate") + TRANSPORTED + " --candidates {output:q}" + CROWDED_WORD + SEARCH_WORDS + LOGGED
+
+
+rule simulate_decays:
+    """Hits of electrons and of decays behind the VELO, and their truth in first layers."""
+    input: **PASSAGE, particles=f"{RESULTS}/particles/{{chunk}}.parquet"
+    output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "crossings")}
+    wildcard_constraints: chunk=RUN.pattern(*ELECTRONS, *STRANGE)
+    params:
+        code=code("simulate"),
+        means=MEANS,
+        polarity=lambda w: RUN.polarity(w.chunk),
+        seed=lambda w: RUN.seed(w.chunk),
+        crowded=RUN["pattern"]["crowded"],
+    priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
+    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
+    log: f"{RESULTS}/logs/simulate-{{chunk}}.log"
+    shell:
+        stage("simulate") + TRANSPORTED + " --hits {output.hits:q} --crossings {output.crossings:q}" + CROWDED_WORD
+        + LOGGED
 
 
 rule candidates:
+    """Candidates of hits of another simulation."""
     input:
         **PASSAGE,
         hits=f"{RESULTS}/hits/{{chunk}}.parquet",
     output: f"{RESULTS}/candidates/{{chunk}}.parquet"
-    wildcard_constraints: chunk=RUN.pattern("training", "validation", "misaligned", "jpsi", "d0", "lhcb")
+    wildcard_constraints: chunk=RUN.pattern("lhcb")
     params:
+        code=code("candidates"),
+        means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
-    priority: lambda w: FIRST / 2 if RUN.purpose(w.chunk) == "training" else 0
-    resources: **needs(COSTS, SEARCHED, lambda w: RUN.searched(w.chunk))
+    resources: **needs(COSTS, SEARCHED, lambda w: RUN.size(w.chunk))
     log: f"{RESULTS}/logs/candidates-{{chunk}}.log"
-    shell: "parkf candidates --job {log}.json 2> {log}"
+    shell:
+        stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity}"
+        " --segments {params.segments}" + LOGGED
 
 
 rule gather:
@@ -136,8 +207,8 @@ rule gather:
         product="particles|fates|crossings|hits|candidates|fitted/[a-z0-9_]+",
         sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0", *ELECTRONS, *STRANGE),
     params:
-        sample=f"{RESULTS}/{{product}}/{{sample}}",
-        chunks=lambda w: len(RUN.chunks(w.sample)),
+        code=code("gather"),
+        chunks=lambda w, input: collapsed(input),
     resources: **needs(COSTS, "gather", lambda w: RUN.size(w.sample))
     log: f"{RESULTS}/logs/gather-{{product}}-{{sample}}.log"
-    shell: "parkf gather --job {log}.json 2> {log}"
+    shell: stage("gather") + " --chunks {params.chunks:q} --output {output:q}" + LOGGED

@@ -1,9 +1,14 @@
 """Magnet table, the fits of every step and the parameter set."""
 
-# Fingerprint of the code of all commands that a parameter set depends on; it is written to the manifest.
-TRAINED_BY = code_of(
-    *("field", "generate", "simulate", "draw", "thresholds", "datasets", "gather-dataset", "train-table", "train"),
-    *("closure-tracks", "close", "train-rich", "train-slices", "train-electron"),
+# Keys of the code of all stages that a parameter set depends on; the manifest has their digest.
+TRAINED_BY = code_key(
+    *(
+        f"parkf.stages.{name}"
+        for name in (
+            *("field", "generate", "simulate", "thresholds", "rows", "datasets", "table", "train"),
+            *("closure_tracks", "close", "rich", "slices", "electron"),
+        )
+    )
 )
 # Rows that the accuracy is measured on.
 MEASURED_ROWS = sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)
@@ -13,13 +18,12 @@ IN_PARTS = [step for step in STEPS if len(RUN.parts(step)) > 1]
 
 
 rule table:
-    input:
-        geometry=GEOMETRY,
-        field=FIELD,
-    output:
-        output=TABLE,
-        accuracy=TABLE_ACCURACY,
+    """The 240,000 numbers of the magnet, and their accuracy on other rays."""
+    input: geometry=GEOMETRY, field=FIELD
+    output: output=TABLE, accuracy=TABLE_ACCURACY
     params:
+        code=code("table"),
+        means=GEOMETRY_MEANS,
         rays=RUN["training"]["rays"],
         seed=RUN["seed"],
         forms=RUN["forms"],
@@ -27,13 +31,16 @@ rule table:
     threads: TWO_THREADS
     resources: **needs(COSTS, "table", RUN["training"]["rays"])
     log: f"{RESULTS}/logs/table.log"
-    shell: "parkf train-table --job {log}.json --threads {threads} 2> {log}"
+    shell:
+        stage("table") + " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}"
+        " --accuracy {output.accuracy:q} --rays {params.rays} --seed {params.seed} --forms {params.forms}"
+        " --threads {threads}" + LOGGED
 
 
 rule train:
     """Fit p, then the scattering, of one step."""
     input:
-        dataset=fitted_rows,
+        dataset=f"{RESULTS}/datasets/{{step}}.parquet",
         # Only the step through the magnet depends on the table.
         table=lambda w: [TABLE] if w.step == "UTTF" else [],
         # Tracks that are born in the magnet are carried through the field.
@@ -43,27 +50,48 @@ rule train:
     output: f"{RESULTS}/fits/{{step}}.json"
     wildcard_constraints: step="|".join(step for step in STEPS if step not in IN_PARTS)
     params:
-        step="{step}",
+        code=code("train"),
+        means=lambda w: GEOMETRY_MEANS if RUN.steps[w.step].displaced else {},
         forms=RUN["forms"],
         seed=RUN["seed"],
-        part=None,
-        fingerprint=lambda w: {"formulas": RUN.steps[w.step].formula_hash()},
     priority: FIRST
     threads: lambda w: cores_for(RUN.rows(w.step))
     resources: **needs(COSTS, "train", lambda w: RUN.rows(w.step))
     log: f"{RESULTS}/logs/train-{{step}}.log"
-    shell: "parkf train --job {log}.json --threads {threads} 2> {log}"
+    shell:
+        stage("train") + " --step {wildcards.step} --dataset {input.dataset:q} --output {output:q}"
+        + passed(("table", "field", "geometry", "start_from"))
+        + " --forms {params.forms} --seed {params.seed} --threads {threads}" + LOGGED
 
 
 if IN_PARTS:
 
-    use rule train as train_part with:
+    rule train_part:
+        """The same for some of a step's sets, of the rows of the chunks, which then need not be joined before."""
+        input:
+            dataset=lambda w: [f"{RESULTS}/rows/{chunk}/{w.step}.parquet" for chunk in RUN.training_chunks]
+            if w.step in RUN.simulated_steps
+            else [f"{RESULTS}/datasets/{w.step}.parquet"],
+            table=lambda w: [TABLE] if w.step == "UTTF" else [],
+            field=lambda w: [FIELD] if RUN.steps[w.step].displaced else [],
+            geometry=lambda w: [GEOMETRY] if RUN.steps[w.step].displaced else [],
+            start_from=lambda w: RUN.start(w.step),
         output: f"{RESULTS}/fits/{{step}}/{{part}}.json"
         wildcard_constraints: step="|".join(IN_PARTS), part=r"\d+-of-\d+"
-        params: part="{part}"
-        threads: lambda w: cores_for(RUN.part_rows(w.step, w.part))
-        resources: **needs(COSTS, "train_part", lambda w: RUN.part_rows(w.step, w.part))
+        params:
+            code=code("train"),
+            means=lambda w: GEOMETRY_MEANS if RUN.steps[w.step].displaced else {},
+            dataset=lambda w, input: collapsed(input.dataset),
+            forms=RUN["forms"],
+            seed=RUN["seed"],
+        priority: FIRST
+        threads: lambda w: cores_for(RUN.part_rows(w.step))
+        resources: **needs(COSTS, "train_part", lambda w: RUN.part_rows(w.step))
         log: f"{RESULTS}/logs/train-{{step}}/{{part}}.log"
+        shell:
+            stage("train") + " --step {wildcards.step} --part {wildcards.part} --dataset {params.dataset:q}"
+            " --output {output:q}" + passed(("table", "field", "geometry", "start_from"))
+            + " --forms {params.forms} --seed {params.seed} --threads {threads}" + LOGGED
 
     rule join_fits:
         """The fit of a step, joined from its parts; a single job has the same result."""
@@ -72,14 +100,17 @@ if IN_PARTS:
             parts=lambda w: [f"{RESULTS}/fits/{w.step}/{part}.json" for part in RUN.parts(w.step)],
         output: f"{RESULTS}/fits/{{step}}.json"
         wildcard_constraints: step="|".join(IN_PARTS)
+        params: code=code("join_fits")
         priority: FIRST
         threads: TWO_THREADS
         resources: **needs(COSTS, "join_fits", lambda w: RUN.rows(w.step))
         log: f"{RESULTS}/logs/train-{{step}}/join.log"
-        shell: "parkf join-fits --job {log}.json --threads {threads} 2> {log}"
+        shell:
+            stage("join_fits") + " --dataset {input.dataset:q} --parts {input.parts:q} --output {output:q}"
+            " --threads {threads}" + LOGGED
 
 
-rule train_rich:
+rule rich:
     """Constants for states at the RICH planes."""
     input:
         velo=f"{RESULTS}/datasets/VUT.parquet",
@@ -87,72 +118,92 @@ rule train_rich:
         scifi=f"{RESULTS}/datasets/T.parquet",
         field=FIELD,
     output: RICH
+    params: code=code("rich")
     resources: **needs(COSTS, "train_rich", PLANE_ROWS)
-    log: f"{RESULTS}/logs/train-rich.log"
-    shell: "parkf train-rich --job {log}.json 2> {log}"
+    log: f"{RESULTS}/logs/rich.log"
+    shell:
+        stage("rich") + " --velo {input.velo:q} --ut {input.ut:q} --scifi {input.scifi:q} --field {input.field:q}"
+        " --output {output:q}" + LOGGED
 
 
 rule slices:
     """The steps inside the magnet, for states between UT and SciFi."""
-    input:
-        geometry=GEOMETRY,
-        field=FIELD,
-    output:
-        output=SLICES,
-        accuracy=SLICES_ACCURACY,
-    params: seed=RUN["seed"]
+    input: geometry=GEOMETRY, field=FIELD
+    output: output=SLICES, accuracy=SLICES_ACCURACY
+    params: code=code("slices"), means=GEOMETRY_MEANS, seed=RUN["seed"]
     threads: TWO_THREADS
     resources: **needs(COSTS, "slices", 1)
     log: f"{RESULTS}/logs/slices.log"
-    shell: "parkf train-slices --job {log}.json --threads {threads} 2> {log}"
+    shell:
+        stage("slices") + " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}"
+        " --accuracy {output.accuracy:q} --seed {params.seed} --threads {threads}" + LOGGED
 
 
 rule electron:
     """What electrons radiate, from simulated electrons and their full fits."""
     input: **PASSAGE
     output: ELECTRON
-    params: seed=RUN["seed"]
+    params: code=code("electron"), means=MEANS, seed=RUN["seed"]
     resources: **needs(COSTS, "electron", 1)
     log: f"{RESULTS}/logs/electron.log"
-    shell: "parkf train-electron --job {log}.json 2> {log}"
+    shell: stage("electron") + PASSED + " --output {output:q} --seed {params.seed}" + LOGGED
+
+
+# What a set is made of without and with its ghost score, and the values in its manifest.
+PARTS_OF_SET = {
+    **PASSAGE,
+    "table": TABLE,
+    "fits": FITS,
+    "rich": RICH,
+    **({f"closed{'' if name == 'output' else '_' + name}": file for name, file in CLOSED.items()} if CLOSURE else {}),
+}
+IN_MANIFEST = {
+    "seed": RUN["seed"],
+    "seeds": text_of({sample: RUN.seed(sample) for sample in RUN.samples("closure")}),
+    # The manifest has these values, so that the training can be repeated.
+    "configuration": text_of(RUN.training),
+    "validity": text_of(RUN.get("validity", {})),
+    "inputs": lambda w: text_of({"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY}),
+}
+ASSEMBLED = "".join(f" --{name} {{params.{name}:q}}" for name in IN_MANIFEST)
 
 
 rule assemble:
+    """The parameter set."""
     input:
-        PARTS_OF_SET,
-        **PASSAGE,
-        table=TABLE,
-        score=SCORE,
-        rich=RICH,
+        **PARTS_OF_SET,
+        sources=FIELD_SOURCE,
         slices=SLICES,
         electron=ELECTRON,
+        **({"score": SCORE} if SCORE else {}),
     output: SET
-    params:
-        folder=fixed(f"{RESULTS}/set"),
-        fits=fixed(f"{RESULTS}/fits"),
-        closure=fixed(f"{RESULTS}/closure" if CLOSURE else None),
-        seed=RUN["seed"],
-        seeds={sample: RUN.seed(sample) for sample in RUN.samples("closure")},
-        # The manifest has these values, so that the training can be repeated.
-        configuration=RUN.training,
-        validity=RUN.get("validity", {}),
-        inputs=lambda w, input: {"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY},
-        fingerprint={"code": TRAINED_BY},
+    params: code=code("assemble"), means={**MEANS, **SOURCE_MEANS}, **IN_MANIFEST
     priority: FIRST
     log: f"{RESULTS}/logs/assemble.log"
-    shell: "parkf assemble --job {log}.json 2> {log}"
+    shell:
+        stage("assemble") + passed(PARTS_OF_SET) + " --sources {input.sources:q} --slices {input.slices:q}"
+        " --electron {input.electron:q}" + (" --score {input.score:q}" if SCORE else "") + " --outputs {output:q}"
+        + ASSEMBLED + LOGGED
 
 
 rule accuracy:
-    """Accuracy of all steps and the table against Runge-Kutta; the command finds their files in the set's run."""
+    """Accuracy of all steps and the table against Runge-Kutta."""
     input:
-        SET,
-        PARTS_OF_SET,
-        *(FIELD, TABLE, TABLE_ACCURACY),
-        [f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
+        set=SET,
+        fits=FITS,
+        table=TABLE,
+        table_accuracy=TABLE_ACCURACY,
+        **({"closed": CLOSED["output"], "closed_accuracy": CLOSED["accuracy"]} if CLOSURE else {}),
+        field=FIELD,
+        datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
     output: f"{RESULTS}/accuracy.json"
-    params: parameters=fixed(f"{RESULTS}/set")
+    params: code=code("accuracy")
     threads: cores_for(MEASURED_ROWS)
     resources: **needs(COSTS, "accuracy", MEASURED_ROWS)
     log: f"{RESULTS}/logs/accuracy.log"
-    shell: "parkf accuracy --job {log}.json --threads {threads} > {log} 2>&1"
+    shell:
+        stage("accuracy")
+        + passed(
+            ("set", "fits", "table", "table_accuracy", *(("closed", "closed_accuracy") if CLOSURE else ()), "field", "datasets")
+        )
+        + " --output {output:q} --threads {threads} --code {params.code} > {log} 2>&1"

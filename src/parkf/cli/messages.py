@@ -14,8 +14,8 @@ from typer import BadParameter, Exit
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.extras import how_to_install
 from parkf.io.files import out_of_space
+from parkf.io.ledger import doubt
 from parkf.io.terminal import aligned, is_quiet, say
-from parkf.workflow.running.damage import mark
 
 if TYPE_CHECKING:
     from parkf.params.manifest import Gate
@@ -47,10 +47,10 @@ def _given(error: Any) -> str:
 def explained(error: Exception) -> str | None:
     """Return a text with the mistake, its position and the remedy; None for an error in the code.
 
-    A damaged file is also marked, so that its run makes it again.
+    The next check of a run reads a product that is damaged, and the run makes it again.
     """
     if isinstance(error, DamagedFileError):
-        mark(error)
+        doubt(error.path)
     if isinstance(error, ParkfError):
         return str(error)
     if isinstance(error, ModuleNotFoundError):
@@ -108,9 +108,9 @@ def gate_table(gates: "Sequence[Gate]") -> str:
 
 def refuse_foreign(run: Path) -> None:
     """Raise a ParkfError if a run's files are not its own products; warn if its documents have changed."""
-    from parkf.workflow.running.chain import require_chained
+    from parkf.workflow.products import require_own
 
-    for line in require_chained(run):
+    for line in require_own(run):
         say(f"warning: {line}", file=sys.stderr)
 
 

@@ -98,7 +98,7 @@ class FieldMap:
 
     def save(self, path: Path) -> None:
         """Write a map file; the same map gives the same bytes."""
-        with replacing(path) as temporary, temporary.open("wb") as stream:
+        with replacing(path, ".npz") as temporary, temporary.open("wb") as stream:
             np.savez(
                 stream,
                 origin=self.origin,

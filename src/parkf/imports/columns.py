@@ -15,7 +15,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from parkf.io.checksums import CheckedFile
-from parkf.io.errors import ParkfError
+from parkf.io.errors import ParkfError, few
 from parkf.io.events import Columns
 from parkf.io.files import existing
 
@@ -51,10 +51,10 @@ def open_tree(path: Path, name: str | None = None) -> Iterator[Any]:
     with open_root(path) as file:
         trees = tree_names(file)
         if name is None and len(trees) != 1:
-            raise ParkfError(f"{path}: {len(trees)} trees ({', '.join(trees[:8])}); say which one")
+            raise ParkfError(f"{path}: {len(trees)} trees ({few(trees)}); say which one")
         chosen = trees[0] if name is None else name
         if chosen not in trees:
-            raise ParkfError(f"{path}: no tree '{chosen}'; it has {', '.join(trees[:8]) or 'none'}")
+            raise ParkfError(f"{path}: no tree '{chosen}'; it has {few(trees)}")
         yield file[chosen]
 
 
@@ -125,7 +125,7 @@ def _csv(path: Path, columns: Sequence[str]) -> Iterator[Columns]:
 
 def _require(names: Iterable[str], there: Sequence[str], lacks: str) -> None:
     if missing := [name for name in names if name not in there]:
-        raise ParkfError(f"{lacks} '{missing[0]}'; it has {', '.join(there[:12])}")
+        raise ParkfError(f"{lacks} '{missing[0]}'; it has {few(there)}")
 
 
 def _numbers(rows: pa.Table, path: Path) -> Columns:

@@ -30,7 +30,7 @@ def export_tree(table: Path, output: Path) -> None:
             raise ParkfError(f"{table}: no table of parkf; expected one, such as fitted tracks")
         name = metadata[_KIND].split()[0]
         branches = {field.name: _branch(field, table) for field in schema}
-        with replacing(output) as temporary, uproot.recreate(temporary) as root:
+        with replacing(output, ".root") as temporary, uproot.recreate(temporary) as root:
             root["metadata"] = json.dumps(metadata, sort_keys=True, ensure_ascii=False)
             tree = root.mktree(name, branches)
             for batch in file.iter_batches(batch_size=_ENTRIES):

@@ -1,5 +1,6 @@
 """The error that users see: it reports what is wrong and where, what was expected, and what to do."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,3 +28,11 @@ class DamagedFileError(ParkfError):
         error = cls(path, "", "")
         error.args = (message,)
         return error
+
+
+def few(names: Iterable[object], most: int = 12, longest: int = 60) -> str:
+    """List names for a message: the first ones, each at most `longest` letters, and the number of others."""
+    texts = list(map(str, names))
+    shown = [text if len(text) <= longest else f"{text[:longest]}…" for text in texts[:most]]
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return f"{', '.join(shown) or 'none'}{more}"

@@ -1,20 +1,22 @@
 """Files that readers never see half-written, and their checksums.
 
 Every writer in parkf goes through :func:`replacing`: it writes to a temporary name beside the target and
-renames at the end, so a reader finds the old file or the new one, never a mixture.
+renames at the end, so a reader finds the old file or the new one, never a mixture. The writer holds a lock on
+what is unfinished, so that others can tell it from what a killed writer left.
 """
 
 import errno
+import fcntl
 import glob
 import hashlib
 import json
 import os
 import shutil
-import socket
 import tempfile
 import time
+import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,26 +30,27 @@ _KNOWN: dict[tuple[int, ...], str] = {}
 _SETTLED = 1_000_000_000
 UNFINISHED = ".tmp"
 """Suffix of hidden names of files and folders whose writer is still at work, or was killed."""
+_SCRATCH = "parkf-"
+_LONG_AGO_S = 86_400
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Make the folder of `path`; yield a temporary path in it, which becomes `path` if the block succeeds."""
+def replacing(path: Path, ending: str | None = None) -> Iterator[Path]:
+    """Make the folder of `path`; yield a temporary path in it, which becomes `path` if the block succeeds.
+
+    The file gets the rights that the process gives to new files (umask). Programs choose their reader by the
+    `ending` of a name: a path with another one raises a ParkfError.
+    """
+    if ending is not None and path.suffix != ending:
+        hint = " (`parkf export tree` makes ROOT files of tables)" if path.suffix == ".root" else ""
+        raise ParkfError(f"{path}: expected a name that ends in {ending}; name the output so{hint}")
     if path.exists() and not path.is_file():
         what = "a folder" if path.is_dir() else "a device"
         raise ParkfError(f"{path}: is {what}, expected a file to write; name another one")
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
-    except OSError as error:
-        # The temporary name means nothing to users.
-        error.filename = str(path)
-        raise
-    os.close(handle)
-    temporary = Path(name)
+    temporary, lock = _begun(path)
     try:
         yield temporary
-        temporary.chmod(0o644)
         # Otherwise, the file may exist without its content after a power cut.
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
@@ -59,6 +62,87 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+        os.close(lock)
+
+
+def _begun(path: Path) -> tuple[Path, int]:
+    """Make an unfinished file beside `path`; return it and its descriptor, which holds the lock."""
+    while True:
+        temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}{UNFINISHED}")
+        try:
+            lock = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        except OSError as error:
+            # The temporary name means nothing to users.
+            error.filename = str(path)
+            raise
+        if _is_locked(temporary, lock):
+            return temporary, lock
+        os.close(lock)
+
+
+def scratch_folder(inside: Path | None = None) -> tempfile.TemporaryDirectory[str]:
+    """Make a folder in TMPDIR, or `inside` another one, that is removed when this process ends.
+
+    If the process is killed, the next :func:`remove_unfinished` removes the folder.
+    """
+    while True:
+        prefix = _SCRATCH if inside is None else f".{_SCRATCH}"
+        folder = tempfile.TemporaryDirectory(prefix=prefix, suffix=UNFINISHED, dir=inside)
+        with suppress(FileNotFoundError):
+            lock = os.open(folder.name, os.O_RDONLY)
+            weakref.finalize(folder, os.close, lock)
+            if _is_locked(Path(folder.name), lock):
+                return folder
+
+
+def _is_locked(new: Path, lock: int) -> bool:
+    """Lock a new file or folder; False if another process took it for a leftover before, and removed it."""
+    # Not every file system has locks.
+    with suppress(OSError):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return new.exists()
+
+
+def remove_unfinished(folder: Path) -> list[Path]:
+    """Remove what ended writers left unfinished, below a folder and in TMPDIR; return what was removed.
+
+    Each writer holds a lock on its file or folder, and the operating system releases the lock when the last
+    process with the open file ends. Nothing that is locked is removed. On a file system without locks, only
+    what has not changed for a day is removed.
+    """
+    scratch = Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*{UNFINISHED}")
+    return [path for path in (*folder.rglob(f".*{UNFINISHED}"), *scratch) if _is_removed(path)]
+
+
+def _is_removed(path: Path) -> bool:
+    is_folder = path.is_dir()
+    try:
+        # Some file systems lock only what is open for writing, which a folder cannot be.
+        lock = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+    except OSError:
+        # Its writer has just ended, or it is another user's.
+        return False
+    try:
+        if not _is_left(path, lock):
+            return False
+        if is_folder:
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+        return not path.exists()
+    finally:
+        os.close(lock)
+
+
+def _is_left(path: Path, lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        changed = max(one.lstat().st_mtime for one in (path, *path.rglob("*")))
+        return time.time() - changed > _LONG_AGO_S
+    return True
 
 
 def matching(pattern: str | Path, folder: Path | None = None) -> list[Path]:
@@ -75,26 +159,6 @@ def matching(pattern: str | Path, folder: Path | None = None) -> list[Path]:
     if not files:
         raise ParkfError(f"{whole}: no such file, and none that matches; expected one: correct the name")
     return files
-
-
-def scratch_folder() -> tempfile.TemporaryDirectory[str]:
-    """Make a folder in TMPDIR that is removed when this process ends, or by the next run if it is killed."""
-    return tempfile.TemporaryDirectory(prefix=f"{_scratch_prefix()}{os.getpid()}-")
-
-
-def scratch_folders() -> dict[Path, int]:
-    """Find the folders of :func:`scratch_folder` on this machine, each with the number of its process."""
-    found = {}
-    for path in Path(tempfile.gettempdir()).glob(f"{_scratch_prefix()}*"):
-        number = path.name.removeprefix(_scratch_prefix()).partition("-")[0]
-        if number.isdecimal() and path.is_dir():
-            found[path] = int(number)
-    return found
-
-
-def _scratch_prefix() -> str:
-    # Several machines may share TMPDIR, and a process has its number on its own machine only.
-    return f"parkf-{socket.gethostname()}-"
 
 
 def out_of_space(error: OSError) -> bool:

@@ -9,7 +9,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.io.errors import DamagedFileError, ParkfError
+from parkf.io.errors import DamagedFileError, ParkfError, few
 from parkf.io.files import existing
 
 KIND = "an archive of arrays (.npz)"
@@ -40,14 +40,14 @@ def load_arrays(
             if no_array := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
                 raise ValueError(f"{no_array[0]} is no array")
     except _UNREADABLE as error:
-        raise DamagedFileError(path, KIND, str(error)) from error
+        raise DamagedFileError(path, KIND, few([error], longest=200)) from error
     if missing := sorted({*names} - there):
         raise ParkfError(
-            f"{path}: without {', '.join(missing)}; it has {', '.join(sorted(there))},"
+            f"{path}: without {few(missing)}; it has {few(sorted(there))},"
             f" expected {', '.join(sorted(names))}: add what is missing"
         )
     if not others and (unknown := sorted(there - {*names, *optional})):
         raise ParkfError(
-            f"{path}: with unknown {', '.join(unknown)}, expected {', '.join(sorted(names))}; remove the rest"
+            f"{path}: with unknown {few(unknown)}, expected {', '.join(sorted(names))}; remove the rest"
         )
     return arrays

@@ -6,12 +6,13 @@ import platform
 import sys
 from functools import cache
 from importlib.metadata import version as installed
+from pathlib import Path
 
 import parkf._transport as _transport
 
 PACKAGES = ("numpy", "scipy", "sympy", "iminuit", "pythia8mc", "pyarrow")
 """Packages whose versions may change numbers, or the bytes of files."""
-_KERNELS = "OPENBLAS_CORETYPE"
+_KERNELS, _CACHE = "OPENBLAS_CORETYPE", "XDG_CACHE_HOME"
 # Numbers of the C library's settings (malloc.h), and their values in bytes: freed memory that the process
 # keeps, and the size from which an array has pages of its own, the largest that is allowed.
 _KEPT, _OWN_PAGES = (-1, 1 << 28), (-3, 1 << 25)
@@ -31,6 +32,9 @@ def prepare_process() -> None:
     NumPy's arrays come from the C library, which by default returns the memory of a freed array to the system
     at once. The next array of that size would begin with new pages, which the system clears first: 5 % of the
     time of a job.
+
+    A user without a writable home, as in containers, has the caches of Snakemake and others in
+    ``results/.cache``.
     """
     os.environ.update({f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")})
     if "v3" in _transport.instruction_sets():
@@ -41,6 +45,20 @@ def prepare_process() -> None:
         if set_option := getattr(ctypes.CDLL(None), "mallopt", None):
             for option in (_KEPT, _OWN_PAGES):
                 set_option(*option)
+    if not _has_cache():
+        os.environ[_CACHE] = str(Path("results/.cache").absolute())
+
+
+def _has_cache() -> bool:
+    try:
+        # Programs ignore a relative path there, as the standard of these folders asks them to.
+        named = os.environ.get(_CACHE, "")
+        folder = Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
+        folder.mkdir(parents=True, exist_ok=True)
+        return os.access(folder, os.W_OK)
+    except (OSError, RuntimeError):
+        # Python does not know the home of every user.
+        return False
 
 
 def environment() -> dict[str, str]:

@@ -1,8 +1,7 @@
 """Paths of the project: the rules of the workflow and the files that they read, in a checkout or a wheel.
 
 A checkout is its own project. A wheel has a copy of the project below the package, in folders of the same
-names, so that a run needs no checkout. The copy includes the kernel's source only so that its fingerprints
-are the same as in the checkout.
+names, so that a run needs no checkout.
 """
 
 from pathlib import Path
@@ -14,15 +13,10 @@ PROJECT = _CHECKOUT if IS_CHECKOUT else _PACKAGE / "shipped"
 """Folder with ``Snakefile``, ``workflow`` and ``data``."""
 
 
-def source(part: str) -> Path:
-    """Return the path of a part of the source: ``parkf/...`` of the package, or ``kernel/...`` of the C++."""
-    root = _PACKAGE.parent if part.partition("/")[0] == "parkf" else PROJECT / "src"
-    return root / part
-
-
 def found(name: str | Path) -> Path:
-    """Return a file or folder of the working folder, or the project's if the working folder has none.
+    """Return a file or folder of the working folder, or the project's if only the project has it.
 
     The name is a relative path, such as ``workflow/profiles/slurm``.
     """
-    return Path(name) if Path(name).exists() else PROJECT / name
+    path = Path(name)
+    return path if path.exists() or not (PROJECT / path).exists() else PROJECT / path

@@ -122,7 +122,7 @@ class Table:
             for name, type_ in self.fields
             if type_.base.kind == "f"
         }
-        with replacing(path) as temporary:
+        with replacing(path, ".parquet") as temporary:
             with pq.ParquetWriter(
                 temporary,
                 schema,

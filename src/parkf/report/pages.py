@@ -29,12 +29,12 @@ from parkf.report.event import choose_events, load_event
 from parkf.report.event_page import event_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.gantt import gantt
-from parkf.report.job_graph import GRAPH_FILE
 from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
 from parkf.report.rule_graph import draw_rules
 from parkf.report.site import Page, write_page
 from parkf.report.slices import slices_page
+from parkf.report.stages import collect_stages, graph_of
 from parkf.report.step_page import moves, step_page
 from parkf.training.assembly import CLOSED_TABLE
 from parkf.training.result import FitResult
@@ -46,18 +46,19 @@ def write_report(
     thresholds: Thresholds,
     *,
     inputs: Mapping[str, Path] | None = None,
-    graph: Path | None = None,
     threads: int = 1,
 ) -> None:
-    """Write the report of a run, and ``run.json``, ``beside.json`` and copies of inputs into its folder.
+    """Write a run's report, ``run.json``, ``stages.json``, ``beside.json`` and copies of inputs into its folder.
 
     `index` is the path of the overview; the other pages lie beside it. `inputs` are the ``geometry`` and the
-    ``alignment`` that the set was made from, and `graph` is that of the run's rules; they are searched for by
-    default. `threads` pages are drawn at the same time; the bytes of the pages do not depend on this number.
+    ``alignment`` that the set was made from; they are searched for by default. `threads` pages are drawn at
+    the same time; the bytes of the pages do not depend on this number.
     """
-    validation, accuracy, stages, throughput = (
-        read_json(results / f"{name}.json") for name in ("validation", "accuracy", "stages", "throughput")
+    validation, accuracy, throughput = (
+        read_json(results / f"{name}.json") for name in ("validation", "accuracy", "throughput")
     )
+    stages = collect_stages(results)
+    write_sealed(results / "stages.json", stages)
     for measured in (validation, validation.get("misaligned", {"fits": {}})):
         measured["fits"] = {name: measured["fits"][name] for name in FIT_NAMES if name in measured["fits"]}
     parameters, registry = load(results / "set"), readable_registry()
@@ -94,7 +95,7 @@ def write_report(
         "slices": ("Slices", "slices", partial(slices_page, validation["fits"]["parkf"])),
         "directions": ("Directions", "directions", partial(directions_page, validation["fits"])),
         "kinds": ("Kinds of tracks", "kinds", partial(kinds_page, validation.get("kinds", {}))),
-        "timing": ("How it ran", "timing", partial(_timing, graph or results / GRAPH_FILE, stages)),
+        "timing": ("How it ran", "timing", partial(_timing, results, stages)),
         "parameters": (
             "All constants",
             "parameters",
@@ -174,10 +175,10 @@ def _detector(run: Path, figures: Path) -> dict[str, Any]:
     }
 
 
-def _timing(graph: Path, stages: Mapping[str, Any]) -> dict[str, Any]:
+def _timing(run: Path, stages: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "content": stages,
         "gantt": gantt(stages["stages"]),
-        "rules": draw_rules(read_json(graph)["rules"]) if graph.is_file() else None,
+        "rules": draw_rules(graph_of(run)),
         "stages": tables.stages(stages),
     }

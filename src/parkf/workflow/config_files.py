@@ -53,18 +53,20 @@ def read_layers(path: Path) -> list[Document]:
     return layers
 
 
-def extended(config: Mapping[str, Any], files: Iterable[Path]) -> tuple[dict[str, Any], list[Document]]:
-    """Merge a configuration with all that its `files` extend; return it and its documents, lowest first.
+def extended(config: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], list[Document]]:
+    """Merge a configuration with all that it extends in a folder; return it and these documents, lowest first.
 
-    `config` has the merged content of the files and the keys of the command line.
+    `config` has the content of a file and the keys of the command line.
     """
-    chains = [read_layers(file) for file in files]
-    below = [layer for chain in chains for layer in chain[:-1]]
-    tops = [chain[-1] for chain in chains]
-    whole = merged(laid(below), config)
-    if any(top.content.get(EXTENDS) == whole.get(EXTENDS) for top in tops):
-        whole.pop(EXTENDS, None)
-    return whole, [*below, *tops]
+    name = config.get(EXTENDS)
+    if name is None:
+        return dict(config), []
+    where = f"config: {EXTENDS}"
+    below = read_layers(_named(name, folder, where))
+    for layer in below:
+        for key in _OWN:
+            layer.content.pop(key, None)
+    return merged(laid(below), {key: value for key, value in config.items() if key != EXTENDS}), below
 
 
 def configurations(folder: Path) -> list[str]:

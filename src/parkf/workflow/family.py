@@ -1,32 +1,27 @@
 """Families of runs: many alignments, fields and geometries, trained together with common products.
 
-A member is a base configuration with some other settings. Members share a product if everything that decides
-it has the same fingerprint: the first member with this fingerprint makes the product, and the others link to
-it. All members use the same code.
+A member is a base configuration with some other settings, and a whole run of its own: it has the same bytes as
+alone. What another member has made of the same is copied (:mod:`parkf.stages.run`).
 """
 
-import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from parkf.detector.geometry import load_geometry
 from parkf.io.documents.document import Document, read_document
 from parkf.io.documents.messages import got, said, together
 from parkf.io.documents.position import Place
 from parkf.io.documents.schemas import mistakes
 from parkf.io.errors import ParkfError
-from parkf.io.fingerprints.meaning import meaning_of
-from parkf.simulation.generate.decays import DECAYS, ELECTRONS, STRANGE
-from parkf.workflow.config import load_config
+from parkf.io.project import PROJECT
+from parkf.workflow.config import SCHEMA, load_config
 from parkf.workflow.config_files import laid, merged, read_layers
 from parkf.workflow.inputs import input_problems
 from parkf.workflow.rounds import have_ended, rounds
-from parkf.workflow.sources import Detector, field_fingerprint
+from parkf.workflow.sources import Detector
 
 # Entries of an axis: by name, the part of a run's configuration that is laid over the base.
 Axis = Mapping[str, Mapping[str, Any]]
@@ -44,11 +39,16 @@ class Member:
 
 @dataclass(frozen=True)
 class Family:
-    """Runs that are trained together; the first run makes the products that other runs share with it."""
+    """Runs that are trained together."""
 
     name: str
     members: tuple[Member, ...]
     reported: tuple[Member, ...]  # those that are validated: all, or the last round of a calibration
+
+
+def family_of(config: Mapping[str, Any]) -> Family:
+    """Return the family of a configuration as Snakemake has it."""
+    return load_family(config, PROJECT / SCHEMA.parent, Path())
 
 
 def load_family(
@@ -153,90 +153,3 @@ def leaves(part: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
-
-
-def sources(members: Iterable[Member], folder: Path) -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the member that makes each product, and the product's files, by member and product."""
-    makers: dict[tuple[str, str], str] = {}
-    return {
-        member.name: {
-            product: (makers.setdefault((product, key), member.name), files)
-            for product, (files, key) in shared_products(member.config, folder).items()
-        }
-        for member in members
-    }
-
-
-def shared_products(config: Mapping[str, Any], folder: Path) -> dict[str, tuple[str, str]]:
-    """Return the products of a run that other runs may use, in the order in which they are made.
-
-    Each has the path of its files in the run's folder, with the wildcard ``{file}`` if it has several files,
-    and the fingerprint of everything that decides them. `config` is a checked configuration, whose paths are
-    relative to `folder`. A missing or broken input raises a ParkfError.
-    """
-    training, seed, events = config["training"], config["seed"], config["events"]
-    forms, polarities, closure = config["forms"], sorted(config["polarities"]), config["training"]["closure"]
-    geometry = folder / config["detector"]["geometry"]
-    beam, planes = _beam_and_planes(geometry, meaning_of(geometry))
-    field = config["field"] | {"source": field_fingerprint(config["field"], folder)}
-    detector = [field, {name: meaning_of(folder / path) for name, path in config["detector"].items()}]
-    # Collisions depend on the detector only through the position of the beams.
-    collisions = {kind: [beam, seed, events[kind], events["pile_up"]] for kind in ("training", "validation")}
-    collisions |= {kind: [beam, seed, config["signals"]] for kind in DECAYS}
-    # The transport makes true states; hits and candidates also depend on the pattern.
-    states = {kind: [detector, those] for kind, those in collisions.items()}
-    hits = {kind: [those, config["pattern"]] for kind, those in states.items()}
-    seen = {
-        "validation": hits["validation"],
-        "misaligned": [hits["validation"], config["misalignment"]],
-        "jpsi": hits["jpsi"],
-        "d0": hits["d0"],
-    }
-    # Rays of the magnet table start at the beam and end behind the magnet, so no layer matters.
-    table = [field, planes, beam, training["rays"], seed, forms]
-    datasets = [training["datasets"]]
-    if training["datasets"] == "simulate":
-        datasets = [states["training"], training["max_rows"], polarities]
-    fits = [datasets, table, training["start_from"]]
-    # Tracks of a particle gun with their full fits do not depend on any parameter.
-    tracks = [detector, seed, None if closure is None else closure["tracks"]]
-    # The closed table depends on the fits of all steps and on their noise.
-    closed = [fits, tracks, polarities, closure, training.get("neighbour"), training["noise_scale"]]
-    products: dict[str, tuple[str, Any]] = {
-        "field": ("field.npz", field),
-        **{
-            f"{kind} collisions": (f"particles/{kind}_{{file}}.parquet", those)
-            for kind, those in collisions.items()
-        },
-        "table": ("table/{file}", table),
-        "training candidates": ("candidates/training_{file}.parquet", hits["training"]),
-        "states": ("states/training_{file}.parquet", states["training"]),
-        "fates": ("fates/validation_{file}.parquet", states["validation"]),
-        **{
-            f"{kind} crossings": (f"crossings/{kind}_{{file}}.parquet", states[kind])
-            for kind in ("validation", *STRANGE)
-        },
-        **{f"{kind} hits": (f"hits/{kind}_{{file}}.parquet", hits[kind]) for kind in (*ELECTRONS, *STRANGE)},
-        **{
-            f"{kind} {what}": (f"{place}/{kind}_{{file}}.parquet", those)
-            for kind, those in seen.items()
-            for what, place in (("hits", "hits"), ("candidates", "candidates"), ("full fits", "fitted/full"))
-        },
-        "datasets": ("datasets/{file}.parquet", datasets),
-        "fits": ("fits/{file}.json", fits),
-        "closure tracks": ("closure-tracks/{file}.parquet", tracks),
-        "closed table": ("closure/{file}", closed),
-        # The speed of the fit depends on the machine, and hardly on the tracks.
-        "throughput": ("throughput.json", [forms, polarities, collisions["validation"]]),
-    }
-    return {
-        product: (files, hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest())
-        for product, (files, deciding) in products.items()
-    }
-
-
-@lru_cache(maxsize=64)
-def _beam_and_planes(geometry: Path, _content: str) -> tuple[dict[str, Any], list[float]]:
-    """Return the position of the beams and the planes before and behind the magnet; cached by content."""
-    found = load_geometry(geometry)
-    return found.beam.model_dump(), [found.magnet.z_in, found.magnet.z_out]

@@ -128,9 +128,9 @@ def compile_kernel() -> None:
             " (g++ or clang++), or name it in CXX"
         )
     install = ("pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--editable", str(PROJECT))
-    # Use new processes, because this one has the old kernel loaded.
-    for module in (install, ("parkf.cli.main", "kernel")):
-        if subprocess.run([sys.executable, "-m", *module], check=False).returncode != 0:
+    # Use new processes, because this one has the old kernel loaded; -P ignores modules in the working folder.
+    for module in (install, ("parkf.cli", "kernel")):
+        if subprocess.run([sys.executable, "-P", "-m", *module], check=False).returncode != 0:
             raise ParkfError(f"{PROJECT}: the kernel was not compiled; what was wrong is said above")
 
 

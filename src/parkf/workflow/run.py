@@ -6,10 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parkf.model.layout import layout_of
 from parkf.simulation.generate.decays import DECAYS, ELECTRONS, STRANGE
 from parkf.training.ghost_score import CROSSINGS
+from parkf.io.project import PROJECT
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
+from parkf.workflow.config import CONFIGS, SCHEMA, load_config
+from parkf.workflow.config_files import extended
 from parkf.workflow.sources import OF_MAPS, is_foreign_field, is_imported
 
 if TYPE_CHECKING:
@@ -51,23 +53,30 @@ def cores_for(rows: float) -> int:
     return min(8, max(1, round(rows / 1e7)))
 
 
+def read_run(config: Mapping[str, Any], widths: Mapping[str, int]) -> "Run":
+    """Check a configuration as Snakemake has it, from a file and the command line, with all that it extends."""
+    whole, layers = extended(config, CONFIGS)
+    return Run(load_config(whole, PROJECT / SCHEMA, Path(), layers), widths)
+
+
 class Run(dict[str, Any]):
     """A configuration, from :func:`parkf.workflow.config.load_config`, with properties that rules use.
 
     `widths` has the number of chunks of each ``training``, ``validation`` and ``signals`` sample, and the
-    number of parts into which the ``sets`` of a step are divided; the default is one. `has_begun` says that
-    the run's first job has started, so the kernel is that of today's formulas.
+    number of parts into which the ``sets`` of a step are divided; the default is one.
     """
 
-    def __init__(
-        self, config: Mapping[str, Any], widths: Mapping[str, int] | None = None, *, has_begun: bool = False
-    ) -> None:
+    def __init__(self, config: Mapping[str, Any], widths: Mapping[str, int] | None = None) -> None:
         of = [fit for fit in config["fits"]["of"] if fit != "trigger" or config["forms"] == "production"]
         super().__init__({**config, "fits": config["fits"] | {"of": of}})
         self._widths = widths or {}
-        self._has_begun = has_begun
         # Cached by sample, because a plan needs them for every job.
         self._chunks: dict[str, dict[str, range]] = {}
+
+    @property
+    def is_member(self) -> bool:
+        """Whether it is a run of a family, whose name precedes its own."""
+        return "." in self["run"]
 
     @property
     def simulates_datasets(self) -> bool:
@@ -83,13 +92,7 @@ class Run(dict[str, Any]):
 
     @cached_property
     def sets(self) -> Mapping[str, int]:
-        """Number of sets of each step, by the step's name, in the order of the steps.
-
-        On a cluster, each job reads the rules anew. It asks the kernel, as formulas take a second to build.
-        """
-        if self._has_begun:
-            layout = layout_of(self["forms"])
-            return {name: len(layout.block(name).sets) for name in layout.steps}
+        """Number of sets of each step, by the step's name, in the order of the steps."""
         return {name: len(step.sets) for name, step in self.steps.items()}
 
     @property
@@ -206,6 +209,12 @@ class Run(dict[str, Any]):
         """Regular expression for the names of the chunks of samples for these purposes."""
         return "|".join(f"{sample}{self._ending(sample)}" for sample in self.samples(*purposes)) or _NOTHING
 
+    def endings(self, purpose: str) -> str:
+        """Regular expression for what follows a purpose in the names of the chunks of its samples."""
+        return "|".join(
+            f"{sample.removeprefix(f'{purpose}_')}{self._ending(sample)}" for sample in self.samples(purpose)
+        ) or _NOTHING
+
     def _ending(self, sample: str) -> str:
         """Return a regular expression for the part of a chunk's name that follows its sample."""
         count = len(self.chunks(sample))
@@ -242,10 +251,6 @@ class Run(dict[str, Any]):
     def scored(self, chunk: str) -> int:
         """Crossings of a chunk of the training whose candidates train the ghost score."""
         return max(0, min(self.chunk(chunk).stop, CROSSINGS) - self.chunk(chunk).start)
-
-    def searched(self, chunk: str) -> float:
-        """Crossings of a chunk in which candidates are searched for."""
-        return self.scored(chunk) if self.purpose(chunk) == "training" else self.size(chunk)
 
     @property
     def wildcards(self) -> dict[str, str]:
@@ -295,16 +300,16 @@ class Run(dict[str, Any]):
         if self["training"]["closure"] is not None:
             pages.append("closure")
         inputs = ("inputs/geometry.yaml", "inputs/alignment.yaml")
-        return [*(f"report/{page}.html" for page in pages), "run.json", "beside.json", *inputs]
+        return [*(f"report/{page}.html" for page in pages), "stages.json", "run.json", "beside.json", *inputs]
 
     def parts(self, step: str) -> list[str]:
         """Parts of a step's sets that are fitted by separate jobs: no more than it has sets."""
         count = min(self._widths.get("sets", 1), self.sets[step])
         return [f"{number}-of-{count}" for number in range(1, count + 1)]
 
-    def part_rows(self, step: str, part: str) -> float:
+    def part_rows(self, step: str) -> float:
         """Return the number of rows of one part of a step's sets, if all sets have equally many."""
-        return self.rows(step) / int(part.rpartition("-")[2])
+        return self.rows(step) / len(self.parts(step))
 
     def steps_by_job(self, steps: Iterable[str]) -> list[list[str]]:
         """Divide steps among jobs; steps with few rows share one job, because a job takes 0.5 s to start."""

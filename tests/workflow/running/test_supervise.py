@@ -13,8 +13,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from parkf.io.files import scratch_folder
-from parkf.workflow.running.lock import VARIABLE, end_orphans, is_live, remove_unfinished, wait_for_end
+from parkf.workflow.running.lock import VARIABLE, end_orphans, is_live, wait_for_end
 from parkf.workflow.running.supervise import supervise
 
 # Snakemake without what it does not need here, which takes most of the time of its start: plug-ins for other
@@ -301,28 +300,6 @@ def test_a_full_disk_is_named_where_a_job_could_not_say_so(tmp_path, monkeypatch
     finally:
         for sign, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
             signal.signal(sign, handler)
-
-
-def test_what_killed_writers_had_begun_goes(tmp_path, monkeypatch):
-    """Unfinished files and folders of the run, and scratch folders of processes that have ended here."""
-    run, scratch = tmp_path / "run", tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    with scratch_folder() as mine:
-        host = Path(mine).name.rpartition(f"-{os.getpid()}-")[0]
-        dead = [scratch / f"{host}-{child.pid}-abc", run / "hits/.import-abc.tmp"]
-        kept = [Path(mine), *(scratch / name for name in (f"parkf-another-{child.pid}-abc", f"{host}-x-abc"))]
-        for path in (*dead, *kept):
-            path.mkdir(parents=True, exist_ok=True)
-            (path / "rows").touch()
-        half = run / "hits/.up.parquet.abc.tmp"
-        half.touch()
-        assert set(remove_unfinished(run)) == {dead[1], half}
-        child.communicate(b"\n")
-        assert remove_unfinished(run) == dead[:1]
-        assert not any(path.exists() for path in (*dead, half))
-        assert all((path / "rows").exists() for path in kept)
 
 
 def test_a_damaged_input_of_the_user_stays(project):

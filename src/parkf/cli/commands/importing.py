@@ -48,11 +48,6 @@ GeometryArgument = Annotated[Path, Argument(help="Geometry file (YAML).")]
 AlignmentOption = Annotated[Path | None, Option("--alignment", help="Alignment file of the geometry.")]
 
 
-def _of_project(default: Path) -> Path:
-    """Return a default in the working folder, or the project's; a file that a user has named stays."""
-    return found(default) if default in (BASE, DIPOLE) else default
-
-
 @dataclass(frozen=True)
 class Verdict:
     """Options that decide what happens with the results of physics checks."""
@@ -97,7 +92,7 @@ def import_field(
     polarity: Annotated[str, Option(help="Polarity of the map: up or down.")] = "down",
     outside: OutsideMap = "error",
     interpolation: Between = "linear",
-    dipole: Annotated[Path, Option(help="Field to compare with (.json).")] = DIPOLE,
+    dipole: Annotated[Path, Option(callback=found, help="Field to compare with (.json).")] = DIPOLE,
 ) -> None:
     """Import a field map: LHCb's .cdf, Allen's magfield.bin, ACTS's text or ROOT tree, CSV."""
     from parkf.detector.dipole import DipoleSources
@@ -107,7 +102,7 @@ def import_field(
 
     declared = Declared(length, unit, symmetry, sign_of(polarity), tree)
     field = read_field(source, declared, interpolation=interpolation, outside=outside)
-    verdict.settle([inspect_field(field, DipoleSources.load(_of_project(dipole)), source)])
+    verdict.settle([inspect_field(field, DipoleSources.load(dipole), source)])
     field.save(output)
     written(output)
 
@@ -202,13 +197,15 @@ def import_geometry(
     dumps: Annotated[list[Path], Argument(help="Allen's dumps: their folder, or the files.")],
     geometry: Annotated[Path, Option(help="Geometry file to write.")],
     alignment: Annotated[Path, Option(help="Alignment file to write.")],
-    base: Annotated[Path, Option(help="Geometry whose material, errors and efficiencies are used.")] = BASE,
+    base: Annotated[
+        Path, Option(callback=found, help="Geometry whose material, errors and efficiencies are used.")
+    ] = BASE,
     tag: Annotated[str | None, Option(help="Tag of both; by default, name of the dumps' folder.")] = None,
 ) -> None:
     """Import Allen's dumps of a geometry: VELO, UT, SciFi and beam line."""
     from parkf.imports.geometry.folder import import_dumps
 
-    say(import_dumps(dumps, base=_of_project(base), geometry=geometry, alignment=alignment, tag=tag))
+    say(import_dumps(dumps, base=base, geometry=geometry, alignment=alignment, tag=tag))
 
 
 @importer.command(

@@ -13,6 +13,7 @@ from typer import Argument, BadParameter, Option
 
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import Interpolation, Outside
+from parkf.io.project import found
 from parkf.io.terminal import say
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ OutsideMap = Annotated[Outside, Option("--outside", help="Result of a look-up ou
 Between = Annotated[Interpolation, Option("--interpolation", help="Interpolation between the nodes.")]
 RunFolder = Annotated[Path, Argument(help="Folder of a run.")]
 SetFolder = Annotated[Path, Argument(metavar="SET", help="A set's folder.")]
-GatesFile = Annotated[Path, Option("--gates", help="File of thresholds, each with its reason.")]
+GatesFile = Annotated[
+    Path, Option("--gates", callback=found, help="File of thresholds, each with its reason.")
+]
 Set = Annotated[str, Argument(metavar="SET", help="Version or folder of a set.", autocompletion=_published)]
 _REGISTRY_HELP = "Folder of published sets; by default params/ here, or else the sets that parkf ships."
 RegistryFolder = Annotated[Path | None, Option("--registry", help=_REGISTRY_HELP)]

@@ -27,7 +27,7 @@ families = Typer(
 
 JOB = "--job"
 SCHEMAS = Path("workflow/schemas")
-Schemas = Annotated[Path, Option(help="Folder of the schemas.")]
+Schemas = Annotated[Path, Option(callback=found, help="Folder of the schemas.")]
 
 
 @app.command(epilog="Example: parkf init alignment-2026")
@@ -50,7 +50,7 @@ def check(
     schemas: Schemas = SCHEMAS,
 ) -> None:
     """Check all files that a run would read: configuration, detector, field, imported files, gates."""
-    _name_of(configuration, found(schemas), family)
+    _name_of(configuration, schemas, family)
     say(f"{configuration}: good, and so is all that it names")
 
 
@@ -246,7 +246,7 @@ def members(
     """List the runs of a family, their own settings, and the products that they link from another member."""
     from parkf.workflow.family import read_family, sources
 
-    family = read_family(configuration, found(schemas), Path.cwd())
+    family = read_family(configuration, schemas, Path.cwd())
     shared = sources(family.members, Path.cwd())
     rows = []
     for member in family.members:

@@ -19,7 +19,7 @@ from parkf.imports.columns import FIELDS, LENGTHS, factor, open_tree, read_branc
 from parkf.imports.field.lattice import Lattice, lattice_of_points, unfold
 from parkf.imports.field.lhcb import read_allen, read_cdf
 from parkf.imports.inspection import times
-from parkf.io.errors import ParkfError
+from parkf.io.errors import ParkfError, few
 from parkf.io.files import existing, matching
 from parkf.io.option_types import Interpolation, Outside
 
@@ -130,7 +130,7 @@ def _read_csv(path: Path) -> tuple[NDArray[Any], dict[str, str | None]]:
         found = {part[1]: (index, part[2]) for index, part in enumerate(parts) if part is not None}
         if missing := [name for name in _COLUMNS if name not in found]:
             raise ParkfError(
-                f"{path}: column '{missing[0]}' is missing; it has {', '.join(header)},"
+                f"{path}: column '{missing[0]}' is missing; it has {few(header)},"
                 f" expected {', '.join(_COLUMNS)}: correct the header"
             )
         try:

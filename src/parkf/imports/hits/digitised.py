@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
 from parkf.imports.columns import require_all
 from parkf.imports.hits.entries import Entries
-from parkf.io.errors import ParkfError
+from parkf.io.errors import ParkfError, few
 from parkf.io.events import Columns
 from parkf.io.files import existing
 
@@ -66,7 +66,7 @@ def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     except (ValueError, UnicodeDecodeError) as error:
         raise ParkfError(f"{path}: not a CSV file: {error}") from error
     if missing := [name for name in columns if name not in rows.columns]:
-        raise ParkfError(f"{path}: column '{missing[0]}' is missing; it has {', '.join(rows.columns)}")
+        raise ParkfError(f"{path}: column '{missing[0]}' is missing; it has {few(rows.columns)}")
     for name in columns:
         if name != "det" and rows[name].dtype.kind not in "if":
             raise ParkfError(f"{path}: column '{name}' holds text, expected numbers")

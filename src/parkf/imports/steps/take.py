@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,7 @@ from parkf.imports.steps.rows import Carrier, Reservoir
 from parkf.imports.steps.tuning import TREES, tuning_rows
 from parkf.io.errors import ParkfError
 from parkf.io.events import concatenate
-from parkf.io.files import UNFINISHED, matching
+from parkf.io.files import matching, scratch_folder
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.carry import Rows, with_target
 from parkf.training.datasets.checks import check_dataset
@@ -60,7 +59,7 @@ def import_steps(
     if missing := [step for step in steps if step not in opened]:
         raise ParkfError(f"{source}: has nothing of step {missing[0]}; it has {', '.join(opened)}")
     folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".import-", suffix=UNFINISHED, dir=folder) as scratch:
+    with scratch_folder(folder) as scratch:
         staged: dict[Path, Taken] = {}
         inspections = []
         for step in dict.fromkeys(steps or opened):

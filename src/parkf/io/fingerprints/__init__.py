@@ -1,1 +1,1 @@
-"""Fingerprints of what decides a result: the code of a command, and the content of a document."""
+"""Keys of what decides a result: the code of a stage, and the content of a document."""

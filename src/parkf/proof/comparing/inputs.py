@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parkf.io.documents.document import read_document
+from parkf.io.errors import few
 from parkf.io.fingerprints.meaning import is_file_of
 from parkf.params.comparison import changed
 from parkf.proof.comparing.documents import FILES, KEPT, file_name
@@ -136,8 +137,7 @@ def _configuration(first: Subject, second: Subject) -> Iterator[str]:
     for subject, own, other in ((first, one, two), (second, two, one)):
         unknown = [f"{key} {other[key]}" for key in keys if key not in own]
         if unknown:
-            more = f" and {len(unknown) - MOST} more" if len(unknown) > MOST else ""
-            yield f"{subject.name} does not have {', '.join(unknown[:MOST])}{more}"
+            yield f"{subject.name} does not have {few(unknown, MOST, longest=120)}"
 
 
 def _code(first: Subject, second: Subject) -> Iterator[str]:

@@ -1,0 +1,51 @@
+"""Run a stage: ``python -m parkf.stages NAME --argument value ... [--code KEY]``.
+
+Exits with 0, with 1 after a message about what is wrong with a file, and with 2 for wrong arguments.
+"""
+
+import gc
+import sys
+
+from parkf.io.fingerprints.code_key import sources_state
+from parkf.io.leader import follow
+from parkf.io.process_settings import prepare_process
+from parkf.io.terminal import say
+from parkf.stages.call import UsageError, module_of, read_call
+
+
+def main(words: list[str]) -> int:
+    """Run the stage that the words call, and return the exit code."""
+    follow()
+    prepare_process()
+    name, *rest = words or [""]
+    code = None
+    if "--code" in rest[:-1]:
+        place = rest.index("--code")
+        code = rest[place + 1]
+        del rest[place : place + 2]
+    try:
+        # This precedes the import of any module of the stage.
+        state = sources_state(module_of(name)) if code else ""
+        from parkf.stages.run import run_stage
+
+        run_stage(read_call(name, rest), code, state)
+        sys.stdout.flush()
+    except UsageError as error:
+        say(f"error: python -m parkf.stages {error}", file=sys.stderr)
+        return 2
+    except Exception as error:
+        from parkf.cli.messages import explained
+
+        message = explained(error)
+        if message is None:
+            raise
+        say(f"error: {message}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    # Otherwise the interpreter searches all modules for garbage at its exit, for up to 0.3 s.
+    gc.freeze()
+    sys.exit(code)

@@ -1,0 +1,48 @@
+"""Damaged files: everything below a folder is read, and compared with the checksums that it has."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from parkf.io.errors import ParkfError
+
+ASIDE = ".aside"
+"""Folder of a run for files that no run here has made and that were in the place of products."""
+_READ = (".parquet", ".npz", ".json")
+
+
+def verify(folder: Path) -> tuple[int, list[str]]:
+    """Read all tables, archives, JSON files and parameter sets below the folder of a run or a registry.
+
+    Returns the number of files, and a message for each damaged file. A folder that is missing or has no such
+    file raises a ParkfError.
+    """
+    if not folder.is_dir():
+        raise ParkfError(f"{folder}: no such folder; expected one of a run: correct the name")
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in _READ and path.is_file() and not path.name.startswith(".") and ASIDE not in path.parts
+    ]
+    if not files:
+        raise ParkfError(f"{folder}: nothing to verify; expected results/<run>, or a registry of sets")
+    return len(files), list(dict.fromkeys(problem for path in files for problem in damage_of(path)))
+
+
+def damage_of(path: Path) -> list[str]:
+    """Read a file; return the message if it is damaged, else nothing."""
+    # Imported here, because the leader of a run reads files only where something is wrong.
+    from parkf.io.checksums import check_pages
+    from parkf.io.files import read_json
+    from parkf.io.npz import load_arrays
+    from parkf.params.parameter_set import MANIFEST_FILE, load
+
+    try:
+        if path.name == MANIFEST_FILE:
+            # This also checks the blobs beside the manifest, which has their checksums.
+            load(path.parent)
+        elif path.suffix in _READ:
+            readers: tuple[Callable[[Path], object], ...] = (check_pages, load_arrays, read_json)
+            readers[_READ.index(path.suffix)](path)
+    except ParkfError as error:
+        return [str(error)]
+    return []

@@ -1,0 +1,169 @@
+"""Snakemake's command line for a run, and the process that leads the run around it."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from parkf.io import store
+from parkf.io.errors import ParkfError
+from parkf.io.leader import lead
+from parkf.io.project import PROJECT, found
+from parkf.io.terminal import is_quiet, say, shortened
+from parkf.io.workers import default_workers
+from parkf.workflow.held import HELD, hold, release
+from parkf.workflow.repair import repair
+
+_PROFILES = "workflow/profiles"
+# Attempts to make the same products right; if they are wrong even then, the disk is faulty.
+_ATTEMPTS = 3
+# Free space of a disk in bytes; a log never needs more.
+_NO_ROOM = 1 << 20
+_OUTPUT = Path("logs/snakemake.txt")
+_STEPS = re.compile(r"\d+ of \d+ steps \(\d+%\) done")
+_WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
+# Characters and lines of an error that are shown.
+_LONGEST, _MOST_LINES = 6000, 30
+
+
+def command(
+    configuration: Path,
+    targets: Sequence[str] = (),
+    *,
+    rules: str = "Snakefile",
+    profile: str = "local",
+    cores: int | None = None,
+    scratch: Path | None = None,
+    dry_run: bool = False,
+) -> list[str]:
+    """Return the command line of Snakemake for a run in the working folder.
+
+    The run makes `targets`, rules or files; by default, all. `rules` is the Snakefile of runs or of families;
+    the one in the working folder is preferred to the project's. `profile` is the name of a folder in
+    ``workflow/profiles`` of either; a missing folder raises a ParkfError. `cores` is the number of cores of
+    this machine to use, by default all that this process may use. On a cluster, they run the jobs that are
+    too small to submit. Jobs copy their inputs to `scratch`, a local folder of each machine, and their
+    outputs back. A dry run lists the jobs that would run, and runs nothing.
+    """
+    # An executor submits the jobs; without one, they run on this machine.
+    submits = "executor" in settings(profile)
+    words = [
+        *(sys.executable, "-P", "-m", "snakemake"),
+        *("--snakefile", str(found(rules)), "--workflow-profile", str(found(f"{_PROFILES}/{profile}"))),
+        *("--local-cores" if submits else "--cores", str(cores or default_workers())),
+        *("--configfile", str(configuration)),
+    ]
+    if scratch is not None:
+        words += ["--default-storage-provider", "fs", "--local-storage-prefix", str(scratch)]
+        words += ["--shared-fs-usage", "persistence", "sources", "source-cache", "software-deployment"]
+    if dry_run:
+        words.append("--dry-run")
+    # Without the separator, Snakemake would read targets as configuration files.
+    return [*words, "--", *targets]
+
+
+def settings(profile: str) -> dict[str, Any]:
+    """Return the settings of a profile; a missing folder raises a ParkfError."""
+    place = found(f"{_PROFILES}/{profile}")
+    file = place / "profile.yaml"
+    if not file.is_file():
+        known = (path for root in (Path(), PROJECT) for path in (root / _PROFILES).glob("*/profile.yaml"))
+        names = ", ".join(sorted({path.parent.name for path in known}))
+        raise ParkfError(f"{place}: no such profile; there are {names}")
+    content = yaml.safe_load(file.read_text())
+    return content if isinstance(content, dict) else {}
+
+
+def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) -> int:
+    """Run Snakemake for the run in a folder until all its products are right; return its exit code.
+
+    `words` are from :func:`command`; `runs` are the folders of a family's members. If another run is active
+    in one of them, a ParkfError is raised.
+    """
+    runs = runs or [folder]
+    targets = words[words.index("--") + 1 :]
+    # Files of a run, and rules with the name of the file that they make.
+    ends = [{"validate": "validation.json", "publish": "published.json"}.get(one, one) for one in targets]
+    ends = [str(Path(one).relative_to(folder)) if Path(one).is_relative_to(folder) else one for one in ends]
+    lead()
+    code, locks = 0, [hold(one) for one in runs]
+    environment = os.environ | {HELD: os.pathsep.join(str(one.absolute()) for one in runs)}
+    try:
+        for attempt in range(_ATTEMPTS + 1):
+            found = [repair(one, ends, strict=attempt > 0) for one in runs]
+            for line in (line for lines, _ in found for line in lines):
+                _say(line)
+            everything = ["--forceall"] if any(unknown for _, unknown in found) else []
+            if attempt and not everything and not any(lines for lines, _ in found):
+                break
+            if attempt == _ATTEMPTS:
+                _say(f"error: {folder}: the same files are not right after {_ATTEMPTS} attempts")
+                code = code or 1
+                break
+            place = words.index("--")
+            code, stopped = _run([*words[:place], *everything, *words[place:]], folder, environment, locks)
+            if stopped:
+                break
+        if not code:
+            store.tidy()
+    finally:
+        release()
+    if code and (free := shutil.disk_usage(folder).free) < _NO_ROOM:
+        # If the disk is full, the log may lack the job's own message.
+        _say(f"error: {folder}: no space left, {free / 1e6:.1f} MB are free; make room there, and start again")
+    return code
+
+
+def _run(
+    words: Sequence[str], folder: Path, environment: dict[str, str], locks: Collection[int]
+) -> tuple[int, bool]:
+    """Run Snakemake, whose text goes to a file, and show its progress; return its code, and if it was stopped."""
+    output = folder / _OUTPUT
+    output.parent.mkdir(parents=True, exist_ok=True)
+    stopped = False
+    with output.open("w") as file, subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, pass_fds=locks
+    ) as process:
+
+        def stop(sign: int, _: object) -> None:
+            nonlocal stopped
+            # A terminal interrupts Snakemake, too; at the second signal, nothing more is waited for.
+            if stopped:
+                process.kill()
+            elif sign == signal.SIGTERM:
+                process.send_signal(signal.SIGINT)
+            stopped = True
+
+        handlers = {sign: signal.signal(sign, stop) for sign in (signal.SIGINT, signal.SIGTERM)}
+        for line in process.stdout or ():
+            file.write(line)
+            file.flush()
+            _show(folder, line)
+        code = process.wait()
+        for sign, handler in handlers.items():
+            signal.signal(sign, handler)
+    if code:
+        text = output.read_text(errors="replace")
+        wrong = _WRONG.search(text)
+        shown = text[wrong.start() if wrong else 0 :][-_LONGEST:].strip()
+        lines = [line if "error:" in line else shortened(line) for line in shown.splitlines() if line.strip()]
+        _say("\n".join([*lines[:_MOST_LINES], f"the whole output is in {output}"]))
+    return (code if code >= 0 else 128 - code), stopped
+
+
+def _show(folder: Path, line: str) -> None:
+    if (steps := _STEPS.search(line)) and not is_quiet():
+        is_terminal = sys.stderr.isatty()
+        end = "\r" if is_terminal and "100%" not in line else "\n"
+        say(f"{folder}: {steps[0]}", file=sys.stderr, end=end, flush=True)
+
+
+def _say(text: str) -> None:
+    say(text, file=sys.stderr, flush=True)
