@@ -70,13 +70,14 @@ def test_candidates_and_draws_are_made_of_what_the_transport_made(tmp_path, simu
     seeds = {"particles": tmp_path / "particles.parquet", "seed": 1, "max_rows": 1000}
     shifts = {"scifi_module": 0.1, "scifi_mat": 0.1, "misalignment_seed": 7}
     for folder, more in ((alone, ()), (beside, ("states", "hits"))):
-        products = {name: folder / name for name in ("candidates", "misaligned", "draws", *more)}
+        names = ("candidates", "misaligned", *more)
+        products = {name: folder / f"{name}.parquet" for name in names} | {"draws": folder / "draws.npz"}
         stage("simulate", **simulation, **seeds, **shifts, **products)
-    stage("candidates", **simulation, hits=beside / "hits", output=beside / "found")
-    assert (beside / "found").read_bytes() == (beside / "candidates").read_bytes()
-    for name in ("candidates", "misaligned", "draws"):
+    stage("candidates", **simulation, hits=beside / "hits.parquet", output=beside / "found.parquet")
+    assert (beside / "found.parquet").read_bytes() == (beside / "candidates.parquet").read_bytes()
+    for name in ("candidates.parquet", "misaligned.parquet", "draws.npz"):
         assert (alone / name).read_bytes() == (beside / name).read_bytes(), name
-    assert (alone / "misaligned").read_bytes() != (alone / "candidates").read_bytes()
+    assert (alone / "misaligned.parquet").read_bytes() != (alone / "candidates.parquet").read_bytes()
     assert list(scratch.iterdir()) == []
 
 
