@@ -22,8 +22,6 @@ published set and a nominal simulation of other collisions, with and without the
 """
 
 import argparse
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +29,7 @@ from typing import Any
 
 import numpy as np
 import yaml
-from benchmarks.command import write
+from benchmarks.command import stage, write
 from scipy.stats import theilslopes
 
 from parkf.detector.alignment import Alignment, Displacement, load_alignment
@@ -124,7 +122,7 @@ def make_detector(folder: Path = TRUTH, seed: int = 7) -> None:
 
 def placed(geometry: Path, alignment: Path) -> Geometry:
     """Load a geometry in its alignment."""
-    return load_geometry(geometry).align(load_alignment(alignment))
+    return load_geometry(geometry, alignment)
 
 
 def make_data(run: Path) -> None:
@@ -269,20 +267,18 @@ def simulate_nominal(run: Path, folder: Path) -> list[Path]:
     make_field_map(
         PROJECT / "data/field/dipole.json", spacing=100, interpolation="linear", outside="error"
     ).save(field)
-    place = ["--geometry", PLAIN, "--alignment", NOMINAL, "--field", field]
     found = []
-    for number, (side, polarity) in enumerate((("up", "1"), ("down", "-1"))):
-        hits, candidates = (folder / f"{name}_{side}.parquet" for name in ("hits", "candidates"))
-        place_here, seed = [*place, "--polarity", polarity], ["--seed", str(9001 + number)]
-        particles = run / f"particles/validation_{side}.parquet"
-        _parkf("simulate", particles, "--hits", hits, *place_here, *seed)
-        _parkf("candidates", hits, candidates, *place_here)
-        found.append(candidates)
+    for number, (side, polarity) in enumerate((("up", 1), ("down", -1))):
+        found.append(folder / f"candidates_{side}.parquet")
+        stage(
+            "simulate",
+            **{"geometry": PLAIN, "alignment": NOMINAL, "field": field},
+            particles=run / f"particles/validation_{side}.parquet",
+            candidates=found[-1],
+            polarity=polarity,
+            seed=9001 + number,
+        )
     return found
-
-
-def _parkf(*words: str | Path) -> None:
-    subprocess.run([Path(sys.executable).with_name("parkf"), *words], check=True)
 
 
 def in_place(run: Path) -> dict[str, Any]:

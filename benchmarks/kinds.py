@@ -16,8 +16,8 @@ import uproot
 from benchmarks.command import parser, write
 from numpy.typing import NDArray
 
-from parkf.cli.commands.options import aligned
 from parkf.detector.field import FieldMap
+from parkf.detector.geometry import load_geometry
 from parkf.fit import fit_file
 from parkf.imports.hits.physics import Run
 from parkf.imports.hits.take import take_entries
@@ -44,7 +44,7 @@ def of_kind(figures: dict[str, Any]) -> dict[str, Any]:
 
 def downstream_of_lhcb(run: Path, source: Path) -> dict[str, Any]:
     """Fit LHCb's downstream tracks, and compare with LHCb's momenta."""
-    geometry, field = aligned(GEOMETRY, ALIGNMENT), FieldMap.load(run / "field.npz")
+    geometry, field = load_geometry(GEOMETRY, ALIGNMENT), FieldMap.load(run / "field.npz")
     with scratch_folder() as folder:
         candidates, fitted = Path(folder) / "candidates.parquet", Path(folder) / "fitted.parquet"
         take_entries(source, Run(field, -1, geometry), settle=lambda seen: None, candidates_to=candidates)

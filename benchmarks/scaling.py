@@ -1,17 +1,16 @@
-"""Memory of every stage at 1, 10 and 100 times as many events, and the efficiency of a second core.
+"""Memory and time of every stage at 1, 10 and 100 times as many events, and the efficiency of a second core.
 
 Run: python -m benchmarks.scaling [--json FILE] [--events 250] [--rows 1000000 10000000] [--only memory]
 
-One polarity goes through the chain of commands, at three sizes. Then a step is trained, and its dataset is
+One polarity goes through the chain of stages, at three sizes. Then a step is trained, and its dataset is
 checked, with as many rows as the options request. These are the rows of the chain, repeated with other event
 numbers. The efficiency is the rate of two equal jobs side by side, over twice the rate of one job that runs
 alone. Nothing else should run meanwhile.
 
 The file holds ``memory.<stage>[] = {events, rows, peak_mb, cpu_s}`` and ``efficiency.<stage>``. The rows are
-those that the stage wrote or fitted, and the peaks are those of :class:`parkf.io.usage.Usage`.
+those that the stage wrote or fitted; the peak is that of its largest process.
 """
 
-import os
 import shutil
 import subprocess
 import sys
@@ -26,23 +25,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from benchmarks.command import parser, write
+from benchmarks.command import parser, stage, stage_line, usage_of, write
 
 from parkf.io.tables import STEP_DATA
 from parkf.io.terminal import aligned
-from parkf.io.usage import VARIABLE, Usage, read_usage
+from parkf.model.steps import FORMS
 from parkf.training.rows import scratch_bytes
 
 ROOT = Path(__file__).parents[1]
-PARKF = Path(sys.executable).with_name("parkf")
 FACTORS = (1, 10, 100)
 # The size of the jobs whose efficiency is measured, and how often single jobs and pairs alternate.
 FACTOR_OF_PAIRS, TURNS = 10, 5
 ROWS_AT_ONCE = 100_000
-DETECTOR = (
-    *("--geometry", ROOT / "data/geometry/run3.yaml"),
-    *("--alignment", ROOT / "data/geometry/alignment_nominal.yaml"),
-)
+SET = sorted((ROOT / "params").glob("*-r*"))[-1]
 SAMPLE = "validation_up"
 # The step that is trained at every size: it has the most rows.
 STEP = "V"
@@ -67,151 +62,168 @@ class Place:
         return self.folder / kind / f"{SAMPLE}.parquet"
 
     @property
-    def detector(self) -> tuple[object, ...]:
-        """Options that name detector and field."""
-        return (*DETECTOR, "--field", self.root / "field.npz")
+    def dataset(self) -> Path:
+        """The dataset of the step that is trained."""
+        return self.folder / f"datasets/{STEP}.parquet"
 
     @property
-    def simulation(self) -> tuple[object, ...]:
-        """Options of a simulation."""
-        return (*self.detector, "--polarity", 1, "--seed", 2)
+    def detector(self) -> dict[str, Path]:
+        """Arguments that name the detector and its field."""
+        data = ROOT / "data/geometry"
+        files = data / "run3.yaml", data / "alignment_nominal.yaml", self.root / "field.npz"
+        return dict(zip(("geometry", "alignment", "field"), files, strict=True))
 
 
 @dataclass(frozen=True)
 class Stage:
-    """The command of a stage, and the file whose rows it wrote or fitted."""
+    """A stage with its arguments, and the file whose rows it wrote or fitted."""
 
-    command: Callable[[Place], tuple[object, ...]]
+    name: str
+    arguments: Callable[[Place], dict[str, Any]]
     rows: Callable[[Place], Path]
+
+    def line(self, at: Place) -> list[str]:
+        """Return its command line, and make the folders of the files there."""
+        given = self.arguments(at)
+        for value in given.values():
+            for file in value if isinstance(value, list) else [value]:
+                if isinstance(file, Path):
+                    file.parent.mkdir(parents=True, exist_ok=True)
+        return stage_line(self.name, **given)
 
 
 def _simulated(*kinds: str) -> Stage:
-    def command(at: Place) -> tuple[object, ...]:
-        outputs = [word for kind in kinds for word in (f"--{kind}", at.file(kind))]
-        return ("simulate", at.file("particles"), *outputs, *at.simulation)
+    def arguments(at: Place) -> dict[str, Any]:
+        beam = {"particles": at.file("particles"), "polarity": 1, "seed": 2}
+        return {**at.detector, **beam, **{kind: at.file(kind) for kind in kinds}}
 
-    return Stage(command, lambda at: at.file(kinds[0]))
+    return Stage("simulate", arguments, lambda at: at.file(kinds[0]))
 
 
-def _fitted(name: str, *options: object) -> Stage:
-    newest = sorted((ROOT / "params").glob("*-r*"))[-1]
-    return Stage(
-        lambda at: ("fit", newest, at.file("candidates"), at.file(f"fitted/{name}"), *options),
-        lambda at: at.file(f"fitted/{name}"),
-    )
+def _of_kind(name: str, kind: str, arguments: Callable[[Place], dict[str, Any]]) -> Stage:
+    """Return a stage that writes the file of a kind."""
+    return Stage(name, arguments, lambda at: at.file(kind))
+
+
+def _fitted(precision: str) -> Stage:
+    how = {"scheme": "smoother", "precision": precision, "backend": "cpu", "robust": False, "score": False}
+    kind = "fitted/parkf" if precision == "float32" else "fitted/parkf_float64"
+
+    def arguments(at: Place) -> dict[str, Any]:
+        files = {"candidates": [at.file("candidates")], "outputs": [at.file(kind)]}
+        return {"set": [SET / "manifest.json"], **files, "fits": {kind: how}}
+
+    return _of_kind("fit", kind, arguments)
+
+
+def _validated(at: Place) -> dict[str, Any]:
+    fits = ("parkf", "full", "parkf_float64")
+    return {
+        **{kind: [at.file(kind)] for kind in ("particles", "candidates", "fates")},
+        "fitted": [at.file(f"fitted/{fit}") for fit in fits],
+        **{"kinds": [], "misaligned": [], "signals": [], "samples": [SAMPLE], "fits": list(fits[:2])},
+        **{"field": at.detector["field"], "inside": at.root / "inside.json"},
+        "output": at.folder / "validation.json",
+    }
 
 
 # Stages in the order in which they run. Each reads files of earlier ones.
 STAGES = {
-    "generate": Stage(
-        lambda at: ("generate", at.file("particles"), *DETECTOR[:2], "--events", at.events, "--seed", 1),
-        lambda at: at.file("particles"),
+    "generate": _of_kind(
+        "generate",
+        "particles",
+        lambda at: {
+            "geometry": at.detector["geometry"],
+            **{"outputs": [at.file("particles")], "seeds": [1], "events": at.events},
+        },
     ),
     "states": _simulated("states"),
     "hits-and-fates": _simulated("hits", "fates"),
-    "draw": Stage(
-        lambda at: (
-            *("draw", at.file("particles"), at.file("states"), at.folder / f"draws/{SAMPLE}.npz", *DETECTOR),
-            *("--max-rows", MAX_ROWS),
-        ),
+    "states-and-draws": Stage(
+        "simulate",
+        lambda at: {
+            **_simulated("states").arguments(at),
+            **{"draws": at.folder / "draws.npz", "max_rows": MAX_ROWS},
+        },
         lambda at: at.file("states"),
     ),
     "thresholds": Stage(
-        lambda at: (
-            *("thresholds", at.folder / "draws", at.folder / "thresholds.json", "--samples", SAMPLE),
-            *("--max-rows", MAX_ROWS),
-        ),
+        "thresholds",
+        lambda at: {
+            **{"draws": [at.folder / "draws.npz"], "output": at.folder / "thresholds.json"},
+            "max_rows": MAX_ROWS,
+        },
         lambda at: at.file("states"),
     ),
+    "rows": Stage(
+        "rows",
+        lambda at: {
+            **at.detector,
+            **{kind: at.file(kind) for kind in ("particles", "states")},
+            "thresholds": at.folder / "thresholds.json",
+            "outputs": [at.folder / f"rows/{step}.parquet" for step in FORMS["improved"].steps],
+        },
+        lambda at: at.folder / f"rows/{STEP}.parquet",
+    ),
     "datasets": Stage(
-        lambda at: (
-            *("datasets", at.file("particles"), at.file("states"), at.folder / f"rows/{SAMPLE}"),
-            *("--thresholds", at.folder / "thresholds.json", *at.detector),
-        ),
-        lambda at: at.folder / f"rows/{SAMPLE}/{STEP}.parquet",
+        "datasets",
+        lambda at: {"rows": [at.folder / f"rows/{STEP}.parquet"], "outputs": [at.dataset]},
+        lambda at: at.dataset,
     ),
-    "gather-dataset": Stage(
-        lambda at: (
-            *("gather-dataset", STEP, at.folder / "rows", at.folder / f"datasets/{STEP}.parquet"),
-            *("--samples", SAMPLE),
-        ),
-        lambda at: at.folder / f"datasets/{STEP}.parquet",
-    ),
-    "check-dataset": Stage(
-        lambda at: ("check-dataset", STEP, at.folder / f"datasets/{STEP}.parquet"),
-        lambda at: at.folder / f"datasets/{STEP}.parquet",
+    "adopt-dataset": Stage(
+        "adopt_dataset",
+        lambda at: {"dataset": at.dataset, "output": at.folder / "adopted.parquet", "step": STEP},
+        lambda at: at.dataset,
     ),
     "train": Stage(
-        lambda at: ("train", STEP, at.folder / f"datasets/{STEP}.parquet", at.folder / f"{STEP}.json"),
-        lambda at: at.folder / f"datasets/{STEP}.parquet",
+        "train",
+        lambda at: {"dataset": [at.dataset], "output": at.folder / f"{STEP}.json", "step": STEP},
+        lambda at: at.dataset,
     ),
-    "candidates": Stage(
-        lambda at: (*("candidates", at.file("hits"), at.file("candidates"), *at.detector, "--polarity", 1),),
-        lambda at: at.file("candidates"),
+    "candidates": _of_kind(
+        "candidates",
+        "candidates",
+        lambda at: {
+            **at.detector,
+            **{"hits": at.file("hits"), "output": at.file("candidates"), "polarity": 1},
+        },
     ),
-    "fits": _fitted("parkf"),
-    "fits-float64": _fitted("parkf_float64", "--precision", "float64"),
-    "full-fits": Stage(
-        lambda at: ("fit-full", at.file("candidates"), at.file("fitted/full"), *at.detector),
-        lambda at: at.file("fitted/full"),
+    "fits": _fitted("float32"),
+    "fits-float64": _fitted("float64"),
+    "full-fits": _of_kind(
+        "fit_full",
+        "fitted/full",
+        lambda at: {
+            **at.detector,
+            **{"candidates": [at.file("candidates")], "outputs": [at.file("fitted/full")]},
+        },
     ),
-    "validate": Stage(
-        lambda at: (
-            *("validate", at.folder, at.folder / "validation.json"),
-            *("--samples", SAMPLE, "--fits", "parkf full"),
-        ),
-        lambda at: at.file("candidates"),
-    ),
+    "validate": _of_kind("validate", "candidates", _validated),
 }
-PAIRED = ("states", "datasets", "candidates", "fits")
+PAIRED = ("states", "rows", "candidates", "fits")
 
 
-def make_folders(command: tuple[object, ...]) -> None:
-    """Make the folders of the files that a command names: commands make none."""
-    for word in command:
-        if isinstance(word, Path):
-            word.parent.mkdir(parents=True, exist_ok=True)
-
-
-def run(command: tuple[object, ...]) -> Usage:
-    """Run a `parkf` command to its end and return its usage, which it reports itself."""
-    make_folders(command)
-    done = subprocess.run(
-        [PARKF, *map(str, command)],
-        env={**os.environ, VARIABLE: "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    usage = read_usage(done.stderr)
-    if done.returncode or usage is None:
-        raise SystemExit(f"parkf {' '.join(map(str, command))} failed:\n{done.stderr}")
-    return usage
-
-
-def side_by_side(commands: list[tuple[object, ...]]) -> float:
-    """Start all commands at once; return the seconds until the last one ends."""
-    for command in commands:
-        make_folders(command)
+def side_by_side(lines: list[list[str]]) -> float:
+    """Start all command lines at once; return the seconds until the last one ends."""
     begin = time.perf_counter()
-    jobs = [subprocess.Popen([PARKF, *map(str, c)], stderr=subprocess.DEVNULL) for c in commands]
+    jobs = [subprocess.Popen(line, stderr=subprocess.DEVNULL) for line in lines]
     if sum(job.wait() for job in jobs):
-        raise SystemExit(f"parkf {' '.join(map(str, commands[0]))} failed")
+        raise SystemExit(f"{' '.join(lines[0])} failed")
     return time.perf_counter() - begin
 
 
-def measured(usage: Usage, events: int, rows: Path) -> dict[str, float]:
-    """Return the figures of one job."""
+def measured(line: list[str], events: int, rows: Path) -> dict[str, float]:
+    """Run a job, and return its figures."""
+    cpu_s, peak_mb = usage_of(line)
     count = pq.read_metadata(rows).num_rows
-    return {"events": events, "rows": count, "peak_mb": usage.peak_mb, "cpu_s": usage.cpu_s}
+    return {"events": events, "rows": count, "peak_mb": peak_mb, "cpu_s": cpu_s}
 
 
 def chain(root: Path, events: int) -> Iterator[tuple[str, dict[str, float]]]:
     """Run all stages at one size; yield the figures of each."""
     at = Place(root, events)
-    for name, stage in STAGES.items():
-        yield name, measured(run(stage.command(at)), events, stage.rows(at))
+    for name, one in STAGES.items():
+        yield name, measured(one.line(at), events, one.rows(at))
 
 
 def repeat_rows(source: Path, target: Path, count: int) -> None:
@@ -240,11 +252,10 @@ def many_rows(source: Path, root: Path, count: int) -> Iterator[tuple[str, dict[
     """Check and train a dataset of so many rows."""
     dataset = root / f"{count}.parquet"
     repeat_rows(source, dataset, count)
-    for name, command in (
-        ("check-dataset-rows", ("check-dataset", STEP, dataset)),
-        ("train-rows", ("train", STEP, dataset, root / "many.json")),
-    ):
-        yield name, measured(run(command), 0, dataset)
+    files = {"dataset": dataset, "output": root / "adopted.parquet", "step": STEP}
+    yield "adopt-dataset-rows", measured(stage_line("adopt_dataset", **files), 0, dataset)
+    files |= {"dataset": [dataset], "output": root / "many.json"}
+    yield "train-rows", measured(stage_line("train", **files), 0, dataset)
     dataset.unlink()
 
 
@@ -254,10 +265,9 @@ def efficiency(root: Path, events: int) -> Iterator[tuple[str, float]]:
     shutil.copytree(places[0].folder, places[1].folder)
     shutil.copy(root / "field.npz", places[1].root)
     for name in PAIRED:
-        stage = STAGES[name]
+        line = STAGES[name].line
         ratios = [
-            side_by_side([stage.command(places[0])]) / side_by_side([stage.command(at) for at in places])
-            for _ in range(TURNS)
+            side_by_side([line(places[0])]) / side_by_side([line(at) for at in places]) for _ in range(TURNS)
         ]
         yield name, median(ratios)
 
@@ -277,12 +287,13 @@ def main() -> None:
 
     with TemporaryDirectory(prefix="parkf-benchmark-") as folder:
         root = Path(folder)
-        run(("field", ROOT / "data/field/dipole.json", root / "field.npz"))
+        stage("field", source=ROOT / "data/field/dipole.json", output=root / "field.npz")
+        write(root / "inside.json", {})
         factors = FACTORS if asked.only != "efficiency" else (FACTOR_OF_PAIRS,)
         for factor in factors:
             for name, figures in chain(root, factor * asked.events):
                 tell(name, figures)
-        source = Place(root, factors[-1] * asked.events).folder / f"datasets/{STEP}.parquet"
+        source = Place(root, factors[-1] * asked.events).dataset
         for count in asked.rows if asked.only != "efficiency" else []:
             for name, figures in many_rows(source, root, count):
                 tell(name, figures)

@@ -18,7 +18,7 @@ import sympy as sp
 import yaml
 from typer.main import get_command
 
-from parkf.cli.main import PANELS, STAGES, app
+from parkf.cli.main import INNER, PANELS, app
 from parkf.fit import STATUS, STATUS_BITS, TREATED
 from parkf.model.steps import FORMS
 from parkf.model.steps.frozen import kernel_forms
@@ -56,21 +56,33 @@ def commands() -> str:
     context = group.context_class(group)
     parts = [
         "# Commands",
-        "`parkf --help` shows this list without the stages, and `parkf COMMAND --help` each entry. Every command takes `--debug` in front"
+        "`parkf --help` shows this list, and `parkf COMMAND --help` each entry. Every command takes `--debug` in front"
         " of it, which shows where in the code an error arose. Exit codes are 0 for yes or done, 1 for no or for an"
         " error, which is one line that says what is wrong and where, and 2 for wrong usage, of `parkf params` and"
-        " `parkf gate` also where there is no answer; 130 where it was interrupted; `parkf run` and `parkf supervise`"
-        " exit as Snakemake does. [Bad inputs](bad_inputs.md) shows what is refused, in which words.",
+        " `parkf gate` also where there is no answer; 130 where it was interrupted; `parkf run` exits as Snakemake does."
+        " [Bad inputs](bad_inputs.md) shows what is refused, in which words.",
     ]
     for panel, names in PANELS.items():
-        parts.append(f"## {panel}")
-        if panel == STAGES:
-            parts.append(
-                "Each rule of the workflow calls one of them; all work alone, on files, too. `parkf --stages` lists them."
-            )
-        for name in names:
-            parts += _command(group.get_command(context, name), name)
-    return _page(parts)
+        if panel != INNER:
+            parts.append(f"## {panel}")
+            for name in names:
+                parts += _command(group.get_command(context, name), name)
+    return _page([*parts, *_stages()])
+
+
+def _stages() -> Iterator[str]:
+    """Every stage of a run, with the first line of its docstring."""
+    yield "## Stages"
+    yield (
+        "Each rule of the workflow calls a stage by `python -m parkf.stages NAME`. The names of its arguments are those"
+        " of a function in `src/parkf/stages/NAME.py`; `snakemake --printshellcmds` and a run's logs show whole calls."
+    )
+    found = []
+    for path in sorted((ROOT / "src/parkf/stages").glob("[!_]*.py")):
+        function = getattr(importlib.import_module(f"parkf.stages.{path.stem}"), path.stem, None)
+        if inspect.isfunction(function):
+            found.append((f"`{path.stem}`", inspect.getdoc(function).partition("\n\n")[0].replace("\n", " ")))
+    yield _table(("stage", ""), found)
 
 
 def _command(command: Any, name: str) -> Iterator[str]:

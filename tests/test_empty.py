@@ -12,50 +12,61 @@ import pytest
 from typer.testing import CliRunner
 
 from parkf.cli.main import app
-from parkf.cli.messages import explained
 from parkf.fit.sample import Sample
 from parkf.io.checksums import CheckedFile
+from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, CLOSURE_TRACKS, FATES, FITTED, HITS, PARTICLES, STATES, STEP_DATA
 from parkf.model.steps import FORMS
+from parkf.params.parameter_set import load
 from parkf.proof.validation.validate import validate
+from parkf.training.ghost_score.train import train_score
 
 from .gun import shoot
+from .stage import stage
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests/proof/validation"))
 from samples import make_sample  # noqa: E402
 
-GEOMETRY = ("--geometry", ROOT / "data/geometry/run3.yaml")
-ALIGNED = (*GEOMETRY, "--alignment", ROOT / "data/geometry/alignment_nominal.yaml")
+GEOMETRY, ALIGNMENT = (
+    ROOT / "data/geometry/run3.yaml",
+    ROOT / "data/geometry/alignment_nominal.yaml",
+)
 SET = ROOT / "params/2026-run3-like-2-r005"
 
 
 class Stages:
-    """Run commands on the files of a folder, all in this process."""
+    """Call stages and commands on the files of a folder, all in this process."""
 
     def __init__(self, folder, field):
         self.folder = folder
         field.save(folder / "field.npz")
-        self.through_field = (*GEOMETRY, "--field", folder / "field.npz")
-        self.detector = (*ALIGNED, "--field", folder / "field.npz")
-        self.simulated = (*self.detector, "--polarity", 1)
+        self.detector = {"geometry": GEOMETRY, "alignment": ALIGNMENT, "field": folder / "field.npz"}
+        self.set = [SET / "manifest.json"]
         for table in (PARTICLES, STATES, HITS, FATES, CANDIDATES, FITTED, CLOSURE_TRACKS, STEP_DATA):
             with table.writer(folder / f"{table.name}.parquet") as writer:
                 writer.write_table(table.schema.empty_table())
 
-    def __call__(self, command, *arguments):
+    def file(self, value):
+        if isinstance(value, list):
+            return [self.file(one) for one in value]
+        is_file = isinstance(value, str) and value.endswith((".parquet", ".npz", ".json"))
+        return self.folder / value if is_file else value
+
+    def __call__(self, name, **arguments):
+        """Return the error message of the stage, or None if it succeeds."""
+        try:
+            stage(name, **{key: self.file(value) for key, value in arguments.items()})
+        except ParkfError as error:
+            return str(error)
+
+    def command(self, *words):
         """Return the error message of the command, or None if it succeeds."""
-        files = (
-            self.folder / word if str(word).endswith((".parquet", ".npz", ".json")) else word
-            for word in arguments
-        )
-        done = CliRunner().invoke(app, [command, *map(str, files)])
+        done = CliRunner().invoke(app, [str(self.file(word)) for word in words])
         if done.exception is None or (isinstance(done.exception, SystemExit) and done.exception.code == 0):
             return None
-        said = explained(done.exception) if isinstance(done.exception, Exception) else None
-        if said is None:
-            raise done.exception
-        return said
+        assert isinstance(done.exception, ParkfError), done.exception
+        return str(done.exception)
 
     def rows(self, name):
         return CheckedFile(self.folder / name).metadata.num_rows
@@ -67,73 +78,77 @@ def stages(tmp_path, field):
 
 
 def test_chunks_without_collisions_pass(stages):
-    folder, seed = stages.folder, ("--seed", 1)
-    products = ("--states", "s.parquet", "--hits", "h.parquet", "--fates", "f.parquet")
-    assert stages("simulate", "particles.parquet", *stages.simulated, *seed, *products) is None
-    assert (
-        stages("simulate", "particles.parquet", *stages.simulated, *seed, "--hits", "hc.parquet", "--crowded")
-        is None
-    )
-    shifts = ("--scifi-module", 0.1, "--scifi-mat", 0.1)
-    assert stages("misalign", "h.parquet", "hm.parquet", *shifts, *seed) is None
-    for how in (("--segments", "truth"), ("--segments", "found"), ("--matched",)):
-        assert stages("candidates", "hm.parquet", "c.parquet", *stages.simulated, *how) is None
+    folder, detector = stages.folder, stages.detector
+    beam = {"particles": "particles.parquet", "polarity": 1, "seed": 1}
+    products = {"states": "s.parquet", "hits": "h.parquet", "fates": "f.parquet", "draws": "draws/up.npz"}
+    found = {"candidates": "cs.parquet", "misaligned": "cm.parquet", "scifi_module": 0.1, "scifi_mat": 0.1}
+    (folder / "draws").mkdir()
+    assert stages("simulate", **detector, **beam, **products, **found, max_rows=300_000) is None
+    assert stages("simulate", **detector, **beam, hits="hc.parquet", crowded=True) is None
+    for how in ({"segments": "truth"}, {"segments": "found"}, {"matched": True}):
+        search = {"hits": "h.parquet", "output": "c.parquet", "polarity": 1}
+        assert stages("candidates", **detector, **search, **how) is None
         assert stages.rows("c.parquet") == 0
-    (folder / "chunks").mkdir()
     for chunk in ("1-of-2", "2-of-2"):
-        shutil.copy(folder / "particles.parquet", folder / f"chunks/{chunk}.parquet")
-    assert stages("gather", folder / "chunks", "whole.parquet", "--chunks", 2) is None
-    for name in ("s.parquet", "h.parquet", "hc.parquet", "f.parquet", "whole.parquet"):
-        assert stages.rows(name) == 0, name
+        shutil.copy(folder / "particles.parquet", folder / f"{chunk}.parquet")
+    assert stages("gather", chunks=["1-of-2.parquet", "2-of-2.parquet"], output="whole.parquet") is None
+    made = ("s", "h", "hc", "f", "whole", "cs", "cm")
+    assert [stages.rows(f"{name}.parquet") for name in made] == [0] * len(made)
 
-    assert stages("draw", "particles.parquet", "s.parquet", "draws/up.npz", *ALIGNED) is None
-    assert stages("thresholds", folder / "draws", "kept.json", "--samples", "up") is None
-    steps = ("particles.parquet", "s.parquet", folder / "rows/up", "--thresholds", "kept.json")
-    assert stages("datasets", *steps, *stages.detector) is None
-    for step in FORMS["improved"].steps:
-        assert stages("gather-dataset", step, folder / "rows", f"{step}.parquet", "--samples", "up") is None
-        assert stages.rows(f"{step}.parquet") == 0
+    assert stages("thresholds", draws=["draws/up.npz"], output="kept.json", max_rows=300_000) is None
+    read = {"particles": "particles.parquet", "states": "s.parquet", "thresholds": "kept.json"}
+    rows, gathered = ([f"{of}/{step}.parquet" for step in FORMS["improved"].steps] for of in ("up", "all"))
+    assert stages("rows", **detector, **read, outputs=rows) is None
+    assert stages("datasets", rows=rows, outputs=gathered) is None
+    assert [stages.rows(one) for one in gathered] == [0] * len(gathered)
 
     schemes = ("--scheme velo_only",)
     for how in ("", "--robust --score", "--outliers 16 --rich-states", *schemes):
-        assert stages("fit", SET, "candidates.parquet", "fit.parquet", *how.split()) is None
+        assert stages.command("fit", SET, "candidates.parquet", "fit.parquet", *how.split()) is None
         assert stages.rows("fit.parquet") == 0
-    assert stages("fit-full", "candidates.parquet", "full.parquet", *stages.detector) is None
-    assert stages("throughput", SET, folder / "candidates.parquet", "speed.json") is None
+    files = {"candidates": ["candidates.parquet"]}
+    assert stages("fit_full", **detector, **files, outputs=["full.parquet"]) is None
+    assert stages("throughput", set=stages.set, **files, output="speed.json") is None
     # One particle may leave no track.
-    assert stages("closure-tracks", "ct.parquet", *stages.simulated, "--tracks", 1, *seed) is None
+    assert stages("closure_tracks", **detector, output="ct.parquet", tracks=1, polarity=1, seed=1) is None
 
 
 def test_what_nothing_can_be_learnt_from_is_named(stages):
     """A whole sample without entries cannot train or measure anything; the message names the file."""
-    folder = stages.folder
-    for name in ("particles", "candidates", "fates"):
-        (folder / f"run/{name}").mkdir(parents=True)
-        shutil.copy(folder / f"{name}.parquet", folder / f"run/{name}/validation_up.parquet")
-    for fit in ("parkf", "parkf_float64"):
-        (folder / f"run/fitted/{fit}").mkdir(parents=True)
-        shutil.copy(folder / "fitted.parquet", folder / f"run/fitted/{fit}/validation_up.parquet")
-    assert "0 genuine candidates and 0 ghosts" in stages(
-        "train-score", SET, "score.json", "--particles", folder / "particles.parquet", "--candidates",
-        folder / "candidates.parquet", "--seed", 1,
+    folder, detector = stages.folder, stages.detector
+    sample = "validation_up.parquet"
+    for name in ("particles", "candidates", "fates", "fitted/parkf", "fitted/parkf_float64"):
+        (folder / name).mkdir(parents=True)
+        shutil.copy(folder / f"{name.partition('/')[0]}.parquet", folder / name / sample)
+    fits = [f"fitted/{fit}/{sample}" for fit in ("parkf", "parkf_float64")]
+    files = {name: [f"{name}/{sample}"] for name in ("particles", "candidates", "fates")}
+    empty = {"kinds": [], "misaligned": [], "signals": [], "inside": "inside.json"}
+    assert "no candidates" in stages(
+        *("validate",), **files, fitted=fits, **empty, samples=["validation_up"], fits=["parkf"],
+        field="field.npz", output="validation.json",
     )  # fmt: skip
-    assert "no candidates" in stages(
-        "validate", folder / "run", "validation.json", "--samples", "validation_up", "--fits", "parkf"
-    )
-    assert "no candidates" in stages(
-        "measure", "particles.parquet", "candidates.parquet", "fitted.parquet", "m.json"
-    )
-    described = ("hits.parquet", "particles.parquet", "candidates.parquet", "candidates.parquet")
+    tracks = {"particles": "particles.parquet", "candidates": "candidates.parquet"}
+    fitted = {"fitted": "fitted.parquet"}
+    assert "no candidates" in stages("measure", **tracks, **fitted, field="field.npz", output="m.json")
+    described = {"hits": "hits.parquet", "matched": "candidates.parquet"}
+    assert "no candidates" in stages("characterise_search", **described, **tracks, **fitted, output="s.json")
+    described |= {"particles": "particles.parquet", "found": "candidates.parquet"}
     assert "0 tracks above and 0 below 10 GeV" in stages(
-        "characterise", *described, "c.json", *stages.simulated
+        "characterise", **detector, **described, output="c.json", polarity=1
     )
-    assert "no candidates" in stages("characterise-search", *described, "fitted.parquet", "s.json")
+    place = {name: detector[name] for name in ("geometry", "field")}
     for step in ("V", "T", "BEAM"):
-        empty = "0 rows, expected at least 100"
+        few = "0 rows, expected at least 100"
         shutil.copy(folder / "step-data.parquet", folder / f"{step}.parquet")
-        assert empty in stages("check-dataset", step, f"{step}.parquet")
-        born = ("--seed", 1, *stages.through_field) if step == "T" else ()
-        assert empty in stages("train", step, f"{step}.parquet", "fit.json", *born)
+        assert few in stages.command("check-dataset", step, f"{step}.parquet")
+        rows = {"dataset": [f"{step}.parquet"], "output": "fit.json", "step": step}
+        assert few in stages("train", **rows, **(place if step == "T" else {}))
+
+
+def test_a_score_of_no_candidates_is_refused(stages):
+    files = [(stages.folder / "particles.parquet", stages.folder / "candidates.parquet")]
+    with pytest.raises(ParkfError, match="0 genuine candidates and 0 ghosts"):
+        train_score(load(SET), files, seed=1)
 
 
 def test_bins_without_entries_are_left_out():
@@ -155,9 +170,9 @@ def test_events_without_tracks_are_passed_over(stages):
     keep = np.isin(shot["event"].to_numpy(), [0, 4])
     with PARTICLES.writer(stages.folder / "p.parquet") as writer:
         writer.write_table(shot.filter(keep))
-    assert stages("simulate", "p.parquet", *stages.simulated, "--seed", 1, "--hits", "h.parquet") is None
-    assert stages("candidates", "h.parquet", "c.parquet", *stages.simulated) is None
-    assert stages("fit", SET, "c.parquet", "f.parquet") is None
+    beam = {"polarity": 1, "seed": 1, "particles": "p.parquet"}
+    assert stages("simulate", **stages.detector, **beam, candidates="c.parquet") is None
+    assert stages.command("fit", SET, "c.parquet", "f.parquet") is None
     fitted = FITTED.open(stages.folder / "f.parquet").read()
     assert set(fitted["event"].to_pylist()) <= {0, 4}
     assert fitted.num_rows > 0

@@ -7,15 +7,22 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+from tests.stage import stage
 
 from parkf.cli.main import main
+from parkf.io.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
 SET = ROOT / "params/2026-run3-like-2-r005"
 
-# Writes files to the working folder, and returns the command's arguments.
-Make = Callable[[Path], Sequence[str | Path]]
+# Arguments of `parkf`, or the call of a stage.
+Call = Sequence[str | Path] | Callable[[], None]
+# Writes files to the working folder, and returns what must refuse them.
+Make = Callable[[Path], Call]
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ class Case:
     wrong : str
         Description of the mistake.
     make : callable
-        Writes the input to a folder, and returns the arguments of the command that must refuse it there.
+        Writes the input to a folder, and returns the command or the stage that must refuse it there.
     says : tuple of str
         Texts that the message must contain.
     code : int
@@ -48,14 +55,20 @@ class Case:
         return f"{self.door}: {self.wrong}"
 
 
-def ran(arguments: Sequence[str | Path]) -> tuple[int, str]:
-    """Run a command of `parkf` in this process; return its exit code and its error stream."""
+def ran(call: Call) -> tuple[int, str]:
+    """Run a command of `parkf` or a stage in this process; return its exit code and its error stream."""
     errors, before = io.StringIO(), sys.argv
-    sys.argv = ["parkf", *map(str, arguments)]
     try:
         with redirect_stderr(errors), redirect_stdout(io.StringIO()):
-            main()
+            if callable(call):
+                call()
+            else:
+                sys.argv = ["parkf", *map(str, call)]
+                main()
         code = 0
+    except ParkfError as error:
+        # A stage's message is printed by its program, as that of a command is.
+        return 1, f"error: {error}\n"
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     finally:
@@ -123,3 +136,8 @@ def file(name: str, content: str | bytes, *arguments: str | Path) -> Make:
 def command(*arguments: str | Path) -> Make:
     """Write no file; `arguments` are the command."""
     return lambda folder: arguments
+
+
+def staged(name: str, **arguments: Any) -> Make:
+    """Write no file; call a stage."""
+    return lambda folder: partial(stage, name, **arguments)

@@ -1,14 +1,16 @@
 """Bad options and arguments of commands, and errors of the operating system."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from .case import ROOT, Case, command
+from .case import ROOT, Case, command, staged
 
 GEOMETRY = ("--geometry", ROOT / "data/geometry/run3.yaml")
 DETECTOR = (*GEOMETRY, "--alignment", ROOT / "data/geometry/alignment_nominal.yaml", "--field", "field.npz")
-GENERATE = ("generate", "x.parquet", *GEOMETRY)
-SIMULATE = ("simulate", "p.parquet", *DETECTOR, "--states", "x.parquet")
+FIND = ("candidates", "h.parquet", "x.parquet", *DETECTOR)
+FIELD = ("field", ROOT / "data/field/dipole.json", "field.npz")
+TRAIN: dict[str, Any] = {"dataset": [Path("d.parquet")], "output": Path("x.json")}
 
 
 def usage(wrong: str, *arguments: str | Path, says: Sequence[str]) -> Case:
@@ -22,79 +24,45 @@ def _file_for_a_folder(folder: Path) -> Sequence[str | Path]:
 
 def _folder_for_a_file(folder: Path) -> Sequence[str | Path]:
     (folder / "field.npz").mkdir()
-    return ("field", ROOT / "data/field/dipole.json", "field.npz", "--spacing", "500")
-
-
-def _assemble(option: str, text: str) -> Callable[[Path], Sequence[str | Path]]:
-    return command(
-        "assemble", "set", "--fits", "fits", "--table", "t.npz", *DETECTOR, "--seed", "1", option, text
-    )
+    return (*FIELD, "--spacing", "500")
 
 
 CASES = [
     usage("no such command", "fitt", says=["No such command 'fitt'", "parkf --help"]),
-    usage("no such option", *GENERATE, "--evnts", "5", says=["--evnts", "parkf generate --help"]),
+    usage("no such option", *FIND, "--plority", "1", says=["--plority", "parkf candidates --help"]),
     usage("argument missing", "fit", says=["Missing argument", "parkf fit --help"]),
-    usage(
-        "option missing",
-        *GENERATE,
-        "--events",
-        "5",
-        says=["Missing option '--seed'", "parkf generate --help"],
-    ),
-    usage("events of text", *GENERATE, "--events", "many", "--seed", "1", says=["--events"]),
-    usage("negative events", *GENERATE, "--events", "-5", "--seed", "1", says=["--events", "parkf"]),
-    usage(
-        "pile-up 10^6",
-        *GENERATE,
-        "--events",
-        "5",
-        "--seed",
-        "1",
-        "--pile-up",
-        "1e6",
-        says=["--pile-up", "200"],
-    ),
-    usage("pile-up NaN", *GENERATE, "--events", "5", "--seed", "1", "--pile-up", "nan", says=["--pile-up"]),
-    usage("seed negative", *GENERATE, "--events", "5", "--seed", "-1", says=["--seed", "parkf"]),
+    usage("option missing", *FIND, says=["Missing option '--polarity'", "parkf candidates --help"]),
+    usage("spacing of text", *FIELD, "--spacing", "many", says=["--spacing", "parkf field --help"]),
+    usage("negative event", "display", "run", "x.html", "--event", "-5", says=["--event", "parkf"]),
+    usage("year 99", "params", "publish", "set", "--year", "99", says=["--year", "2000"]),
     usage("no threads", "fit", "s", "c", "f", "--threads", "0", says=["--threads", "parkf"]),
-    usage("polarity 3", *SIMULATE, "--polarity", "3", "--seed", "1", says=["--polarity", "+1 (MagUp) or -1"]),
+    usage("polarity 3", *FIND, "--polarity", "3", says=["--polarity", "+1 (MagUp) or -1"]),
     usage("unknown scheme", "fit", "s", "c", "f", "--scheme", "best", says=["--scheme", "parkf fit --help"]),
-    usage(
-        "a field without a geometry",
-        *("train", "T", "d.parquet", "x.json", "--field", "field.npz"),
-        says=["give both --field and --geometry, or neither"],
-    ),
     usage("cut NaN", "fit", "s", "c", "f", "--outliers", "nan", says=["--outliers"]),
     Case(
-        "command line",
-        "no JSON",
-        _assemble("--configuration", "{'a': 1}"),
-        ("--configuration: not JSON", "line 1"),
+        "stage",
+        "a field without a geometry",
+        staged("train", **TRAIN, step="T", field=Path("field.npz")),
+        ("got --field or --geometry alone, expected both or neither",),
     ),
     Case(
-        "command line",
-        "key twice in JSON",
-        _assemble("--seeds", '{"a": 1, "a": 2}'),
-        ("--seeds", "'a' is there twice"),
+        "stage",
+        "two datasets of a step",
+        staged("train", **(TRAIN | {"dataset": [Path("a.parquet"), Path("b.parquet")]}), step="V"),
+        ("got 2 files of step V, expected one",),
     ),
+    Case("stage", "part 9 of 2", staged("train", **TRAIN, step="V", part="9-of-2"), ("part '9-of-2'",)),
     Case(
-        "command line",
-        "a list for a mapping",
-        _assemble("--inputs", "[1]"),
-        ("--inputs", "expected a mapping"),
-    ),
-    Case(
-        "command line",
-        "part 9 of 2",
-        command("train", "V", "d.parquet", "x.json", "--part", "9-of-2"),
-        ("part '9-of-2'",),
-    ),
-    Case(
-        "command line",
+        "stage",
         "unknown step",
-        command("train", "MAG", "d.parquet", "x.json"),
+        staged("train", **TRAIN, step="MAG"),
         ("step 'MAG' does not exist, expected one of V",),
+    ),
+    Case(
+        "stage",
+        "a set without its manifest",
+        staged("throughput", set=[Path("set/global.f32")], candidates=[], output=Path("x.json")),
+        ("got no file, expected files of one folder",),
     ),
     Case("system", "a file for a folder", _file_for_a_folder, ("results", "is a file, expected a folder")),
     Case(

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from tests.rows import arrow, step_rows
 
 from parkf.io.planes import UT_LAYERS
-from parkf.io.tables import CANDIDATES, HITS, MEASURED, STEP_DATA, Table
+from parkf.io.tables import CANDIDATES, MEASURED, STEP_DATA, Table
 
 from .case import ROOT, SET, Case, file
 
@@ -44,7 +44,7 @@ def dataset(wrong: str, change: Change, *says: str, step: str = "VUT") -> Case:
         columns = step_rows(ROWS)
         change(columns)
         _sealed(folder / "mine.parquet", STEP_DATA, arrow(STEP_DATA, columns))
-        return ("check-dataset", step, "mine.parquet", "--copy-to", "copy.parquet")
+        return ("check-dataset", step, "mine.parquet")
 
     return Case("step dataset", wrong, make, ("mine.parquet", *says))
 
@@ -126,7 +126,7 @@ def foreign_table(
     ]
 
 
-CHECK = ("check-dataset", "VUT", "mine.parquet", "--copy-to", "copy.parquet")
+CHECK = ("check-dataset", "VUT", "mine.parquet")
 FIT = ("fit", SET, "mine.parquet", "fitted.parquet")
 
 
@@ -286,26 +286,3 @@ CASES = [
     looked("positions of text", {"x": "1 mm"}, "column 'x' has type", "expected numbers"),
     looked("NaN", {"z": np.nan}, "row 0: 'z' is not a finite number"),
 ]
-
-
-def _hits(change: Change) -> Callable[[Path], Sequence[str | Path]]:
-    def make(folder: Path) -> Sequence[str | Path]:
-        columns = {name: np.ones(3) for name, _ in HITS.columns}
-        change(columns)
-        _sealed(folder / "mine.parquet", HITS, arrow(HITS, columns))
-        return (
-            "misalign",
-            "mine.parquet",
-            "x.parquet",
-            "--scifi-module",
-            "nan",
-            "--scifi-mat",
-            "0",
-            "--seed",
-            "1",
-        )
-
-    return make
-
-
-CASES += [Case("misalignment", "NaN", _hits(lambda c: None), ("--scifi-module",), 2)]

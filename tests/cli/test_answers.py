@@ -88,15 +88,12 @@ def test_what_is_written_is_told_with_rows_and_files(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("option", "wrong", "bound"),
     [
-        ("--seed", 2**63, "less than or equal to 9223372036854775807"),
-        ("--seed", -1, "greater than or equal to 0"),
-        ("--threads", 0, "greater than or equal to 1"),
+        ("--year", 10_000, "less than or equal to 9999"),
+        ("--first-run", -1, "greater than or equal to 0"),
     ],
 )
 def test_numbers_out_of_range_are_refused_with_the_bound(option, wrong, bound):
-    files = {"--geometry": "g.yaml", "--alignment": "a.yaml", "--field": "f.npz"}
-    given = files | {"--polarity": "1", "--seed": "1", option: str(wrong)}
-    words = ["simulate", "particles.parquet", *(word for pair in given.items() for word in pair)]
+    words = ["params", "publish", "set", option, str(wrong)]
     done = CliRunner().invoke(app, words, env={"COLUMNS": "200", "TERM": "dumb"})
     assert done.exit_code == 2
     assert f"Input should be {bound}" in done.output

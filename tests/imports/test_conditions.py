@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from parkf.cli.commands.options import aligned
 from parkf.detector.alignment import Alignment, load_alignment
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, load_geometry
 from parkf.imports.geometry.conditions import element_of, export_alignment
@@ -46,7 +45,7 @@ def places(tmp_path_factory):
     told = import_conditions(
         [folder / "conditions.yaml"], folder / "a.yaml", geometry=folder / "g.yaml", tag=None
     )
-    return folder, load_geometry(folder / "g.yaml"), aligned(folder / "g.yaml", folder / "a.yaml"), told
+    return folder, load_geometry(folder / "g.yaml"), load_geometry(folder / "g.yaml", folder / "a.yaml"), told
 
 
 def _moved(points, centre, position, angles):

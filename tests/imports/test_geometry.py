@@ -9,7 +9,6 @@ import pytest
 import yaml
 from scipy.spatial.transform import Rotation
 
-from parkf.cli.commands.options import aligned
 from parkf.detector.alignment import Alignment
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
 from parkf.imports.geometry.dumps import (
@@ -36,7 +35,7 @@ ROUNDING = 2e-3  # mm; float32 resolves the SciFi's z to 0.0005 mm
 
 def _imported(folder: Path, to: Path):
     told = import_dumps([folder], base=BASE, geometry=to / "g.yaml", alignment=to / "a.yaml")
-    return aligned(to / "g.yaml", to / "a.yaml"), told
+    return load_geometry(to / "g.yaml", to / "a.yaml"), told
 
 
 def _corners(geometry, planes):

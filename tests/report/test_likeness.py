@@ -4,9 +4,8 @@ import copy
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from tests.stage import stage
 
-from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_json
 from parkf.proof.validation.likeness import QUANTILES
@@ -117,17 +116,15 @@ def test_the_others_figures_are_kept_for_gates(tmp_path, sample, fit):
     write_json(paths["sample"], sample)
     write_json(paths["plain"], fit | {"set": {"table": "abc"}})
     write_json(paths["full"], fit | {"set": None})
-    pairs = " ".join(
-        f"{name}={paths[file]},{paths[file]}" for name, file in (("full", "full"), ("parkf", "plain"))
+    stage(
+        "likeness",
+        embedded=paths["sample"],
+        other=paths["sample"],
+        measured=[paths["full"], paths["full"], paths["plain"], paths["plain"]],
+        searches=[],
+        fits=["full", "parkf"],
+        kinds=[],
+        output=paths["page"],
+        figures=paths["kept"],
     )
-    arguments = [
-        paths["sample"],
-        paths["sample"],
-        paths["page"],
-        "--measured",
-        pairs,
-        "--figures",
-        paths["kept"],
-    ]
-    assert CliRunner().invoke(app, ["likeness", *map(str, arguments)]).exit_code == 0
     assert read_json(paths["kept"]) == {"set": {"table": "abc"}, "fits": {"full": fit, "parkf": fit}}

@@ -103,14 +103,15 @@ def read_cases() -> list[Case]:
 def begin(folder: Path) -> None:
     """Make the working folder that each case starts from, by parkf's own commands."""
     folder.mkdir(parents=True)
-    where = ("--geometry", "data/geometry/run3.yaml")
-    field = ("--alignment", "alignment.yaml", "--field", "field.npz", "--polarity", "1")
-    products = ("--seed", "1", "--states", "states.parquet", "--hits", "hits.parquet")
+    geometry = "stage {} --geometry data/geometry/run3.yaml"
+    generate = f"{geometry} --outputs particles.parquet --events 25 --seeds 1 --pile-up 1"
+    simulate = f"{geometry} --particles particles.parquet --states states.parquet --hits hits.parquet"
+    simulate += " --alignment alignment.yaml --field field.npz --polarity 1 --seed 1"
     for words in (
         ("init", "."),
         ("field", "data/field/dipole.json", "field.npz", "--spacing", "250"),
-        ("generate", "particles.parquet", *where, "--events", "25", "--seed", "1", "--pile-up", "1"),
-        ("simulate", "particles.parquet", *where, *field, *products),
+        generate.format("generate").split(),
+        simulate.format("simulate").split(),
     ):
         code, said, _ = ran(folder, "", words)
         if code:
@@ -174,13 +175,14 @@ def _be(folder: Path, change: str, words: Sequence[str], said: Path, notes: Path
 
 
 def _as_program(words: Sequence[str]) -> int:
-    """Run the command line as the interpreter would; return the exit code."""
+    """Run the command line as the interpreter would; return the exit code. `stage NAME` runs a stage."""
     from parkf.cli.main import main
+    from parkf.stages.__main__ import main as run_stage
 
     sys.argv = ["parkf", *words]
     code = 0
     try:
-        main()
+        code = run_stage(list(words[1:])) if words[0] == "stage" else main() or 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:

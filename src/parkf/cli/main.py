@@ -9,43 +9,43 @@ from functools import cache
 from typing import Annotated, Any
 
 import typer
-from typer import Context, Exit, Option, Typer
+from typer import Exit, Option, Typer
 from typer.core import TyperGroup
 
 import parkf.cli.commands.publication  # noqa: F401 (adds commands to params.app)
 from parkf import __version__
-from parkf.cli.commands import fitting, importing, monitoring, params, results, running, simulation, training
+from parkf.cli.commands import fitting, importing, monitoring, params, results, running, training
 from parkf.cli.commands.options import check_outputs
 from parkf.cli.messages import UsageError, explained, usage
 from parkf.io.process_settings import prepare_process
-from parkf.io.terminal import aligned, be_quiet, say
+from parkf.io.terminal import be_quiet, say
 from parkf.io.usage import Meter
 
-STAGES = "Stages, which the workflow runs"
-# Commands for users are in the order in which a beginner needs them. Stages, which rules of the workflow and
-# `make` call, are in the order of a run.
+INNER = "Commands of the workflow"
+# Commands for users are in the order in which a beginner needs them.
 PANELS: Mapping[str, Sequence[str]] = {
     "Run": ("init", "run", "family"),
     "Find your way": ("doctor", "schema", "check", "why"),
     "Look at a run": ("where", "gate", "compare", "display", "accuracy", "explain", "verify", "shared"),
-    "Fit tracks": ("fit", "fit-full", "monitor", "monitor-reference", "align", "calibrate", "realign"),
+    "Fit tracks": (
+        "candidates",
+        "fit",
+        "fit-full",
+        "monitor",
+        "monitor-reference",
+        "align",
+        "calibrate",
+        "realign",
+    ),
     "Parameter sets": ("params",),
     "Bring your own": ("import", "export", "field", "geometry", "check-dataset", "measure-field"),
-    STAGES: (
-        *("supervise", "share", "together", "kernel"),
-        *("generate", "generate-signal", "simulate", "misalign", "candidates"),
-        *("draw", "thresholds", "datasets", "gather-dataset", "gather", "train-table", "train", "join-fits"),
-        *("closure-tracks", "close", "take-closure", "train-score", "train-rich"),
-        *("train-slices", "train-electron", "assemble"),
-        *("measure-without-ut", "measure-kinds", "measure-electrons", "validate", "throughput", "measure"),
-        *("characterise", "characterise-search", "likeness", "report", "stages"),
-    ),
+    INNER: ("kernel", "supervise", "share", "together", "report", "stages"),
 }
 _PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 
 
 class GroupedCommands(TyperGroup):
-    """The commands, in the panels and the order of this module; help leaves out the stages."""
+    """The commands, in the panels and the order of this module; help leaves out those of the workflow."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the commands in the order of this module."""
@@ -56,7 +56,7 @@ class GroupedCommands(TyperGroup):
         command: Any = super().get_command(ctx, cmd_name)
         if command is not None:
             command.rich_help_panel = _PANEL_OF[cmd_name]
-            command.hidden = _PANEL_OF[cmd_name] == STAGES
+            command.hidden = _PANEL_OF[cmd_name] == INNER
             _prepare(command)
         return command
 
@@ -80,14 +80,13 @@ def _plain(text: str | None) -> str | None:
 app = Typer(
     help="Train, prove and publish the parameters of LHCb's Parameterised Kalman Filter.",
     cls=GroupedCommands,
-    epilog="A run calls further commands, one for each stage: parkf --stages lists them. "
-    "Exit codes. 0: done, or yes. 1: failed, and one line names the reason. 2: wrong usage. "
+    epilog="Exit codes. 0: done, or yes. 1: failed, and one line names the reason. 2: wrong usage. "
     "130: interrupted. For parkf params and parkf gate, 1 also means no, and 2 also means that there is no "
     "answer. parkf run and parkf supervise exit with Snakemake's codes.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for part in (simulation, training, running, fitting, monitoring, results, importing):
+for part in (training, running, fitting, monitoring, results, importing):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(running.families, name="family")
@@ -103,31 +102,12 @@ def print_version(wanted: bool) -> None:
         raise Exit
 
 
-def print_stages(context: Context, wanted: bool) -> None:
-    """Print the commands of the workflow in the order of a run and exit, if the option is set."""
-    if wanted:
-        group: Any = context.command
-        commands = {name: group.get_command(context, name) for name in PANELS[STAGES]}
-        rows = [(name, command.help.partition("\n")[0]) for name, command in commands.items()]
-        say(f"{aligned(('stage', ''), rows)}\n\nparkf STAGE --help has the arguments of one.")
-        raise Exit
-
-
 @app.callback()
 def options(
     debug: Annotated[bool, Option("--debug", help="Show where in the code an error arose.")] = False,
     quiet: Annotated[bool, Option("--quiet", help="Show answers and errors, but no progress.")] = False,
     version: Annotated[
         bool, Option("--version", callback=print_version, is_eager=True, help="Print the version.")
-    ] = False,
-    stages: Annotated[
-        bool,
-        Option(
-            "--stages",
-            callback=print_stages,
-            is_eager=True,
-            help="List the commands that the workflow calls, one for each stage of a run.",
-        ),
     ] = False,
 ) -> None:
     """Read the options that all commands have, except --debug, which :func:`main` reads."""

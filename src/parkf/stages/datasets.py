@@ -5,6 +5,6 @@ from parkf.training.datasets.gather import gather_rows
 
 
 def datasets(*, rows: AllRead, outputs: AllMade, threads: int = 1) -> None:
-    """Join the rows of each step, ``<chunk>/<step>.parquet``, in the dataset ``<step>.parquet``."""
+    """Join the rows of each step, ``<chunk>/<step>.parquet``, in its dataset, ``<step>.parquet``."""
     for output in outputs:
         gather_rows([part for part in rows if part.stem == output.stem], output, output.stem, threads=threads)

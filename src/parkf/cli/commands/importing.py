@@ -16,15 +16,12 @@ from parkf.cli.commands.options import (
     Json,
     OutsideMap,
     Threads,
-    aligned,
-    field_map,
     grouped,
 )
 from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
 from parkf.io.project import found
-from parkf.io.terminal import aligned as in_columns
-from parkf.io.terminal import say
+from parkf.io.terminal import aligned, say
 
 if TYPE_CHECKING:
     from parkf.detector.geometry import Geometry
@@ -60,14 +57,9 @@ class Verdict:
 
     def settle(self, inspections: "Sequence[Inspection]") -> None:
         """Print the results, and refuse to import wrong data unless the user trusts them."""
-        from parkf.imports.inspection import require_sound
+        from parkf.imports.inspection import settle
 
-        if self.as_json:
-            text = json.dumps([inspection.as_json() for inspection in inspections], indent=1)
-        else:
-            text = "\n\n".join(inspection.table() for inspection in inspections)
-        say(text, flush=True)
-        require_sound(inspections, trust=self.trust)
+        settle(inspections, trust=self.trust, as_json=self.as_json)
 
 
 @dataclass(frozen=True)
@@ -80,9 +72,10 @@ class KnownDetector:
 
     def load(self) -> "tuple[Geometry | None, int | None]":
         """Load the geometry, and return it with the polarity: +1 for up, -1 for down."""
+        from parkf.detector.geometry import load_geometry
         from parkf.imports.columns import sign_of
 
-        geometry = None if self.geometry is None else aligned(self.geometry, self.alignment)
+        geometry = None if self.geometry is None else load_geometry(self.geometry, self.alignment)
         return geometry, None if self.polarity is None else sign_of(self.polarity)
 
 
@@ -128,13 +121,14 @@ def import_steps(
     threads: Threads = 1,
 ) -> None:
     """Import step datasets: LHCb's tuning trees, or any columns, with a column map."""
+    from parkf.detector.field import load_field
     from parkf.imports.steps.take import import_steps as run
 
     geometry, sign = detector.load()
     for taken in run(
         source,
         folder,
-        field=field_map(field),
+        field=load_field(field),
         polarity=sign,
         steps=tuple(steps.split()),
         settle=verdict.settle,
@@ -165,6 +159,7 @@ def import_hits(
     threads: Threads = 1,
 ) -> None:
     """Import hits and particles, or reconstructed tracks, of other programs, such as LHCb's."""
+    from parkf.detector.field import load_field
     from parkf.imports.hits.physics import Run
     from parkf.imports.hits.take import take_entries, take_tables
     from parkf.io.fingerprints.detector import detector_metadata
@@ -173,7 +168,7 @@ def import_hits(
     run, made_with = None, None
     if detector.geometry is not None and geometry is not None and field is not None and sign is not None:
         made_with = detector_metadata(detector.geometry, detector.alignment, field, sign)
-        run = Run(field_map(field), sign, geometry, threads)
+        run = Run(load_field(field), sign, geometry, threads)
     if source.suffix == ".parquet":
         if tracks is None or hits_to is None or particles_to is None:
             raise ParkfError(f"{source}: hits in Parquet need the particles' file, --hits and --particles")
@@ -265,21 +260,23 @@ def show(
     alignment: AlignmentOption = None,
 ) -> None:
     """Draw a geometry: from the side, each plane from the front, and its material."""
+    from parkf.detector.geometry import load_geometry
     from parkf.report.geometry import draw
 
-    draw(aligned(geometry, alignment), output)
+    draw(load_geometry(geometry, alignment), output)
     written(output)
 
 
 @geometries.command(epilog="Example: parkf geometry check data/geometry/run3.yaml")
 def check(geometry: GeometryArgument, alignment: AlignmentOption = None) -> None:
     """Print what is in a geometry, and which of its values are doubtful."""
+    from parkf.detector.geometry import load_geometry
     from parkf.detector.soundness import describe, doubts
 
-    placed = aligned(geometry, alignment)
-    found = doubts(placed)
-    say("\n".join([describe(placed), *(f"doubtful: {doubt}" for doubt in found)]))
-    say(f"{geometry}: {'ok' if not found else f'{len(found)} doubts'}")
+    placed = load_geometry(geometry, alignment)
+    doubtful = doubts(placed)
+    say("\n".join([describe(placed), *(f"doubtful: {doubt}" for doubt in doubtful)]))
+    say(f"{geometry}: {'ok' if not doubtful else f'{len(doubtful)} doubts'}")
 
 
 @geometries.command(epilog="Example: parkf geometry hits data/geometry/run3_fullsim.yaml hits.parquet")
@@ -291,11 +288,12 @@ def hits(
     """Print how far hits of another simulation are from the elements of a geometry."""
     import numpy as np
 
+    from parkf.detector.geometry import load_geometry
     from parkf.imports.hits.full_simulation import read_hits
     from parkf.proof.validation.positions import positions
 
     rows = []
-    for one in positions(read_hits(hits), aligned(geometry, alignment)):
+    for one in positions(read_hits(hits), load_geometry(geometry, alignment)):
         for what, off, shifted, beside in (
             ("sensor, sector, mat", one.off, one.shifted, one.beside),
             ("layer, module", one.plane_off, one.plane_shifted, np.full(1, np.nan)),
@@ -304,7 +302,22 @@ def hits(
             within = f"{100 * np.mean(shifted < 1.0):.2f}"
             rows.append((one.detector, len(one.off), what, *sizes, f"{shifted.max():.2g}", within))
     header = ("off/µm: median", "95 %", "largest", "beyond its edge/µm", "largest in errors", "within one/%")
-    say(in_columns(("detector", "hits", "of their", *header), rows))
+    say(aligned(("detector", "hits", "of their", *header), rows))
+
+
+@app.command(epilog="Example: parkf field data/field/dipole.json field.npz --spacing 50")
+def field(
+    source: Annotated[Path, Argument(help="Dipole (.json), or grid (.npz).")],
+    output: Annotated[Path, Argument(help="Field map to write (.npz).")],
+    spacing: Annotated[float, Option(help="Grid spacing [mm], for analytic sources.")] = 100.0,
+    outside: OutsideMap = "error",
+    interpolation: Between = "linear",
+) -> None:
+    """Evaluate an analytic dipole (.json) onto a grid, or check and copy a user's grid (.npz)."""
+    from parkf.detector.field import make_field_map
+
+    make_field_map(source, spacing=spacing, outside=outside, interpolation=interpolation).save(output)
+    written(output)
 
 
 @app.command(

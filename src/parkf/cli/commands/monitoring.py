@@ -129,6 +129,7 @@ def align(
 ) -> None:
     """Align VELO modules, UT layers and SciFi layers by the residuals of fitted tracks."""
     from parkf.detector.alignment import load_alignment
+    from parkf.detector.geometry import load_geometry
     from parkf.detector.writing import write_alignment
     from parkf.fit.alignment.align import align as run
     from parkf.imports.geometry.conditions import export_alignment
@@ -137,7 +138,7 @@ def align(
     solution = run(
         load(options.registry_in(None).find(parameters)),
         matching(candidates),
-        options.aligned(geometry, alignment),
+        load_geometry(geometry, alignment),
         freedoms=freedoms.split(),
         survey=_errors(survey),
         mille=mille,
@@ -237,10 +238,11 @@ def realign(
     ] = None,
 ) -> None:
     """Move the hits of candidates to another alignment."""
+    from parkf.detector.geometry import load_geometry
     from parkf.fit.alignment.moving import Moving, move_file
     from parkf.proof.calibration.files import strip_errors
 
-    there, here = options.aligned(geometry, placed), options.aligned(geometry, alignment)
+    there, here = load_geometry(geometry, placed), load_geometry(geometry, alignment)
     move_file(candidates, output, Moving(there, here, strip_errors(calibration)))
     written(output)
 

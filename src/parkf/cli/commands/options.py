@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, BadParameter, Option
 
-from parkf.io.documents import json_text
 from parkf.io.errors import ParkfError
-from parkf.io.option_types import FormsName, Interpolation, Outside
+from parkf.io.option_types import Interpolation, Outside
 from parkf.io.project import found
 from parkf.io.terminal import say
 
 if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import Geometry
-    from parkf.params.parameter_set import ParameterSet
     from parkf.params.publisher import Publisher
     from parkf.params.registry import Registry
 
@@ -47,13 +45,8 @@ def _published(incomplete: str) -> list[str]:
     return [version for version in registry_in(None).versions() if version.startswith(incomplete)]
 
 
-Particles = Annotated[Path, Argument(help="Particles (.parquet).")]
-Hits = Annotated[Path, Argument(help="Hits (.parquet).")]
-States = Annotated[Path, Argument(help="True states of the particles (.parquet).")]
 Candidates = Annotated[Path, Argument(help="Track candidates (.parquet).")]
 FittedTracks = Annotated[Path, Argument(help="Fitted tracks to write (.parquet).")]
-Step = Annotated[str, Argument(help="Name of the step: V, VUT, UT, UTTF, TFT, T or BEAM.")]
-Dataset = Annotated[Path, Argument(help="Dataset of this step (.parquet).")]
 GeometryFile = Annotated[Path, Option("--geometry", help="Geometry file (YAML).")]
 AlignmentFile = Annotated[Path, Option("--alignment", help="Alignment file (YAML).")]
 FieldFile = Annotated[Path, Option("--field", help="Field map (.npz).")]
@@ -65,12 +58,10 @@ TrackKind = Annotated[
         help="Kind of tracks: long, upstream (VELO, UT), downstream (UT, SciFi), scifi (SciFi alone).",
     ),
 ]
-Seed = Annotated[int, Option("--seed", min=0, max=2**63 - 1, help="Seed of all random draws.")]
 Threads = Annotated[int, Option("--threads", min=1, help="Number of cores; results do not depend on it.")]
 Json = Annotated[bool, Option("--json", help="Print JSON, for other programs.")]
 OutsideMap = Annotated[Outside, Option("--outside", help="Result of a look-up outside the map.")]
 Between = Annotated[Interpolation, Option("--interpolation", help="Interpolation between the nodes.")]
-FormsOfSet = Annotated[FormsName, Option("--forms", help="Set of forms.")]
 RunFolder = Annotated[Path, Argument(help="Folder of a run.")]
 SetFolder = Annotated[Path, Argument(metavar="SET", help="A set's folder.")]
 GatesFile = Annotated[
@@ -79,24 +70,6 @@ GatesFile = Annotated[
 Set = Annotated[str, Argument(metavar="SET", help="Version or folder of a set.", autocompletion=_published)]
 _REGISTRY_HELP = "Folder of published sets; by default params/ here, or else the sets that parkf ships."
 RegistryFolder = Annotated[Path | None, Option("--registry", help=_REGISTRY_HELP)]
-
-
-def aligned(geometry: Path, alignment: Path | None = None) -> "Geometry":
-    """Load a geometry, with its modules and layers where the alignment has them."""
-    from parkf.detector.alignment import load_alignment
-    from parkf.detector.geometry import load_geometry
-
-    nominal = load_geometry(geometry)
-    return nominal if alignment is None else nominal.align(load_alignment(alignment))
-
-
-def field_map(path: Path) -> "FieldMap":
-    """Load a field map; a ParkfError reports one that is not LHCb's magnet in mm and T."""
-    from parkf.detector.field import FieldMap, check_magnet
-
-    field = FieldMap.load(path)
-    check_magnet(field, path)
-    return field
 
 
 def registry_in(folder: Path | None) -> "Registry":
@@ -112,24 +85,6 @@ def print_repaired(registry: "Publisher") -> list[str]:
     for version in repaired:
         say(f"{registry.folder / version}: its publication was interrupted; finished it", file=sys.stderr)
     return repaired
-
-
-def file_pairs(one: str, other: str) -> list[tuple[Path, Path]]:
-    """Pair the files of two lists, whose names are separated by blanks."""
-    return [(Path(a), Path(b)) for a, b in zip(one.split(), other.split(), strict=True)]
-
-
-def mapping(option: str, text: str | None) -> dict[str, Any]:
-    """Read an option as a JSON mapping without repeated keys; it is empty if the option is missing."""
-    if text is None:
-        return {}
-    try:
-        content = json_text.parse(text)
-    except ValueError as error:
-        raise ParkfError(f"{option}: not JSON: {error}; expected a mapping: correct it there") from error
-    if not isinstance(content, dict):
-        raise ParkfError(f"{option}: got {text:.40}, expected a mapping, as JSON; write {{...}}")
-    return content
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -165,31 +120,16 @@ class Detector:
 
     def load(self) -> "tuple[Geometry, FieldMap]":
         """Load the geometry, with its modules and layers where the alignment has them, and the field map."""
-        return aligned(self.geometry, self.alignment), field_map(self.field)
+        from parkf.detector.field import load_field
+        from parkf.detector.geometry import load_geometry
+
+        return load_geometry(self.geometry, self.alignment), load_field(self.field)
 
     def metadata(self, polarity: int) -> dict[str, str]:
         """Return what a table of candidates records about this detector."""
         from parkf.io.fingerprints.detector import detector_metadata
 
         return detector_metadata(self.geometry, self.alignment, self.field, polarity)
-
-
-@dataclass(frozen=True)
-class TrainedSteps(Detector):
-    """Options that describe a set before its magnet table is closed."""
-
-    fits: Annotated[Path, Option(help="Folder of the fits of all steps.")]
-    table: Annotated[Path, Option(help="Magnet table that the steps were fitted with.")]
-    seed: Seed
-    configuration: Annotated[str | None, Option(help="Keys for noise and manifest (JSON).")] = None
-
-    def assemble(self, **more: Any) -> "ParameterSet":
-        """Make the set; `more` is for :func:`parkf.training.assembly.assemble`."""
-        from parkf.training.assembly import assemble
-
-        files = self.fits, self.table, self.geometry, self.alignment, self.field
-        given = None if self.configuration is None else mapping("--configuration", self.configuration)
-        return assemble(*files, seed=self.seed, configuration=given, **more)
 
 
 def check_outputs(command: Any, name: str = "parkf") -> None:
