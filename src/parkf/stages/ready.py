@@ -97,8 +97,9 @@ def serve(listening: socket.socket, run: Callable[[list[str]], int]) -> None:
         ready, _, _ = select(sources, [], [], 0 if modules else None)
         for number, connection in list(jobs.items()):
             # What a fork has not read yet is no end.
-            if connection in ready and not connection.recv(1, socket.MSG_PEEK):
-                os.kill(number, signal.SIGKILL)
+            with suppress(BlockingIOError):
+                if connection in ready and not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+                    os.kill(number, signal.SIGKILL)
         if sys.stdin in ready:
             for number in jobs:
                 os.kill(number, signal.SIGKILL)
