@@ -26,8 +26,6 @@ families = Typer(
 )
 
 JOB = "--job"
-SCHEMAS = Path("workflow/schemas")
-Schemas = Annotated[Path, Option(help="Folder of the schemas.")]
 
 
 @app.command(epilog="Example: parkf init alignment-2026")
@@ -47,10 +45,9 @@ def init(
 def check(
     configuration: Annotated[Path, Argument(help="workflow/config/<run>.yaml, or file of a family.")],
     family: Annotated[bool, Option("--family", help="The configuration is that of a family.")] = False,
-    schemas: Schemas = SCHEMAS,
 ) -> None:
     """Check all files that a run would read: configuration, detector, field, imported files, gates."""
-    _name_of(configuration, found(schemas), family)
+    _name_of(configuration, family)
     say(f"{configuration}: good, and so is all that it names")
 
 
@@ -80,7 +77,7 @@ def run(
     from parkf.workflow.running.supervise import SETTINGS, supervise
 
     configuration = Path(f"workflow/config/{'families/' if family else ''}{name}.yaml")
-    results = Path("results", _name_of(configuration, found(SCHEMAS), family))
+    results = Path("results", _name_of(configuration, family))
     words = command(
         configuration,
         targets or (),
@@ -112,20 +109,20 @@ def _extent(configuration: Path) -> tuple[int, int]:
     """Return the numbers of a family's members and of those that are reported."""
     from parkf.workflow.family import read_family
 
-    family = read_family(configuration, found(SCHEMAS), Path())
+    family = read_family(configuration, Path())
     return len(family.members), len(family.reported)
 
 
-def _name_of(configuration: Path, schemas: Path, family: bool) -> str:
+def _name_of(configuration: Path, family: bool) -> str:
     """Check all that a run or a family would read, and return its name."""
     from parkf.proof.gates import load_thresholds
-    from parkf.workflow.config import SCHEMA, check_name, read_config
+    from parkf.workflow.config import check_name, read_config
     from parkf.workflow.family import read_family
 
     load_thresholds(found(GATES))
     if family:
-        return read_family(configuration, schemas, Path()).name
-    config = read_config(configuration, schemas / SCHEMA.name, Path())
+        return read_family(configuration, Path()).name
+    config = read_config(configuration, Path())
     check_name(configuration, config)
     return str(config["run"])
 
@@ -241,12 +238,11 @@ def shared(
 @families.command(epilog="Example: parkf family members workflow/config/families/alignments.yaml")
 def members(
     configuration: Annotated[Path, Argument(help="Configuration of a family (YAML).")],
-    schemas: Schemas = SCHEMAS,
 ) -> None:
     """List the runs of a family, their own settings, and the products that they link from another member."""
     from parkf.workflow.family import read_family, sources
 
-    family = read_family(configuration, found(schemas), Path.cwd())
+    family = read_family(configuration, Path.cwd())
     shared = sources(family.members, Path.cwd())
     rows = []
     for member in family.members:

@@ -28,7 +28,7 @@ from parkf.io.terminal import say
 from parkf.io.usage import VARIABLE as USAGE
 from parkf.report.job_graph import write_graph
 from parkf.workflow.cluster import COSTS_FILE, load_costs, name_endings
-from parkf.workflow.config import SCHEMA, load_config
+from parkf.workflow.config import load_config
 from parkf.workflow.config_files import extended
 from parkf.workflow.family import Family, load_family
 from parkf.workflow.run import Run
@@ -106,7 +106,7 @@ def read_run(workflow: Any, config: Mapping[str, Any], gather: Any, *, in_family
     """
     whole, layers = extended(config, [Path(os.path.relpath(file)) for file in workflow.configfiles])
     look = workflow.is_main_process and not in_family
-    checked = load_config(whole, PROJECT / SCHEMA, Path(), layers, look_into_inputs=look)
+    checked = load_config(whole, Path(), layers, look_into_inputs=look)
     widths = {name: len(getattr(gather, name)("{scatteritem}")) for name in _SCATTERED}
     return Run(checked, widths, has_begun=not workflow.is_main_process)
 
@@ -114,8 +114,7 @@ def read_run(workflow: Any, config: Mapping[str, Any], gather: Any, *, in_family
 def read_runs(workflow: Any, config: Mapping[str, Any]) -> Family:
     """Read the configuration of a family as :func:`read_run` reads the configuration of a run."""
     document = read_document(Path(os.path.relpath(workflow.configfiles[-1])))
-    schemas = PROJECT / SCHEMA.parent
-    return load_family(config, schemas, Path(), document, look_into_inputs=workflow.is_main_process)
+    return load_family(config, Path(), document, look_into_inputs=workflow.is_main_process)
 
 
 def fixed(value: Any) -> Callable[[Any], Any]:

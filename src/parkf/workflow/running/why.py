@@ -16,7 +16,7 @@ from parkf.params.configuration import flat
 from parkf.params.manifest import read_manifest
 from parkf.params.parameter_set import MANIFEST_FILE
 from parkf.workflow.cluster import COSTS_FILE, load_costs, schedule
-from parkf.workflow.config import SCHEMA, read_config
+from parkf.workflow.config import read_config
 from parkf.workflow.run import Run
 from parkf.workflow.running.chain import Chain, lines
 from parkf.workflow.running.plan import in_order, options, plan
@@ -56,7 +56,7 @@ def why(config: Path, cores: int) -> Why:
 
     A wrong configuration or a missing input raises a ParkfError.
     """
-    read = read_config(config, found(SCHEMA), Path())
+    read = read_config(config, Path())
     asked = options(found(_PROFILE))
     resources = {"cores": cores, "overwrite_scatter": asked.set_scatter}
     dag = plan(found("Snakefile"), config, Path(), resources, asked.rerun_triggers)
