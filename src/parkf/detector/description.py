@@ -1,7 +1,6 @@
 """Content of a geometry file: strict models, each field with its unit; unknown keys are refused."""
 
 import itertools
-import json
 import math
 from collections import Counter
 from typing import Annotated, Literal, Self
@@ -294,7 +293,3 @@ def _require_ascending(what: str, values: tuple[float, ...]) -> None:
             raise ValueError(
                 f"{what} must ascend: entry {index} is {before:g}, entry {index + 1} is {after:g}"
             )
-
-
-if __name__ == "__main__":
-    print(json.dumps(Description.model_json_schema(), indent=1))

@@ -124,10 +124,10 @@ def said(where: str, place: Place, what: str) -> str:
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in line)
 
 
-def together(lines: Iterable[str]) -> str:
+def together(lines: Iterable[str], remedy: str = "correct it there") -> str:
     """Join the lines of all mistakes of a file; the last one has what to do, unless it has already."""
     text = "\n".join(lines)
-    return text if _REMEDY.search(text.rpartition("\n")[2]) else f"{text}; correct it there"
+    return text if _REMEDY.search(text.rpartition("\n")[2]) else f"{text}; {remedy}"
 
 
 def _short(text: str) -> str:

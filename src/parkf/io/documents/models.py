@@ -62,10 +62,12 @@ def validated(
     model: type[Model],
     where: Callable[[Place], str],
     *,
+    remedy: str = "correct it there",
     unknown_keys: Literal["forbid", "ignore"] | None = None,
 ) -> Model:
-    """Check a content by a model; `where` returns the file and line of a place in it.
+    """Check a content by a model.
 
+    `where` returns the file and line of a place in the content, and `remedy` is what to do about a mistake.
     Unknown keys are treated as the model says, unless `unknown_keys` says otherwise for all its parts. A
     ParkfError has a line for each of the first :data:`MOST` mistakes.
     """
@@ -78,7 +80,7 @@ def validated(
         lines = [said(where(place), place, what) for place, what in mistakes]
         if len(found) > MOST:
             lines.append(f"{where(())}: {len(found) - MOST} mistakes more; correct these first")
-        raise ParkfError(together(lines)) from error
+        raise ParkfError(together(lines, remedy)) from error
 
 
 def refuse(mistakes: Iterable[tuple[Place, str]]) -> None:
