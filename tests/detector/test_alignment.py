@@ -112,7 +112,7 @@ def test_rotations_are_rotations(displacement: Displacement) -> None:
     [
         ("scifi_layers: {12: {x: 1.0}}", r"scifi_layers\.12.*less than 12"),
         ("ut_layers: {0: {dx: 1.0}}", r"ut_layers\.0\.dx: unknown key 'dx'; did you mean 'x'"),
-        ("velo_halves: {top: {x: 1.0}}", "'left' or 'right'"),
+        ("velo_halves: {top: {x: 1.0}}", "unknown key 'top'; known here: left, right"),
         ("velo_modules: {3: {z: .inf}}", "finite"),
     ],
 )

@@ -6,9 +6,9 @@ to the manifest of a set.
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from parkf.io.documents.document import read_document
@@ -29,6 +29,9 @@ MOST = 50
 """Mistakes of a document that are reported; the others are only counted."""
 
 Model = TypeVar("Model", bound=BaseModel)
+Entry = TypeVar("Entry")
+# A list of a file, which is kept as a tuple.
+Listed = Annotated[tuple[Entry, ...], Field(strict=False)]
 # Errors of pydantic about numbers and lengths beyond a limit: text of the message, and the limit's name.
 _BOUNDS = {
     "greater_than": ("more than", "gt"),
