@@ -304,14 +304,6 @@ def test_files_that_a_module_names_count(source_copy, before):
     start = next((source_copy.package / "simulation/generate").glob("*.dat"))
     after = source_copy.codes_with(start, start.read_text() + "1", "generate", "simulate")
     assert (after["generate"] == before["generate"], after["simulate"] == before["simulate"]) == (False, True)
-    path = source_copy.project / "workflow/schemas/config.schema.json"
-    content = json.loads(path.read_text())
-    assert source_copy.codes_with(path, json.dumps(content, sort_keys=True), "check") == {
-        "check": before["check"]
-    }
-    assert source_copy.codes_with(path, json.dumps({**content, "title": "x"}), "check") != {
-        "check": before["check"]
-    }
 
 
 # A command that calls each compiled module.

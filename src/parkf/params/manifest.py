@@ -364,9 +364,5 @@ def _check_checksum(path: Path, written: bytes, checksum: object, format_version
 
 @cache
 def json_schema() -> dict[str, Any]:
-    """JSON schema of the manifest, as kept in ``workflow/schemas/manifest.schema.json``."""
+    """Return the JSON schema of the manifest, which the C++ reader has."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Manifest.model_json_schema()}
-
-
-if __name__ == "__main__":
-    print(json.dumps(json_schema(), indent=1))

@@ -60,7 +60,7 @@ Paths = Annotated[list[Path], Field(min_length=1)]
 Polarity = Literal["up", "down"]
 Billion = Annotated[int, Field(le=1_000_000_000)]
 HundredMillion = Annotated[int, Field(le=100_000_000)]
-Scale = Annotated[float, Field(ge=0.5, le=2)]
+Scale = Annotated[float, Field(ge=0.5, le=2, description="factor on the noise of this kind of step")]
 
 
 class Detector(Strict):
@@ -213,7 +213,7 @@ class NoiseScale(Strict):
     VUT: Scale
     UT: Scale
     UTTF: Scale
-    TFT: float = Field(ge=0.5, le=10)
+    TFT: float = Field(ge=0.5, le=10, description="factor on the noise of this kind of step")
     T: Scale
     BEAM: Scale
     BEND: float = Field(

@@ -1,30 +1,21 @@
 """The file of thresholds is checked strictly, and every mistake in it is named."""
 
-import json
 from pathlib import Path
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
 
 from parkf.io.errors import ParkfError
 from parkf.proof.gates import GATES_FILE, load_thresholds
-from parkf.proof.gates.thresholds import json_schema
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = ROOT / GATES_FILE
 GOOD = {"gate": "a", "figure": "validation.json: fits/x", "at_most": 1, "reason": "because"}
 
 
-def test_shipped_file_is_whole_and_passes_its_schema():
+def test_shipped_file_is_whole():
     names = [one.gate for one in load_thresholds(SHIPPED).gates]
     assert len(names) > 20
-    Draft202012Validator(json_schema()).validate(yaml.safe_load(SHIPPED.read_text()))
-
-
-def test_schema_file_is_current():
-    """Refresh with: python -m parkf.proof.gates.thresholds > workflow/schemas/gates.schema.json."""
-    assert json.loads((ROOT / "workflow/schemas/gates.schema.json").read_text()) == json_schema()
 
 
 @pytest.mark.parametrize(

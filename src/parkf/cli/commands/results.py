@@ -82,18 +82,28 @@ def _row(task: "Task") -> tuple[str, str, str]:
 
 @app.command(epilog="Example: parkf schema candidates")
 def schema(
-    table: Annotated[str | None, Argument(help="Name of a table; by default, print all names.")] = None,
+    name: Annotated[str | None, Argument(help="Table or document; by default, list the tables.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Print the columns of a table: type, unit, meaning."""
+    """Print the columns of a table: type, unit, meaning; or the JSON schema of a document.
+
+    Documents are configuration, family, gates, geometry, alignment, dipole, column-map, and manifest.
+    """
     from parkf.report.column_reference import TABLES, described, table_named
 
-    if table is None:
+    if name is None:
         summary = [(one.name, one.version, len(one.columns)) for one in TABLES]
-        content: Any = [{"name": name, "version": number} for name, number, _ in summary]
+        content: Any = [{"name": one, "version": number} for one, number, _ in summary]
         answer(as_json, content, aligned(("table", "version", "columns"), summary))
         return
-    found = table_named(table)
+    if name not in [one.name for one in TABLES]:
+        # Imported here, because tables are described without the packages that documents need.
+        from parkf.workflow.documents import DOCUMENTS
+
+        if name in DOCUMENTS:
+            answer(True, DOCUMENTS[name].model_json_schema(), "")
+            return
+    found = table_named(name)
     columns = described(found)
     content = {"name": found.name, "version": found.version, "columns": [asdict(one) for one in columns]}
     rows = [
