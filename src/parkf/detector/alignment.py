@@ -83,12 +83,13 @@ class Alignment(Strict):
 
     tag: str = Field(min_length=1)
     velo_halves: dict[Literal["left", "right"], Displacement]
-    velo_modules: dict[Annotated[int, Field(ge=0, lt=VELO_MODULES)], Displacement]
-    ut_layers: dict[Annotated[int, Field(ge=0, lt=UT_LAYERS)], Displacement]
-    scifi_layers: dict[Annotated[int, Field(ge=0, lt=SCIFI_LAYERS)], Displacement]
-    velo_sensors: dict[Annotated[int, Field(ge=0, lt=VELO_SENSORS)], Displacement] = Field({})
-    ut_sectors: dict[Annotated[int, Field(ge=0, lt=UT_SECTORS)], Displacement] = Field({})
-    scifi_mats: dict[Annotated[int, Field(ge=0, lt=SCIFI_MATS)], Displacement] = Field({})
+    # JSON has numbers of elements as text.
+    velo_modules: dict[Annotated[int, Field(ge=0, lt=VELO_MODULES, strict=False)], Displacement]
+    ut_layers: dict[Annotated[int, Field(ge=0, lt=UT_LAYERS, strict=False)], Displacement]
+    scifi_layers: dict[Annotated[int, Field(ge=0, lt=SCIFI_LAYERS, strict=False)], Displacement]
+    velo_sensors: dict[Annotated[int, Field(ge=0, lt=VELO_SENSORS, strict=False)], Displacement] = Field({})
+    ut_sectors: dict[Annotated[int, Field(ge=0, lt=UT_SECTORS, strict=False)], Displacement] = Field({})
+    scifi_mats: dict[Annotated[int, Field(ge=0, lt=SCIFI_MATS, strict=False)], Displacement] = Field({})
     beyond_1_mm: bool = Field(
         False, description="whether shifts above 1 mm, or angles above 1 mrad, are meant"
     )

@@ -33,7 +33,7 @@ def _path(name: str) -> str:
     # Braces are wildcards to Snakemake, and no name of a file has control characters.
     if not re.fullmatch(r"[^{}\x00-\x1f]+", name):
         raise ValueError(
-            f"got {got(name)}, expected a path without control characters and wildcards in braces"
+            f"got {got(name)}, expected a path, without control characters and wildcards in braces"
         )
     return name
 
