@@ -1,4 +1,3 @@
-import copy
 import re
 from pathlib import Path
 
@@ -31,29 +30,6 @@ def test_shipped_configs_pass_and_are_named_after_their_file(path):
 def test_the_paper_runs_ten_thousand_events_a_polarity():
     run = Run(load_config(laid(read_layers(ROOT / "workflow/config/paper.yaml")), ROOT))
     assert [run.size(sample) for sample in run.samples("training")] == [10_000, 10_000]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda c: c["events"].update(trainnig=5),
-            r"config: events\.trainnig: unknown key .* mean 'training'",
-        ),
-        (lambda c: c.pop("seed"), "config: seed: missing; expected a whole number"),
-        (
-            lambda c: c["events"].update(training=0),
-            r"config: events\.training: got 0, expected at least 1 \(crossings",
-        ),
-        (lambda c: c["detector"].update(alignment="no.yaml"), r"detector\.alignment: no\.yaml: no such file"),
-        (lambda c: c.update(polarities=[]), "config: polarities"),
-    ],
-)
-def test_every_mistake_is_named(config, change, message):
-    broken = copy.deepcopy(config)
-    change(broken)
-    with pytest.raises(ParkfError, match=message):
-        load_config(broken, ROOT)
 
 
 def test_lhcbs_files_stand_where_the_projects_own_do(config, tmp_path):

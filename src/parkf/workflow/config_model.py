@@ -11,19 +11,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from parkf.io import option_types as kinds
 from parkf.io.documents.messages import got
 from parkf.io.documents.models import Strict, refuse
 from parkf.io.documents.position import Place
 from parkf.io.errors import ParkfError
-from parkf.io.option_types import (
-    BackendChoice,
-    Client,
-    FormsName,
-    Interpolation,
-    Outside,
-    Precision,
-    Segments,
-)
 from parkf.workflow.sources import OF_MAPS, is_foreign_field
 
 LEFT_OUT: Any = None
@@ -32,9 +24,7 @@ LEFT_OUT: Any = None
 def _path(name: str) -> str:
     # Braces are wildcards to Snakemake, and no name of a file has control characters.
     if not re.fullmatch(r"[^{}\x00-\x1f]+", name):
-        raise ValueError(
-            f"got {got(name)}, expected a path, without control characters and wildcards in braces"
-        )
+        raise ValueError(f"got {got(name)}, expected a path, without control characters and {{wildcards}}")
     return name
 
 
@@ -69,9 +59,7 @@ class Detector(Strict):
     geometry: Path = Field(description="geometry file, or folder of Allen's dumps")
     alignment: Path = Field(description="alignment file, LHCb's conditions, or the dumps' folder again")
     base: Path = Field(
-        LEFT_OUT,
-        description="geometry file that gives material, errors and efficiencies where the geometry is a"
-        " folder of dumps",
+        LEFT_OUT, description="geometry file with material, errors and efficiencies, beside a folder of dumps"
     )
 
 
@@ -102,20 +90,12 @@ class FieldSource(Strict):
         le=200,
         description="mm; for .json sources: a finer grid takes gigabytes, a coarser one bends wrongly",
     )
-    outside: Outside = Field(description="a look-up outside the map")
-    interpolation: Interpolation = Field(description="between the nodes")
-
-    @model_validator(mode="after")
-    def _of_maps(self) -> Self:
-        own = [key for key in OF_MAPS if key in self.model_fields_set]
-        if own and not is_foreign_field(self.source):
-            what = f"{self.source}: a file of this project says that itself; leave it out"
-            refuse([((own[0],), what)])
-        return self
+    outside: kinds.Outside = Field(description="a look-up outside the map")
+    interpolation: kinds.Interpolation = Field(description="between the nodes")
 
 
 class Limits(Strict):
-    """Data that a set is for."""
+    """Data that the set is for, in runs or in times; without limit where a key is left out."""
 
     first_run: int = Field(LEFT_OUT, ge=0, description="first run")
     last_run: int = Field(LEFT_OUT, ge=0, description="last run, included")
@@ -135,7 +115,7 @@ class Limits(Strict):
 
 
 class Likeness(Strict):
-    """Another simulation of the detector."""
+    """Another simulation of the detector, to lay beside the embedded one; left out without its files."""
 
     hits: Path = Field(description="as parkf import hits takes them")
     tracks: Path = Field(description="its particles")
@@ -143,20 +123,20 @@ class Likeness(Strict):
 
 
 class Pairs(Strict):
-    """Candidates of decays, by decay."""
+    """Tables of candidates of decays; a run needs signals for them."""
 
     jpsi: Paths = Field(LEFT_OUT, description="J/psi to two muons")
     d0: Paths = Field(LEFT_OUT, description="D0 to K pi")
 
 
 class Calibration(Strict):
-    """Data without truth that calibrate the detector."""
+    """Data without truth that calibrate the detector, with the run's set."""
 
     candidates: Paths = Field(description="tables of candidates (.parquet)")
     placed: Path = Field(
         description="the alignment with which these candidates were made, where surveys found the elements"
     )
-    pairs: Pairs = Field(description="tables of candidates of decays; a run needs signals for them")
+    pairs: Pairs
     survey: dict[Literal["x", "y", "z", "rx", "ry", "rz"], Annotated[float, Field(gt=0, le=10)]] = Field(
         min_length=1,
         description="the freedoms that are aligned, each with the error of a survey, mm or rad",
@@ -181,7 +161,7 @@ class Events(Strict):
 class Pattern(Strict):
     """How candidates are found."""
 
-    segments: Segments = Field(description="of VELO and SciFi: from hits alone, or of particles, by truth")
+    segments: kinds.Segments = Field(description="of VELO and SciFi: from hits alone, or by truth")
     crowded: bool = Field(description="hits with the tails, overlaps and density of LHCb's")
 
 
@@ -199,7 +179,7 @@ class Signals(Strict):
 
 
 class Closure(Strict):
-    """How the magnet table is closed on the fit."""
+    """How the magnet table is closed on the fit; null: not at all."""
 
     tracks: HundredMillion = Field(ge=1000, description="particles started for each polarity")
     rays: Billion = Field(ge=10_000, description="rays carried on through the SciFi")
@@ -220,8 +200,7 @@ class NoiseScale(Strict):
         LEFT_OUT,
         gt=0,
         le=1,
-        description="share of the hop through the magnet that stays behind the bend, with the forms of"
-        " production",
+        description="share of the hop that stays behind the bend, with the forms of production",
     )
 
 
@@ -235,26 +214,17 @@ class Training(Strict):
     datasets_polarity: Polarity = Field(LEFT_OUT, description="of tuning trees, which do not say it")
     max_rows: Billion = Field(ge=1000, description="rows kept of each step")
     rays: Billion = Field(ge=10_000, description="through the magnet, for its 240,000 numbers")
-    client: Client = Field(
+    client: kinds.Client = Field(
         description="fitter that the set is for: it closes the table, and its figures are held against the"
         " gates; trigger: LHCb's, with the forms of production"
     )
-    closure: Closure | None = Field(description="how the magnet table is closed on the fit; null: not at all")
+    closure: Closure | None
     start_from: Path | None = Field(description="folder of a like run or set that the fits start from")
     neighbour: Path = Field(
         LEFT_OUT,
-        description="folder of a run with another alignment, whose closed table and ghost score are this"
-        " set's, too",
+        description="folder of a run of another alignment, whose closed table and ghost score the set takes",
     )
-    noise_scale: NoiseScale = Field(description="noise of a fit over that of single steps, by kind of step")
-
-    @model_validator(mode="after")
-    def _of_trees(self) -> Self:
-        trees = PurePath(self.datasets).suffix == ".root"
-        if trees != ("datasets_polarity" in self.model_fields_set):
-            what = "missing: up or down, of tuning trees" if trees else "of tuning trees (.root) alone"
-            refuse([(("datasets_polarity",), what)])
-        return self
+    noise_scale: NoiseScale
 
 
 class Fits(Strict):
@@ -265,8 +235,8 @@ class Fits(Strict):
         AfterValidator(_with_parkf),
         AfterValidator(_distinct),
     ] = Field(description="fitters that are compared, parkf among them")
-    precision: Precision = Field(description="of the numbers in a fit")
-    backend: BackendChoice = Field(description="what the fits run on; auto: a GPU where there is one")
+    precision: kinds.Precision = Field(description="of the numbers in a fit")
+    backend: kinds.BackendChoice = Field(description="what the fits run on; auto: a GPU where there is one")
 
 
 class RunConfig(Strict):
@@ -287,32 +257,21 @@ class RunConfig(Strict):
         description="name of the folder under results/: letters, digits, . _ -",
     )
     seed: Billion = Field(ge=0, description="decides every random draw")
-    forms: FormsName = Field(description="set of forms")
-    detector: Detector = Field(description="files of the detector")
-    field: FieldSource = Field(description="the magnetic field, and how it is looked up")
-    validity: Limits = Field(
-        LEFT_OUT,
-        description="data that the set is for, in runs or in times; without limit where a key is left out",
-    )
-    likeness: Likeness = Field(
-        LEFT_OUT,
-        description="another simulation of the detector, to lay beside the embedded one; left out where its"
-        " files are absent",
-    )
-    calibration: Calibration = Field(
-        LEFT_OUT, description="data without truth that calibrate the detector, with the run's set"
-    )
+    forms: kinds.FormsName = Field(description="set of forms")
+    detector: Detector
+    field: FieldSource
+    validity: Limits = LEFT_OUT
+    likeness: Likeness = LEFT_OUT
+    calibration: Calibration = LEFT_OUT
     polarities: Annotated[list[Polarity], AfterValidator(_distinct)] = Field(
         min_length=1, description="of the magnet: one or both"
     )
-    events: Events = Field(description="sizes of the samples")
-    pattern: Pattern = Field(description="how candidates are found")
-    misalignment: Misalignment = Field(
-        description="shifts in the sample whose hits lie elsewhere than the set assumes"
-    )
-    signals: Signals = Field(description="decays whose masses are reported")
-    training: Training = Field(description="what the numbers of the set are trained on, and for")
-    fits: Fits = Field(description="fits of the validation, and what they run on")
+    events: Events
+    pattern: Pattern
+    misalignment: Misalignment
+    signals: Signals
+    training: Training
+    fits: Fits
 
     @model_validator(mode="after")
     def _agreeing(self) -> Self:
@@ -321,20 +280,25 @@ class RunConfig(Strict):
 
     def _contradictions(self) -> Iterator[tuple[Place, str]]:
         """Yield keys that do not agree with other keys."""
-        given = self.model_fields_set
+        given, field, training = self.model_fields_set, self.field, self.training
+        of_maps = [key for key in OF_MAPS if key in field.model_fields_set]
+        if of_maps and not is_foreign_field(field.source):
+            what = f"{field.source}: a file of this project says that itself; leave it out"
+            yield ("field", of_maps[0]), what
+        trees = PurePath(training.datasets).suffix == ".root"
+        if trees != ("datasets_polarity" in training.model_fields_set):
+            what = "missing: up or down, of tuning trees" if trees else "of tuning trees (.root) alone"
+            yield ("training", "datasets_polarity"), what
         if "likeness" in given and self.likeness.polarity not in self.polarities:
             what = f"got {self.likeness.polarity}, expected one of polarities: {', '.join(self.polarities)}"
             yield ("likeness", "polarity"), what
         if "calibration" in given and self.calibration.pairs.model_fields_set and not self.signals.collisions:
             what = "got 0, expected as many decays as in calibration.pairs, to compare them with"
             yield ("signals", "collisions"), what
-        if self.forms != "production":
-            if self.training.client == "trigger":
-                what = (
-                    "trigger: it has the forms of production alone; set forms: production, or client: parkf"
-                )
-                yield ("training", "client"), what
-            # Check this now: otherwise the assembly of the set would refuse it after hours of training.
-            if self.training.noise_scale.BEND not in (None, 1):
-                what = "is for forms: production alone; extends: improved has the factors of improved forms"
-                yield ("training", "noise_scale", "BEND"), what
+        if self.forms != "production" and training.client == "trigger":
+            what = "trigger: it has the forms of production alone; set forms: production, or client: parkf"
+            yield ("training", "client"), what
+        # Check this now: otherwise the assembly of the set would refuse it after hours of training.
+        if self.forms != "production" and training.noise_scale.BEND not in (None, 1):
+            what = "is for forms: production alone; extends: improved has the factors of improved forms"
+            yield ("training", "noise_scale", "BEND"), what
