@@ -20,10 +20,12 @@ from typer.main import get_command
 
 from parkf.cli.main import INNER, PANELS, app
 from parkf.fit import STATUS, STATUS_BITS, TREATED
+from parkf.io.documents.models import resolved
 from parkf.model.steps import FORMS
 from parkf.model.steps.frozen import kernel_forms
 from parkf.model.steps.magnet import BEND_X, BEND_Y, TABLE_FORMS, WEIGHTS, X, Y
 from parkf.report.column_reference import TABLES, described
+from parkf.workflow.config_model import RunConfig
 
 # The modules beside this file can then be imported, however it is started.
 sys.path.insert(0, str(Path(__file__).parent))
@@ -157,8 +159,8 @@ def status() -> str:
 
 
 def configuration() -> str:
-    """Keys of a run's configuration: the schema's words, and the default with its reasons."""
-    schema = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text())
+    """Keys of a run's configuration: the model's words, and the default with its reasons."""
+    schema = RunConfig.model_json_schema()
     text = (ROOT / "workflow/config/default.yaml").read_text()
     default = yaml.safe_load(text)
     rows = []
@@ -184,15 +186,13 @@ def configuration() -> str:
 
 def _keys(
     schema: Mapping[str, Any], entry: Mapping[str, Any], *words: str
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, one in entry.get("properties", {}).items():
-        reference = one.get("$ref")
-        target = schema["$defs"][reference.rpartition("/")[2]] if reference else {}
-        whole = {**target, **one}
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, one in entry["properties"].items():
+        whole = resolved(schema, one)
         if "properties" in whole:
             yield from _keys(schema, whole, *words, name)
         else:
-            yield ".".join((*words, name)), whole
+            yield ".".join((*words, name)), whole if whole is one else {**whole, "or": " or null"}
 
 
 def _allowed(entry: Mapping[str, Any]) -> str:
@@ -200,17 +200,13 @@ def _allowed(entry: Mapping[str, Any]) -> str:
         return ", ".join(f"`{json.dumps(one)}`" for one in entry["enum"])
     if "items" in entry:
         return "list of " + _allowed(entry["items"])
-    if "oneOf" in entry:
-        kinds = [one.get("type") or one.get("$ref", "").rpartition("/")[2] for one in entry["oneOf"]]
-        return " or ".join(kinds)
-    kind = entry.get("type", "any")
-    kinds = " or ".join(kind) if isinstance(kind, list) else kind
+    kind = entry.get("type", "any") + entry.get("or", "")
     bounds = [
         f"{sign} {entry[name]:g}"
         for name, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"))
         if name in entry
     ]
-    return f"{kinds} {', '.join(bounds)}".strip()
+    return f"{kind} {', '.join(bounds)}".strip()
 
 
 def layout() -> str:

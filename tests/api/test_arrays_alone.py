@@ -72,8 +72,8 @@ def test_python_names_the_extra_that_is_missing(what, package):
     ("words", "package"),
     [
         (("fit", SET, "examples/candidates.parquet", "no.parquet"), "pyarrow"),
-        (("check", "smoke"), "jsonschema"),
-        (("run", "smoke"), "jsonschema"),
+        (("check", "smoke"), "pyarrow"),
+        (("run", "smoke"), "pyarrow"),
     ],
 )
 def test_commands_name_it_in_one_line(words, package):

@@ -97,7 +97,7 @@ def project(folder: Path) -> None:
     (folder / "run.yaml").write_text("".join(plain))
 
 
-CHECK = ("check", "run.yaml", "--schemas", ROOT / "workflow/schemas")
+CHECK = ("check", "run.yaml")
 
 
 def edited(name: str, *changes: tuple[str, str]) -> Make:

@@ -225,7 +225,7 @@ CASES = [
     _family(
         "member twice", _FAMILY + "conditions:\n  a: {}\n  a: {}\n", "key 'a' is there twice, first in line 4"
     ),
-    _family("member's name", _FAMILY + "conditions:\n  'a; ls': {}\n", "family.yaml:3", "a; ls"),
+    _family("member's name", _FAMILY + "conditions:\n  'a; ls': {}\n", "family.yaml:4", "a; ls"),
     _family(
         "family's name", _FAMILY.replace("fam\n", "../fam\n") + "conditions: {a: {}}\n", "family:", "../fam"
     ),

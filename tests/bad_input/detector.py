@@ -124,7 +124,11 @@ CASES = [
         "scifi_layers: {12: {x: 1.0}}",
         "scifi_layers.12: got 12, expected less than 12",
     ),
-    alignment("half that there is not", "velo_halves: {top: {x: 1.0}}", "'left' or 'right'"),
+    alignment(
+        "half that there is not",
+        "velo_halves: {top: {x: 1.0}}",
+        "velo_halves.top: unknown key 'top'; known here: left, right",
+    ),
     alignment("direction that there is not", "ut_layers: {0: {dx: 1.0}}", "ut_layers.0.dx: unknown key 'dx'"),
     alignment(
         "200 mm",

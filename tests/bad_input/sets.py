@@ -83,23 +83,31 @@ CASES = [
         _flipped_manifest,
         "manifest.json: not a manifest as it was written: the content does not have the checksum",
     ),
-    manifest("no JSON", ("{", "{,"), "manifest.json: not a JSON file", "line 1"),
+    manifest("no JSON", ("{", "{,"), "manifest.json:1: not a JSON file"),
     manifest("key twice", ('"source"', '"source": "x", "source"'), "key 'source' is there twice", "line"),
-    manifest("NaN", ('"velo_sigma": 0.0125', '"velo_sigma": NaN'), "not a JSON file", "line"),
-    manifest("unknown key", ('"source"', '"sauce": 1, "source"'), "sauce: unknown field"),
+    manifest("NaN", ('"velo_sigma": 0.0125', '"velo_sigma": NaN'), "got NaN, expected a finite number"),
+    manifest(
+        "unknown key",
+        ('"source"', '"sauce": 1, "source"'),
+        "sauce: unknown key 'sauce'; did you mean 'source'",
+    ),
     manifest(
         "sigma 0", ('"velo_sigma": 0.0125', '"velo_sigma": 0'), "velo_sigma: got 0, expected more than 0"
     ),
-    manifest("sigma of text", ('"velo_sigma": 0.0125', '"velo_sigma": "x"'), 'velo_sigma: got "x"'),
+    manifest(
+        "sigma of text",
+        ('"velo_sigma": 0.0125', '"velo_sigma": "x"'),
+        "velo_sigma: got the text 'x', expected a number",
+    ),
     manifest(
         "deep",
         lambda folder: (folder / "manifest.json").write_text("[" * 10**5),
-        "manifest.json: not a JSON file: nested more than 64 deep",
+        "manifest.json: not a JSON file that can be read: nested more than 64 deep",
     ),
     manifest(
         "no UTF-8",
         lambda folder: (folder / "manifest.json").write_bytes(b'{"source": "\xff"}'),
-        "manifest.json: not a JSON file",
+        "manifest.json:1: byte 0xff is no UTF-8",
     ),
     Case(
         "parameter set",

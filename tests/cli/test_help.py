@@ -13,6 +13,7 @@ from parkf.cli.main import INNER, PANELS, app
 from parkf.report import column_reference as columns
 from parkf.report.words import texts
 from parkf.workflow import installation
+from parkf.workflow.documents import DOCUMENTS
 
 WIDE = {"COLUMNS": "200", "TERM": "dumb"}
 
@@ -143,5 +144,7 @@ def test_schema_prints_units_and_meanings():
     by_name = {one["name"]: one for one in content["columns"]}
     assert by_name["qopqop"]["unit"] == "1/MeV²"
     assert by_name["score"]["option"] == "--score"
+    assert set(DOCUMENTS) <= set(re.findall(r"[a-z-]+", _run("schema", "--help").stdout))
+    assert json.loads(_run("schema", "family").stdout)["required"] == ["family", "base"]
     done = _run("schema", "nosuch")
     assert "no table 'nosuch'" in str(done.exception)

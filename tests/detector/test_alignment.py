@@ -1,5 +1,6 @@
 """Displacements move planes, active areas and strips like rigid bodies."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parkf.detector.alignment import Alignment, Displacement, load_alignment
+from parkf.detector.alignment import SECTIONS, Alignment, Displacement, load_alignment
 from parkf.detector.frame import Frame
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
 from parkf.io.errors import ParkfError
@@ -112,7 +113,7 @@ def test_rotations_are_rotations(displacement: Displacement) -> None:
     [
         ("scifi_layers: {12: {x: 1.0}}", r"scifi_layers\.12.*less than 12"),
         ("ut_layers: {0: {dx: 1.0}}", r"ut_layers\.0\.dx: unknown key 'dx'; did you mean 'x'"),
-        ("velo_halves: {top: {x: 1.0}}", "'left' or 'right'"),
+        ("velo_halves: {top: {x: 1.0}}", "unknown key 'top'; known here: left, right"),
         ("velo_modules: {3: {z: .inf}}", "finite"),
     ],
 )
@@ -167,3 +168,9 @@ def test_the_angles_of_a_rotation_come_back() -> None:
     turned = Displacement(x=0.1, y=-0.2, z=0.3, rx=0.04, ry=-0.05, rz=0.06)
     back = Displacement.of(turned.rotation, turned.shift)
     assert back.model_dump() == pytest.approx(turned.model_dump(), rel=1e-12)
+
+
+def test_an_alignment_in_json_has_its_numbers_as_text(tmp_path):
+    content = {"tag": "test", **{name: {} for name in SECTIONS}, "scifi_layers": {"3": {"x": 0.5}}}
+    (tmp_path / "alignment.json").write_text(json.dumps(content))
+    assert load_alignment(tmp_path / "alignment.json").scifi_layers[3].x == 0.5

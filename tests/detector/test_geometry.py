@@ -1,6 +1,5 @@
 """The embedded geometry agrees with LHCb's; an impossible file is refused with a reason."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -44,12 +43,6 @@ def test_stereo_angles(geometry: Geometry) -> None:
     for planes in (UT_PLANES, SCIFI_PLANES):
         slopes = [geometry.strip_slope(plane) for plane in planes]
         np.testing.assert_allclose(slopes, np.resize(expected, len(planes)), atol=2e-6)
-
-
-def test_schema_on_disk_is_the_models() -> None:
-    """Refresh with: python -m parkf.detector.description > workflow/schemas/geometry.schema.json."""
-    stored = json.loads((ROOT / "workflow/schemas/geometry.schema.json").read_text())
-    assert stored == Description.model_json_schema()
 
 
 def _rotated(x: np.ndarray, y: np.ndarray, angle: float) -> tuple[np.ndarray, np.ndarray]:

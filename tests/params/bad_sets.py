@@ -156,17 +156,17 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "more after the end": (_replace("{", "{}{"), "manifest.json: not a JSON file"),
     "trailing comma": (_text('{"a": 1,}'), "manifest.json: not a JSON file"),
     "NaN": (_replace('"velo_sigma": 0.0125', '"velo_sigma": NaN'), "manifest.json: not a JSON file"),
-    "no UTF-8": (_replace('"test"', '"\udcff"'), "manifest.json: not a JSON file"),
+    "no UTF-8": (_replace('"test"', '"\udcff"'), "manifest.json: byte 0xff is no UTF-8, expected text"),
     "half a character": (_replace('"test"', '"\\ud800"'), "manifest.json: not a JSON file"),
     "control character": (_replace('"test"', '"\n"'), "manifest.json: not a JSON file"),
     "deep": (_text("[" * 200 + "]" * 200), "manifest.json: not a JSON file"),
     "very deep": (_text("[" * 200_000), "manifest.json: not a JSON file"),
     "key twice": (
         _replace('"source": "test"', '"source": "test", "source": "x"'),
-        "manifest.json: not a JSON file: key 'source' is there twice",
+        "manifest.json: not a JSON file that can be read: key 'source' is there twice",
     ),
     "large": (_pad, "manifest.json: 4"),
-    "a list": (_text("[]"), "manifest.json: got a list, expected an object"),
+    "a list": (_text("[]"), "manifest.json: got a list of 0, expected a mapping of names to values"),
     "newer format": (
         edit(lambda c: c.update(format_version=10, minimum_reader=10)),
         "manifest.json: minimum_reader: got 10, expected at most 9; read it with a newer version of parkf",
@@ -175,7 +175,10 @@ CASES: dict[str, tuple[Spoil, str]] = {
         edit(lambda c: c.update(format_version=1)),
         "manifest.json: format_version: got 1, expected 2 or newer; make the set again",
     ),
-    "no format": (edit(lambda c: c.pop("format_version")), "manifest.json: format_version: missing field"),
+    "no format": (
+        edit(lambda c: c.pop("format_version")),
+        "manifest.json: format_version: missing; expected",
+    ),
     "other layout": (
         edit(lambda c: c.update(layout_version=9)),
         "manifest.json: layout_version: got 9, expected 1 of forms 'production'",
@@ -186,17 +189,20 @@ CASES: dict[str, tuple[Spoil, str]] = {
     ),
     "unknown forms": (
         edit(lambda c: c.update(forms="best")),
-        'manifest.json: forms: got "best", expected "improved" or "production"',
+        "manifest.json: forms: got the text 'best', expected improved or production",
     ),
-    "unknown field": (edit(lambda c: c.update(extra=1)), "manifest.json: extra: unknown field"),
+    "unknown field": (
+        edit(lambda c: c.update(extra=1)),
+        "manifest.json: extra: unknown key 'extra'; known",
+    ),
     "unknown field inside": (
         _number(lambda n: n.update(extra=1)),
-        "manifest.json: layout.0.sets.0.numbers.0.extra: unknown field",
+        "manifest.json: layout.0.sets.0.numbers.0.extra: unknown key 'extra'; did you mean 'text'?",
     ),
-    "missing field": (edit(lambda c: c.pop("seeds")), "manifest.json: seeds: missing field"),
+    "missing field": (edit(lambda c: c.pop("seeds")), "manifest.json: seeds: missing; expected a mapping"),
     "wrong type": (
         edit(lambda c: c["constants"].update(velo_sigma="x")),
-        'manifest.json: constants.velo_sigma: got "x", expected a number',
+        "manifest.json: constants.velo_sigma: got the text 'x', expected a number above 0",
     ),
     "true for a number": (
         edit(lambda c: c["constants"].update(beam_x=True)),
@@ -204,24 +210,27 @@ CASES: dict[str, tuple[Spoil, str]] = {
     ),
     "fraction for an integer": (
         _replace('"numbers": 466', '"numbers": 466.5'),
-        "manifest.json: blobs.constant.numbers: got 466.5, expected an integer",
+        "manifest.json: blobs.constant.numbers: got 466.5, expected a whole number",
     ),
     "infinite": (
         _replace('"velo_sigma": 0.0125', '"velo_sigma": 1e999'),
-        "manifest.json: constants.velo_sigma: got a number beyond double precision, expected a finite one",
+        "manifest.json: not a JSON file that can be read: constants.velo_sigma: got inf, expected a finite",
     ),
-    "null": (edit(lambda c: c.update(seeds=None)), "manifest.json: seeds: got null, expected an object"),
+    "null": (
+        edit(lambda c: c.update(seeds=None)),
+        "manifest.json: seeds: got nothing (null)",
+    ),
     "number in the configuration": (
         edit(lambda c: c.update(configuration={"seed": 5})),
-        "manifest.json: configuration.seed: got 5, expected a string",
+        "manifest.json: configuration.seed: got 5, expected text",
     ),
     "gate with text for a figure": (
         edit(lambda c: c.update(gates=[GATE | {"value": "25 %"}])),
-        'manifest.json: gates.0.value: got "25 %", expected a number',
+        "manifest.json: gates.0.value: got the text '25 %', expected a number",
     ),
     "unknown field in a gate": (
         edit(lambda c: c.update(gates=[GATE | {"bound": 1}])),
-        "manifest.json: gates.0.bound: unknown field",
+        "manifest.json: gates.0.bound: unknown key 'bound'; known here: ",
     ),
     "no resolution": (
         edit(lambda c: c["constants"].update(velo_sigma=0)),
@@ -238,19 +247,22 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "another number than was written": (_silently(b"0.0125", b"0.0135"), f"manifest.json: {DAMAGED}"),
     "another blank than was written": (_silently(b" ", b"\t"), f"manifest.json: {DAMAGED}"),
     "another checksum than was written": (_silently(b'"checksum": "', b'"checksum": "0'), "manifest.json: "),
-    "without its checksum": (edit(lambda c: c.pop("checksum")), "manifest.json: checksum: missing field"),
+    "without its checksum": (
+        edit(lambda c: c.pop("checksum")),
+        "manifest.json: checksum: missing; expected",
+    ),
     "text for a checksum": (edit(lambda c: c.update(checksum="g" * 64)), f"manifest.json: {DAMAGED}"),
     "no checksum": (
         edit(lambda c: c["blobs"]["table"].update(sha256="ab")),
-        'manifest.json: blobs.table.sha256: got "ab", expected text like ^[0-9a-f]{64}$',
+        "manifest.json: blobs.table.sha256: got the text 'ab', expected text like ^[0-9a-f]{64}$",
     ),
     "path for a version": (
         edit(lambda c: c.update(version="../../etc/2026-run3-r001")),
-        f'manifest.json: version: got "../../etc/2026-run3-r001", expected text like {VERSION}',
+        f"manifest.json: version: got the text '../../etc/2026-run3-r001', expected text like {VERSION}",
     ),
     "path for a predecessor": (
         edit(lambda c: c.update(supersedes="2026-run3-r001/..")),
-        f'manifest.json: supersedes: got "2026-run3-r001/..", expected text like {VERSION}',
+        f"manifest.json: supersedes: got the text '2026-run3-r001/..', expected text like {VERSION}",
     ),
     "duplicate block": (
         edit(lambda c: c["layout"][1].update(name="V")),

@@ -326,7 +326,7 @@ def test_a_published_sets_folder_is_checked_wherever_it_is_named(sets, monkeypat
 def test_an_entry_has_no_field_that_nobody_knows(sets):
     path = sets.folder / "log/0003/entry.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"more": 1}))
-    with pytest.raises(ParkfError, match=r"log/0003/entry\.json: more: unknown field"):
+    with pytest.raises(ParkfError, match=r"log/0003/entry\.json:1: more: unknown key"):
         sets.log()
 
 

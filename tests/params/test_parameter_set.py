@@ -54,8 +54,10 @@ def test_bad_set_is_refused(tmp_path, parameters, name):
     spoil, reason = bad_sets.CASES[name]
     parameters.save(tmp_path)
     spoil(tmp_path)
-    with pytest.raises(ParkfError, match="^" + re.escape(f"{tmp_path}/{reason}")):
+    with pytest.raises(ParkfError) as caught:
         load(tmp_path)
+    # Behind the file's name stands the line, where there is one.
+    assert re.sub(r"(json):\d+", r"\1", str(caught.value)).startswith(f"{tmp_path}/{reason}")
 
 
 def test_a_newer_format_that_older_readers_may_read(tmp_path, parameters):

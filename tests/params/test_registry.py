@@ -234,5 +234,5 @@ def test_an_interrupted_publisher_leaves_nothing(made, sets, monkeypatch):
 def test_a_broken_withdrawal_is_named(made, sets):
     version = sets.publish(made(1), year=2026, gates=GATES)
     (sets.path(version) / "withdrawn.json").write_text(json.dumps({"reason": "", "time": "now", "who": "me"}))
-    with pytest.raises(ParkfError, match=r"withdrawn\.json: "):
+    with pytest.raises(ParkfError, match=r"withdrawn\.json:1: who: unknown key"):
         sets.withdrawal(version)

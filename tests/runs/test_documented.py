@@ -92,7 +92,7 @@ def _run(line, folder):
         shell(f"{line} --dry-run VENV=.venv", folder)
         for name in re.findall(r"RUN=(\S+)", line):
             path = folder / f"workflow/config/{name}.yaml"
-            assert read_config(path, folder / "workflow/schemas/config.schema.json", folder)["run"] == name
+            assert read_config(path, folder)["run"] == name
     else:
         shell(line, folder)
     return ""

@@ -19,7 +19,6 @@ from parkf.workflow.running.rules import planned
 
 from .conftest import ROOT
 
-SCHEMAS = ROOT / "workflow/schemas"
 # A fragment that is run leaves a file behind; it needs a shell, but no program.
 PLANT = ": >canary"
 FRAGMENTS = (
@@ -109,18 +108,18 @@ def test_what_is_no_name_is_refused_for_each_path(name: str) -> None:
     for section, key in (*places, ("training", "datasets"), ("training", "start_from")):
         broken = config | {section: config[section] | {key: name}}
         with pytest.raises(ParkfError, match=rf"config: {section}\.{key}: got the text"):
-            load_config(broken, SCHEMAS / "config.schema.json", ROOT)
+            load_config(broken, ROOT)
 
 
 @pytest.mark.parametrize("name", [*FRAGMENTS, *NOT_NAMES, "a b", "../a", "a/b", ".a"], ids=repr)
 def test_names_of_runs_and_members_are_plain(name: str) -> None:
     config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
     with pytest.raises(ParkfError, match="config: run: got"):
-        load_config(config | {"run": name}, SCHEMAS / "config.schema.json", ROOT)
+        load_config(config | {"run": name}, ROOT)
     family = {"family": "fam", "base": "workflow/config/smoke.yaml", "conditions": {"a": {}}}
     for broken in (family | {"family": name}, family | {"conditions": {name: {}}}):
-        with pytest.raises(ParkfError, match=r"family: (family|conditions): got"):
-            load_family(broken, SCHEMAS, ROOT)
+        with pytest.raises(ParkfError, match=r"family: (family: got|conditions\.(?s:.*): got)"):
+            load_family(broken, ROOT)
 
 
 @pytest.mark.parametrize("name", ["x; touch canary", "$(touch canary)", "a b", "it's"])

@@ -11,7 +11,6 @@ from parkf.workflow.config_files import extended, laid, read_layers
 from parkf.workflow.run import Run
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = ROOT / "workflow/schemas/config.schema.json"
 DEFAULT = (ROOT / "workflow/config/default.yaml").read_text()
 
 
@@ -31,7 +30,7 @@ def write(tmp_path):
 def read(path):
     """Read a configuration whose inputs are the checkout's."""
     layers = read_layers(path)
-    return load_config(laid(layers), SCHEMA, ROOT, layers)
+    return load_config(laid(layers), ROOT, layers)
 
 
 def test_only_what_differs_is_written(write):
@@ -111,10 +110,10 @@ def test_the_command_line_lies_on_top(write):
     assert (whole["seed"], whole["forms"]) == (8, "production")
     assert "extends" not in whole
     with pytest.raises(ParkfError, match="config: seed: got -1"):
-        load_config(whole | {"seed": -1}, SCHEMA, ROOT, layers)
+        load_config(whole | {"seed": -1}, ROOT, layers)
     whole, layers = extended(given | {"extends": "improved"}, [path])
     with pytest.raises(ParkfError, match="extends: only a configuration's own file says"):
-        load_config(whole, SCHEMA, ROOT, layers)
+        load_config(whole, ROOT, layers)
 
 
 def test_a_missing_configuration_is_named_with_those_there(write):
@@ -122,7 +121,7 @@ def test_a_missing_configuration_is_named_with_those_there(write):
     with pytest.raises(
         ParkfError, match=r"mien\.yaml: no such configuration; did you mean mine\? there are default"
     ):
-        read_config(path.with_name("mien.yaml"), SCHEMA, ROOT)
+        read_config(path.with_name("mien.yaml"), ROOT)
 
 
 def test_a_run_is_named_as_its_file_is():

@@ -63,7 +63,6 @@ OTHERS = (
         "typer.testing",
         "iminuit",
         "jinja2",
-        "jsonschema",
         "matplotlib.pyplot",
         "rich.console",
         "packaging.version",

@@ -19,14 +19,13 @@ from parkf.cli.commands.options import check_outputs
 from parkf.cli.messages import UsageError, explained, usage
 from parkf.io.process_settings import prepare_process
 from parkf.io.terminal import be_quiet, say
-from parkf.io.usage import Meter
 
 INNER = "Commands of the workflow"
 # Commands for users are in the order in which a beginner needs them.
 PANELS: Mapping[str, Sequence[str]] = {
     "Run": ("init", "run", "family"),
     "Find your way": ("doctor", "schema", "check", "why"),
-    "Look at a run": ("where", "gate", "compare", "display", "accuracy", "explain", "verify", "shared"),
+    "Look at a run": ("where", "gate", "compare", "display", "accuracy", "explain", "verify"),
     "Fit tracks": (
         "candidates",
         "fit",
@@ -39,7 +38,7 @@ PANELS: Mapping[str, Sequence[str]] = {
     ),
     "Parameter sets": ("params",),
     "Bring your own": ("import", "export", "field", "geometry", "check-dataset", "measure-field"),
-    INNER: ("kernel", "supervise", "share", "together", "report", "stages"),
+    INNER: ("kernel",),
 }
 _PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 
@@ -82,7 +81,7 @@ app = Typer(
     cls=GroupedCommands,
     epilog="Exit codes. 0: done, or yes. 1: failed, and one line names the reason. 2: wrong usage. "
     "130: interrupted. For parkf params and parkf gate, 1 also means no, and 2 also means that there is no "
-    "answer. parkf run and parkf supervise exit with Snakemake's codes.",
+    "answer. parkf run exits with Snakemake's codes.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -125,15 +124,12 @@ def program(of: Typer) -> Any:
 
 def main() -> None:
     """Run the command line: one message and exit code 1 for users' errors, 2 for wrong usage."""
-    meter = Meter()
     prepare_process()
     try:
-        command = program(app)
-        call = running.with_job if running.JOB in sys.argv else running.call
-        code = call(command, sys.argv[1:])
+        code = program(app).main(sys.argv[1:], standalone_mode=False, prog_name="parkf")
         # Otherwise, an output without room would only be noticed after the end.
         sys.stdout.flush()
-        sys.exit(code)
+        sys.exit(code if isinstance(code, int) else 0)
     except UsageError as error:
         _complain(usage(error))
         sys.exit(error.exit_code)
@@ -145,7 +141,6 @@ def main() -> None:
         _drop_output()
         sys.exit(1)
     finally:
-        meter.report()
         # Otherwise the interpreter searches all modules for garbage at its exit, for up to 0.3 s.
         gc.freeze()
 

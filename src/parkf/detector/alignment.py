@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from parkf.detector.description import Finite, Strict
 from parkf.io.documents.document import read_document
 from parkf.io.documents.messages import said
-from parkf.io.documents.models import load_document
+from parkf.io.documents.models import Strict, load_document
 from parkf.io.documents.position import Place
 from parkf.io.errors import ParkfError
 from parkf.io.planes import SCIFI_LAYERS, SCIFI_MATS, UT_LAYERS, UT_SECTORS, VELO_MODULES, VELO_SENSORS
@@ -29,10 +28,10 @@ _USUAL_MM, _USUAL_RAD = 1.0, 1e-3
 
 # An open VELO half is 29 mm from its closed position; a rotation of 0.1 moves the edge of a layer by 30 cm.
 Shift = Annotated[
-    Finite, Field(ge=-30, le=30, description="mm; more is no misalignment, but another geometry")
+    float, Field(ge=-30, le=30, description="mm; more is no misalignment, but another geometry")
 ]
 Angle = Annotated[
-    Finite, Field(ge=-0.1, le=0.1, description="rad; more is no misalignment, but another geometry")
+    float, Field(ge=-0.1, le=0.1, description="rad; more is no misalignment, but another geometry")
 ]
 
 
@@ -84,12 +83,13 @@ class Alignment(Strict):
 
     tag: str = Field(min_length=1)
     velo_halves: dict[Literal["left", "right"], Displacement]
-    velo_modules: dict[Annotated[int, Field(ge=0, lt=VELO_MODULES)], Displacement]
-    ut_layers: dict[Annotated[int, Field(ge=0, lt=UT_LAYERS)], Displacement]
-    scifi_layers: dict[Annotated[int, Field(ge=0, lt=SCIFI_LAYERS)], Displacement]
-    velo_sensors: dict[Annotated[int, Field(ge=0, lt=VELO_SENSORS)], Displacement] = Field({})
-    ut_sectors: dict[Annotated[int, Field(ge=0, lt=UT_SECTORS)], Displacement] = Field({})
-    scifi_mats: dict[Annotated[int, Field(ge=0, lt=SCIFI_MATS)], Displacement] = Field({})
+    # JSON has numbers of elements as text.
+    velo_modules: dict[Annotated[int, Field(ge=0, lt=VELO_MODULES, strict=False)], Displacement]
+    ut_layers: dict[Annotated[int, Field(ge=0, lt=UT_LAYERS, strict=False)], Displacement]
+    scifi_layers: dict[Annotated[int, Field(ge=0, lt=SCIFI_LAYERS, strict=False)], Displacement]
+    velo_sensors: dict[Annotated[int, Field(ge=0, lt=VELO_SENSORS, strict=False)], Displacement] = Field({})
+    ut_sectors: dict[Annotated[int, Field(ge=0, lt=UT_SECTORS, strict=False)], Displacement] = Field({})
+    scifi_mats: dict[Annotated[int, Field(ge=0, lt=SCIFI_MATS, strict=False)], Displacement] = Field({})
     beyond_1_mm: bool = Field(
         False, description="whether shifts above 1 mm, or angles above 1 mrad, are meant"
     )

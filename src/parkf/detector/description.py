@@ -1,43 +1,36 @@
 """Content of a geometry file: strict models, each field with its unit; unknown keys are refused."""
 
 import itertools
-import json
 import math
 from collections import Counter
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from parkf.io.documents.models import Listed, Strict
 from parkf.io.planes import SCIFI_LAYERS, SCIFI_MATS, UT_LAYERS, UT_SECTORS, VELO_MODULES
 
 # These limits are far beyond the values of any tracker, yet close enough to notice a wrong unit or a wrong
 # decimal point.
-Along = Annotated[float, Field(ge=-5e3, le=2e4, strict=True)]
-Size = Annotated[float, Field(gt=0.0, le=1e4, strict=True)]
-Thickness = Annotated[float, Field(ge=0.0, le=2e3, strict=True)]
-Resolution = Annotated[float, Field(gt=0.0, le=10.0, strict=True)]
-Occupancy = Annotated[float, Field(ge=0.0, le=1e4, strict=True)]
-Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False, strict=True)]
-NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False, strict=True)]
-Finite = Annotated[float, Field(allow_inf_nan=False, strict=True)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
+Along = Annotated[float, Field(ge=-5e3, le=2e4)]
+Size = Annotated[float, Field(gt=0.0, le=1e4)]
+Thickness = Annotated[float, Field(ge=0.0, le=2e3)]
+Resolution = Annotated[float, Field(gt=0.0, le=10.0)]
+Occupancy = Annotated[float, Field(ge=0.0, le=1e4)]
+Positive = Annotated[float, Field(gt=0.0)]
+NotNegative = Annotated[float, Field(ge=0.0)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 TWELVE = "steps between layers, candidates and the kernel are made for twelve"
 FOUR = "steps between layers, candidates and the kernel are made for four"
 """Reasons for the fixed numbers of layers."""
 
 
-class Strict(BaseModel):
-    """A model that is frozen and has no unknown fields and no silent conversions."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 class Beam(Strict):
     """The luminous region in mm."""
 
-    x: Annotated[Finite, Field(ge=-5, le=5, description="mm; the beam passes through the VELO's opening")]
-    y: Annotated[Finite, Field(ge=-5, le=5, description="mm; the beam passes through the VELO's opening")]
+    x: Annotated[float, Field(ge=-5, le=5, description="mm; the beam passes through the VELO's opening")]
+    y: Annotated[float, Field(ge=-5, le=5, description="mm; the beam passes through the VELO's opening")]
     sigma_x: Annotated[Positive, Field(le=5, description="mm")]
     sigma_y: Annotated[Positive, Field(le=5, description="mm")]
     sigma_z: Annotated[Positive, Field(le=500, description="mm")]
@@ -53,11 +46,11 @@ class Magnet(Strict):
 class DensityEffect(Strict):
     """Sternheimer's constants of the density effect."""
 
-    x0: Finite
-    x1: Finite
-    a: Finite
-    k: Finite
-    c: Finite
+    x0: float
+    x1: float
+    a: float
+    k: float
+    c: float
 
 
 class Material(Strict):
@@ -88,17 +81,17 @@ class SensorSize(Strict):
 class Sensor(Strict):
     """Centre of a VELO sensor in mm, and the angle of its long edge to the x axis in degrees."""
 
-    x: Annotated[Finite, Field(ge=-200, le=200, description="mm")]
-    y: Annotated[Finite, Field(ge=-200, le=200, description="mm")]
-    angle: Annotated[Finite, Field(ge=-360, le=360, description="degrees")]
-    z: Annotated[Finite, Field(ge=-200, le=200, description="mm, relative to the module")] = 0.0
+    x: Annotated[float, Field(ge=-200, le=200, description="mm")]
+    y: Annotated[float, Field(ge=-200, le=200, description="mm")]
+    angle: Annotated[float, Field(ge=-360, le=360, description="degrees")]
+    z: Annotated[float, Field(ge=-200, le=200, description="mm, relative to the module")] = 0.0
 
 
 class VeloSide(Strict):
     """One half of the VELO: z of its modules in mm, ascending, and the sensors on each module."""
 
-    z: tuple[Along, ...] = Field(min_length=1)
-    sensors: tuple[Sensor, ...] = Field(min_length=1)
+    z: Listed[Along] = Field(min_length=1)
+    sensors: Listed[Sensor] = Field(min_length=1)
 
 
 class Velo(Strict):
@@ -133,10 +126,10 @@ class Velo(Strict):
 class Piece(Strict):
     """A separately mounted part of a layer, a UT sector or a SciFi mat: centre and half sizes in mm."""
 
-    number: int = Field(strict=True, ge=0, description="in LHCb's numbering")
-    x: Finite
-    y: Finite
-    z: Finite = Field(default=0.0, description="mm, from the layer's plane at this y")
+    number: int = Field(ge=0, description="in LHCb's numbering")
+    x: float
+    y: float
+    z: float = Field(default=0.0, description="mm, from the layer's plane at this y")
     half_width: Positive = Field(description="mm, across the strips")
     half_height: Positive = Field(description="mm, along the strips")
 
@@ -145,10 +138,10 @@ class StripLayer(Strict):
     """A layer of strips or fibres with slope dx/dy; half sizes across them and along y in mm."""
 
     z: Along = Field(description="mm, at y = 0")
-    dxdy: Annotated[Finite, Field(ge=-0.5, le=0.5, description="a slope; stereo layers have 0.087")]
+    dxdy: Annotated[float, Field(ge=-0.5, le=0.5, description="a slope; stereo layers have 0.087")]
     half_width: Size
     half_height: Size
-    pieces: tuple[Piece, ...] = Field(default=(), description="parts of the layer, where they are known")
+    pieces: Listed[Piece] = Field(default=(), description="parts of the layer, where they are known")
 
 
 class Zone(Rectangle):
@@ -170,8 +163,8 @@ class Ut(Strict):
     efficiency: Fraction
     noise_per_layer: Occupancy = Field(description="mean hits an event")
     hole: Rectangle
-    zones: tuple[Zone, ...] = Field(min_length=1, description="from the beam outwards")
-    layers: tuple[StripLayer, ...] = Field(min_length=UT_LAYERS, max_length=UT_LAYERS, description=FOUR)
+    zones: Listed[Zone] = Field(min_length=1, description="from the beam outwards")
+    layers: Listed[StripLayer] = Field(min_length=UT_LAYERS, max_length=UT_LAYERS, description=FOUR)
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -188,9 +181,9 @@ class SciFi(Strict):
     thickness: Thickness = Field(description="mm, at normal incidence")
     efficiency: Fraction
     noise_per_layer: Occupancy = Field(description="mean hits an event")
-    dzdy: Finite = Field(ge=-0.1, le=0.1, description="lean of the layers; LHCb's have 0.0036")
+    dzdy: float = Field(ge=-0.1, le=0.1, description="lean of the layers; LHCb's have 0.0036")
     hole: Rectangle
-    cluster_errors: tuple[Resolution, ...] = Field(
+    cluster_errors: Listed[Resolution] = Field(
         min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS, description="mm, by size class"
     )
     alignment_error: NotNegative = Field(
@@ -198,10 +191,8 @@ class SciFi(Strict):
         le=10,
         description="mm; error of a mat's position, added in quadrature to the errors of its hits",
     )
-    cluster_fractions: tuple[Fraction, ...] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
-    layers: tuple[StripLayer, ...] = Field(
-        min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS, description=TWELVE
-    )
+    cluster_fractions: Listed[Fraction] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS)
+    layers: Listed[StripLayer] = Field(min_length=SCIFI_LAYERS, max_length=SCIFI_LAYERS, description=TWELVE)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -249,8 +240,8 @@ class Description(Strict):
     velo: Velo
     ut: Ut
     scifi: SciFi
-    tubes: tuple[Tube, ...]
-    slabs: tuple[Slab, ...]
+    tubes: Listed[Tube]
+    slabs: Listed[Slab]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -294,7 +285,3 @@ def _require_ascending(what: str, values: tuple[float, ...]) -> None:
             raise ValueError(
                 f"{what} must ascend: entry {index} is {before:g}, entry {index + 1} is {after:g}"
             )
-
-
-if __name__ == "__main__":
-    print(json.dumps(Description.model_json_schema(), indent=1))

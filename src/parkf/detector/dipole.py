@@ -8,21 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from parkf.detector.description import Finite, Strict
-from parkf.io.documents.models import load_document
+from parkf.io.documents.models import Listed, Strict, load_document
 
-Position = Annotated[Finite, Field(ge=-1e5, le=1e5, description="mm")]
-Charge = Annotated[Finite, Field(ge=-100, le=100, description="T m2; those of LHCb's field are below 2")]
+Position = Annotated[float, Field(ge=-1e5, le=1e5, description="mm")]
+Charge = Annotated[float, Field(ge=-100, le=100, description="T m2; those of LHCb's field are below 2")]
 
 # Points that are computed together: few enough that their distances to all charges stay in a core's cache.
 _POINTS = 128
 
 
+Size = Annotated[tuple[float, float], Field(strict=False)]
+Source = Annotated[tuple[Position, Position, Position, Charge], Field(strict=False)]
+
+
 class Aperture(Strict):
     """Half sizes (at z = 0 in mm, growth per z) of the pyramid in which the field is valid."""
 
-    x: tuple[Finite, Finite]
-    y: tuple[Finite, Finite]
+    x: Size
+    y: Size
 
 
 class DipoleSources(Strict):
@@ -35,7 +38,7 @@ class DipoleSources(Strict):
     form: str
     units: dict[str, str]
     aperture: Aperture
-    charges: Annotated[tuple[tuple[Position, Position, Position, Charge], ...], Field(min_length=1)]
+    charges: Listed[Source] = Field(min_length=1)
 
     @classmethod
     def load(cls, path: Path) -> "DipoleSources":

@@ -8,12 +8,12 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 import parkf._electron as _electron
-from parkf.io.errors import ParkfError
+from parkf.io.documents.models import Strict, validated
 from parkf.io.files import read_json, write_sealed
-from parkf.params.manifest import BlockDescription, Electron, NumberDescription, SetDescription, Strict
+from parkf.params.manifest import BlockDescription, Electron, NumberDescription, SetDescription
 
 F64 = NDArray[np.float64]
 
@@ -39,11 +39,7 @@ class ElectronFit(Strict):
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read what :meth:`save` wrote; a file that is missing, or of other numbers, raises a ParkfError."""
-        content = read_json(path)
-        try:
-            return cls.model_validate(content)
-        except ValidationError as error:
-            raise ParkfError(f"{path}: not the {COUNT} numbers for electrons; train them again") from error
+        return validated(read_json(path), cls, lambda place: str(path), remedy="train them again")
 
     def save(self, path: Path) -> None:
         """Write the numbers."""

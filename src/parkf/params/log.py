@@ -14,17 +14,16 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
+from parkf.io.documents.models import Strict, load_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.io.ssh_signatures import check, keys_in, signers
-from parkf.params.manifest import Sha256, Strict, Time, Version
-from parkf.params.schema import first_problem, read_document
+from parkf.params.manifest import Sha256, Time, Version
 
 LOG, ENTRY_FILE, SIGNERS_FILE = "log", "entry.json", "allowed_signers"
 PURPOSE = "parkf-registry"
@@ -210,20 +209,12 @@ def _chain(folder: Path, before: Log | None = None) -> Log:
         path = entry_path(folder, number)
         if name != path.parent.name:
             raise ParkfError(f"{path.parent}: missing, got {name}; get the log again from another copy")
-        content = read_document(path)
-        if problem := first_problem(_schema(), content):
-            raise ParkfError(f"{path}: {problem}")
-        entry = Entry.model_validate(content)
+        entry = load_document(path, Entry)
         if problem := _problem(entry, entries, hashes[-1]):
             raise ParkfError(f"{path}: {problem}; the log was changed: get it again from another copy")
         entries.append(entry)
         hashes.append(sha256(path))
     return Log(folder if before is None else before.folder, tuple(entries), tuple(hashes[1:]))
-
-
-@cache
-def _schema() -> dict[str, Any]:
-    return Entry.model_json_schema()
 
 
 def _problem(entry: Entry, before: Sequence[Entry], previous: str) -> str | None:

@@ -6,12 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from parkf.io.documents.document import document_of
+from parkf.io.documents.models import Strict, validated
 from parkf.io.errors import DamagedFileError, ParkfError
-from parkf.io.files import replacing, sha256
+from parkf.io.files import existing, replacing
 from parkf.io.option_types import FormsName
-from parkf.params.schema import first_problem, read_document
 
 # Version of the manifest file. The layout of the blobs has its own version, `layout_version`.
 #
@@ -33,6 +34,8 @@ OLDEST_FORMAT = 2
 # The oldest format in which the checksum is required.
 CHECKED_FORMAT = 5
 
+LARGEST = 4 << 20
+"""Bytes of a manifest."""
 # Placeholder for the checksum in the text from which it is computed.
 _NONE = "0" * 64
 
@@ -40,12 +43,6 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 # Year, detector tag, revision: names sort as sets were published.
 Version = Annotated[str, Field(pattern=r"^[0-9]{4}-[a-z0-9][a-z0-9-]{0,40}-r[0-9]{3}$")]
 Time = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
-
-
-class Strict(BaseModel):
-    """A model without type coercion and without unknown fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Blob(Strict):
@@ -297,17 +294,23 @@ class Manifest(Strict):
 def read_manifest(path: Path) -> Manifest:
     """Read and check a manifest.
 
-    A file that is missing, too large, no JSON, of a format that this reader does not understand, or unlike
-    the schema raises a ParkfError; a wrong checksum raises a DamagedFileError. The same content of a file is
-    checked once in a process.
+    A ParkfError reports a file that is missing, or is of a format that this reader does not understand, and
+    each place where it is no manifest. A DamagedFileError reports one that cannot be read, or whose bytes do
+    not have its checksum. The same bytes of a file are checked once in a process.
     """
-    return _read(path, sha256(path))
+    size = existing(path).stat().st_size
+    if size > LARGEST:
+        raise ParkfError(f"{path}: {size} bytes, expected a manifest of at most {LARGEST}; get the set again")
+    return _checked(path, path.read_bytes())
 
 
 @cache
-def _read(path: Path, fingerprint: str) -> Manifest:
-    content = read_document(path)
-    fields = content if isinstance(content, dict) else {}
+def _checked(path: Path, written: bytes) -> Manifest:
+    try:
+        document = document_of(path, written)
+    except ParkfError as error:
+        raise DamagedFileError.said(path, str(error)) from error
+    fields = document.content if isinstance(document.content, dict) else {}
     versions = [fields.get(name) for name in ("format_version", "minimum_reader")]
     format_version, minimum = (one if type(one) is int else 0 for one in versions)
     if minimum > FORMAT_VERSION:
@@ -320,12 +323,14 @@ def _read(path: Path, fingerprint: str) -> Manifest:
             f"{path}: format_version: got {format_version}, expected {OLDEST_FORMAT} or newer; "
             "make the set again"
         )
-    _check_checksum(path, fields.get("checksum"), format_version)
-    newer = format_version > FORMAT_VERSION
-    if problem := first_problem(json_schema(), content, unknown_fields_pass=newer):
-        raise ParkfError(f"{path}: {problem}; expected a manifest as parkf writes it: get the set again")
-    content.pop("checksum", None)
-    return Manifest.model_validate(content, extra="ignore" if newer else "forbid")
+    _check_checksum(path, written, fields.pop("checksum", None), format_version)
+    return validated(
+        document.content,
+        Manifest,
+        document.where,
+        remedy="get the set again",
+        unknown_keys="ignore" if format_version > FORMAT_VERSION else None,
+    )
 
 
 def minimum_reader(constants: Constants) -> int:
@@ -347,21 +352,17 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         temporary.write_text(text.replace(f'"checksum": "{_NONE}', f'"checksum": "{digest}', 1))
 
 
-def _check_checksum(path: Path, checksum: object, format_version: int) -> None:
+def _check_checksum(path: Path, written: bytes, checksum: object, format_version: int) -> None:
+    """Refuse a manifest whose bytes, with zeros for the checksum, do not have this checksum."""
     if checksum is None and format_version >= CHECKED_FORMAT:
-        raise ParkfError(f"{path}: checksum: missing field")
-    # The schema refuses values that are not a checksum.
-    if isinstance(checksum, str) and len(checksum.encode()) == len(_NONE):
-        text = path.read_bytes().replace(checksum.encode(), _NONE.encode(), 1)
+        raise ParkfError(f"{path}: checksum: missing; expected that of the file: get the set again")
+    if checksum is not None:
+        text = written.replace(str(checksum).encode(), _NONE.encode(), 1)
         if hashlib.sha256(text).hexdigest() != checksum:
             raise DamagedFileError(path, "a manifest", "the content does not have the checksum that it says")
 
 
 @cache
 def json_schema() -> dict[str, Any]:
-    """JSON schema of the manifest, as kept in ``workflow/schemas/manifest.schema.json``."""
+    """Return the JSON schema of the manifest, which the C++ reader has."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Manifest.model_json_schema()}
-
-
-if __name__ == "__main__":
-    print(json.dumps(json_schema(), indent=1))

@@ -15,13 +15,13 @@ from typing import Any
 from pydantic import Field
 
 import parkf._fitter as _fitter
+from parkf.io.documents.models import Strict, load_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing
 from parkf.io.option_types import FormsName
 from parkf.params.log import VERSION, Log, is_signed, read_log
-from parkf.params.manifest import Manifest, Strict, read_manifest
+from parkf.params.manifest import Manifest, read_manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
-from parkf.params.schema import first_problem, read_document
 from parkf.params.superseding import differences
 from parkf.params.validity import Interval, Moment, Series
 
@@ -166,12 +166,7 @@ class Registry:
             entry = log.withdrawn.get(version)
             return None if entry is None else Withdrawal(reason=str(entry.reason), time=entry.time)
         path = self.path(version) / WITHDRAWN_FILE
-        if not path.exists():
-            return None
-        content = read_document(path)
-        if problem := first_problem(Withdrawal.model_json_schema(), content):
-            raise ParkfError(f"{path}: {problem}")
-        return Withdrawal.model_validate(content)
+        return load_document(path, Withdrawal) if path.exists() else None
 
     def replaced(self, manifest: Manifest) -> dict[str, list[str]]:
         """Return the sets that a new one would replace, each with what the new one has less or other."""

@@ -45,7 +45,9 @@ def table_named(name: str) -> tables.Table:
     """Find a table by its name; ParkfError if there is none of this name."""
     known = {one.name: one for one in TABLES}
     if name not in known:
-        raise ParkfError(f"no table '{name}'; tables are {', '.join(known)}")
+        raise ParkfError(
+            f"no table '{name}'; tables are {', '.join(known)}; `parkf schema --help` lists the documents"
+        )
     return known[name]
 
 

@@ -12,8 +12,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
+from parkf.io.documents.models import validated
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, sha256, write_sealed
 from parkf.io.option_types import FormsName
@@ -106,12 +107,7 @@ class StoredModel(_Strict):
             raise ParkfError(
                 f"{path}: {cls.what} of version {version}, expected {RESULT_VERSION}; fit the step again"
             )
-        try:
-            return cls.model_validate(content)
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            raise ParkfError(f"{path}: {place}: {first['msg']}; fit the step again") from error
+        return validated(content, cls, lambda place: str(path), remedy="fit the step again")
 
 
 class _OfStep(StoredModel):

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from parkf.io.documents.document import Document, read_document
-from parkf.io.documents.messages import got, said, together
+from parkf.io.documents.messages import got, together
+from parkf.io.documents.models import validated
 from parkf.io.documents.position import Place
-from parkf.io.documents.schemas import mistakes
 from parkf.io.errors import ParkfError
-from parkf.io.project import PROJECT
-from parkf.workflow.config import SCHEMA, load_config
+from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, merged, read_layers
+from parkf.workflow.family_model import FamilyConfig
 from parkf.workflow.inputs import input_problems
 from parkf.workflow.rounds import have_ended, rounds
 from parkf.workflow.sources import Detector
@@ -48,12 +48,11 @@ class Family:
 
 def family_of(config: Mapping[str, Any]) -> Family:
     """Return the family of a configuration as Snakemake has it."""
-    return load_family(config, PROJECT / SCHEMA.parent, Path())
+    return load_family(config, Path())
 
 
 def load_family(
     config: Mapping[str, Any],
-    schemas: Path,
     folder: Path,
     document: Document | None = None,
     *,
@@ -61,17 +60,12 @@ def load_family(
 ) -> Family:
     """Check a family's configuration, and expand it into its members.
 
-    The folder `schemas` has the JSON schemas of families and runs. Input paths are relative to `folder`,
-    where the runs take place. Inputs only have to exist, unless `look_into_inputs` is set. A ParkfError has a
-    line for each mistake in the configuration of the family or of a member, with its position in `document`.
+    Input paths are relative to `folder`, where the runs take place. Inputs only have to exist, unless
+    `look_into_inputs` is set. A ParkfError has a line for each mistake in the configuration of the family or
+    of a member, with its position in `document`.
     """
-    schema = json.loads((schemas / "family.schema.json").read_text())
-    problems = sorted(
-        said("family" if document is None else document.where(place), place, what)
-        for place, what in mistakes(schema, dict(config))
-    )
-    if problems:
-        raise ParkfError(together(problems))
+    validated(dict(config), FamilyConfig, (lambda place: "family") if document is None else document.where)
+    problems: list[str] = []
     base = read_layers(folder / config["base"])
     axes: dict[Place, Axis]
     if "rounds" in config:
@@ -86,7 +80,7 @@ def load_family(
         places = [(*place, label) for place, label in zip(axes, member.labels, strict=True)]
         parts = [] if document is None else map(document.inside, places)
         try:
-            load_config(member.config, schemas / "config.schema.json", folder, [*base, *parts])
+            load_config(member.config, folder, [*base, *parts])
         except ParkfError as error:
             problems += [f"member {member.name}: {line}" for line in str(error).splitlines()]
             continue
@@ -109,7 +103,7 @@ def load_family(
     return Family(config["family"], tuple(members), tuple(reported))
 
 
-def read_family(path: Path, schemas: Path, folder: Path) -> Family:
+def read_family(path: Path, folder: Path) -> Family:
     """Read a family's configuration, and check all files that its members name.
 
     A ParkfError reports each mistake in it. If the file is missing, it lists the families that exist.
@@ -120,7 +114,7 @@ def read_family(path: Path, schemas: Path, folder: Path) -> Family:
     document = read_document(path)
     if not isinstance(document.content, dict):
         raise ParkfError(f"{path}: got {got(document.content)}, expected the configuration of a family")
-    return load_family(document.content, schemas, folder, document, look_into_inputs=True)
+    return load_family(document.content, folder, document, look_into_inputs=True)
 
 
 def expand(family: str, base: Mapping[str, Any], axes: Sequence[Axis]) -> list[Member]:

@@ -22,9 +22,9 @@ from parkf.params.comparison import Comparison, changed, compare
 from parkf.params.configuration import NEIGHBOURS_TABLE, nested, start_file
 from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
-from parkf.workflow.config import CONFIGS, SCHEMA, load_config
+from parkf.workflow.config import CONFIGS, load_config
 from parkf.workflow.config_files import merged
-from parkf.workflow.running.snakemake import SNAKEMAKE
+from parkf.workflow.snakemake import environment as of_snakemake
 from parkf.workflow.sources import field_fingerprint, is_conditions, is_imported
 
 RUN = "reproduced"
@@ -116,7 +116,7 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
 def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Iterator[str]:
     """Yield the reasons why the training would differ."""
     try:
-        load_config(config, existing(project / SCHEMA), project)
+        load_config(config, project)
         existing(project / _SNAKEFILE)
     except ParkfError as error:
         yield str(error)
@@ -175,13 +175,14 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
         temporary.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))
     done = subprocess.run(
         [
-            *SNAKEMAKE,
+            *(sys.executable, "-P", "-m", "snakemake"),
             *("--snakefile", str((project / _SNAKEFILE).absolute())),
             *("--directory", str(work), "--configfile", str(work / "config.yaml")),
             *("--workflow-profile", str((project / "workflow/profiles/local").absolute())),
             *("--cores", str(cores), str(_SET / MANIFEST_FILE)),
         ],
         stdout=sys.stderr,
+        env=of_snakemake(),
         check=False,
     )
     if done.returncode != 0:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from parkf.simulation.generate.decays import DECAYS, ELECTRONS, STRANGE
 from parkf.training.ghost_score import CROSSINGS
-from parkf.io.project import PROJECT
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
-from parkf.workflow.config import CONFIGS, SCHEMA, load_config
+from parkf.workflow.config import CONFIGS, load_config
 from parkf.workflow.config_files import extended
 from parkf.workflow.sources import OF_MAPS, is_foreign_field, is_imported
 
@@ -56,7 +55,7 @@ def cores_for(rows: float) -> int:
 def read_run(config: Mapping[str, Any], widths: Mapping[str, int]) -> "Run":
     """Check a configuration as Snakemake has it, from a file and the command line, with all that it extends."""
     whole, layers = extended(config, CONFIGS)
-    return Run(load_config(whole, PROJECT / SCHEMA, Path(), layers), widths)
+    return Run(load_config(whole, Path(), layers), widths)
 
 
 class Run(dict[str, Any]):

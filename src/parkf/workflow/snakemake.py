@@ -81,6 +81,11 @@ def settings(profile: str) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
+def environment() -> dict[str, str]:
+    """Return the environment of Snakemake: a module in the working folder is not that of a library."""
+    return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "ignore::UserWarning:htcondor2"}
+
+
 def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) -> int:
     """Run Snakemake for the run in a folder until all its products are right; return its exit code.
 
@@ -94,7 +99,7 @@ def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) ->
     ends = [str(Path(one).relative_to(folder)) if Path(one).is_relative_to(folder) else one for one in ends]
     lead()
     code, locks = 0, [hold(one) for one in runs]
-    environment = os.environ | {HELD: os.pathsep.join(str(one.absolute()) for one in runs)}
+    of_snakemake = environment() | {HELD: os.pathsep.join(str(one.absolute()) for one in runs)}
     try:
         for attempt in range(_ATTEMPTS + 1):
             found = [repair(one, ends, strict=attempt > 0) for one in runs]
@@ -108,7 +113,7 @@ def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) ->
                 code = code or 1
                 break
             place = words.index("--")
-            code, stopped = _run([*words[:place], *everything, *words[place:]], folder, environment, locks)
+            code, stopped = _run([*words[:place], *everything, *words[place:]], folder, of_snakemake, locks)
             if stopped:
                 break
         if not code:

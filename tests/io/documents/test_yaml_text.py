@@ -11,6 +11,8 @@ from parkf.io.documents.position import DocumentError
         ("a:\n- 190:20:30.15", r"a.0: got 190:20:30.15, .*, line 2"),
         ("a: 0777", r"a: got 0777, which YAML reads as 511; .*, line 1"),
         ("1:30: b", r"got 1:30, which YAML reads as 90"),
+        ("a: 1" + 5000 * ":30", r"a: got 15001 characters, expected a number or a date, line 1"),
+        ("a: 0b" + 16_000 * "1", r"a: got 16002 characters, expected a number or a date, line 1"),
     ],
 )
 def test_numbers_that_people_read_otherwise_are_refused(text, message):

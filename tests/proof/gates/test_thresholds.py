@@ -1,30 +1,21 @@
 """The file of thresholds is checked strictly, and every mistake in it is named."""
 
-import json
 from pathlib import Path
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
 
 from parkf.io.errors import ParkfError
 from parkf.proof.gates import GATES_FILE, load_thresholds
-from parkf.proof.gates.thresholds import json_schema
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = ROOT / GATES_FILE
 GOOD = {"gate": "a", "figure": "validation.json: fits/x", "at_most": 1, "reason": "because"}
 
 
-def test_shipped_file_is_whole_and_passes_its_schema():
+def test_shipped_file_is_whole():
     names = [one.gate for one in load_thresholds(SHIPPED).gates]
     assert len(names) > 20
-    Draft202012Validator(json_schema()).validate(yaml.safe_load(SHIPPED.read_text()))
-
-
-def test_schema_file_is_current():
-    """Refresh with: python -m parkf.proof.gates.thresholds > workflow/schemas/gates.schema.json."""
-    assert json.loads((ROOT / "workflow/schemas/gates.schema.json").read_text()) == json_schema()
 
 
 @pytest.mark.parametrize(
@@ -43,7 +34,10 @@ def test_schema_file_is_current():
         ([{**GOOD, "over": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
         ([{**GOOD, "minus": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
         ([{**GOOD, "minus": GOOD["figure"], "errors": 3}], r"gates\.0: .*minus stands alone"),
-        ([{**GOOD, "forms": "best"}], r"gates\.0\.forms: got the text 'best', expected 'improved' or"),
+        (
+            [{**GOOD, "forms": "best"}],
+            r"gates\.0\.forms: got the text 'best', expected improved or production",
+        ),
         ([{**GOOD, "at_most_each": [1.0]}], r"gates\.0: .*at_most_each stands alone"),
         (
             [{"gate": "a", "figure": GOOD["figure"], "at_most_each": [1.0, 2.0], "count": 3, "reason": "b"}],

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from parkf.cli.main import app
 from parkf.io.errors import ParkfError
-from parkf.io.project import PROJECT, found
+from parkf.io.project import PROJECT, source
 from parkf.workflow.config import read_config
 from parkf.workflow.running.folder import make_folder
 from parkf.workflow.running.snakemake import command
@@ -39,10 +39,8 @@ def test_files_that_are_there_stay_as_they_are(folder):
 
 
 def test_it_has_all_that_its_configurations_name(folder):
-    schema = found("workflow/schemas/config.schema.json")
-    assert not schema.is_relative_to(folder)
     for name in ("default", "improved", "paper", "smoke"):
-        assert read_config(Path(f"workflow/config/{name}.yaml"), schema, Path())["run"] == name
+        assert read_config(Path(f"workflow/config/{name}.yaml"), Path())["run"] == name
     done = CliRunner().invoke(app, ["check", str(SMOKE)])
     assert done.exit_code == 0, done.output
 
@@ -95,13 +93,17 @@ def test_profiles_and_rules_are_the_folders_own_where_it_has_them(folder):
 
 def test_the_package_finds_its_project_in_a_checkout_and_in_a_wheel(tmp_path):
     assert (PROJECT / "Snakefile").is_file()
+    for part in ("parkf/model/steps", "kernel/fit", "parkf/io/project.py"):
+        assert source(part) == PROJECT / "src" / part
     installed = tmp_path / "site-packages/parkf"
     (installed / "io").mkdir(parents=True)
-    file = shutil.copy(PROJECT / "src/parkf/io/project.py", installed / "io")
+    file = shutil.copy(source("parkf/io/project.py"), installed / "io")
     spec = importlib.util.spec_from_file_location("installed", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.PROJECT == installed / "shipped"
+    assert module.source("parkf/model/steps") == installed / "model/steps"
+    assert module.source("kernel/fit") == installed / "shipped/src/kernel/fit"
 
 
 @pytest.mark.parametrize(

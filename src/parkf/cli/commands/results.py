@@ -82,18 +82,28 @@ def _row(task: "Task") -> tuple[str, str, str]:
 
 @app.command(epilog="Example: parkf schema candidates")
 def schema(
-    table: Annotated[str | None, Argument(help="Name of a table; by default, print all names.")] = None,
+    name: Annotated[str | None, Argument(help="Table or document; by default, list the tables.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Print the columns of a table: type, unit, meaning."""
+    """Print the columns of a table: type, unit, meaning; or the JSON schema of a document.
+
+    Documents are configuration, family, gates, geometry, alignment, dipole, column-map, and manifest.
+    """
     from parkf.report.column_reference import TABLES, described, table_named
 
-    if table is None:
+    if name is None:
         summary = [(one.name, one.version, len(one.columns)) for one in TABLES]
-        content: Any = [{"name": name, "version": number} for name, number, _ in summary]
+        content: Any = [{"name": one, "version": number} for one, number, _ in summary]
         answer(as_json, content, aligned(("table", "version", "columns"), summary))
         return
-    found = table_named(table)
+    if name not in [one.name for one in TABLES]:
+        # Imported here, because tables are described without the packages that documents need.
+        from parkf.workflow.documents import DOCUMENTS
+
+        if name in DOCUMENTS:
+            answer(True, DOCUMENTS[name].model_json_schema(), "")
+            return
+    found = table_named(name)
     columns = described(found)
     content = {"name": found.name, "version": found.version, "columns": [asdict(one) for one in columns]}
     rows = [
@@ -109,10 +119,10 @@ def why(
     cores: Annotated[int | None, Option(help="Cores of the run; all of this machine by default.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Report what changed since a run's results were made, which jobs would run again, and for how long."""
+    """Report what changed since a run's results were made, what would be made again, and for how long."""
     from parkf.workflow.config import CONFIGS
-    from parkf.workflow.running.why import in_words
-    from parkf.workflow.running.why import why as ask
+    from parkf.workflow.why import in_words
+    from parkf.workflow.why import why as ask
 
     config = run if run.suffix == ".yaml" else CONFIGS / f"{run.name}.yaml"
     found = ask(config, cores or os.cpu_count() or 1)
@@ -134,18 +144,6 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
     answer(as_json, content, f"{gate_table(held)}\n\n{results}: {verdict}", yes=not missed)
 
 
-@app.command()
-def stages(
-    logs: Annotated[Path, Argument(help="Folder of a run's logs.")],
-    output: Annotated[Path, Argument(help="Times and memory to write (.json).")],
-) -> None:
-    """Sum up the time of every stage, and find its peak memory."""
-    from parkf.report.stages import collect_stages
-
-    write_sealed(output, collect_stages(logs))
-    written(output)
-
-
 @app.command(epilog="Example: parkf verify results/default params")
 def verify(
     folders: Annotated[list[Path], Argument(help="Folders of runs, or registries of sets.")],
@@ -160,8 +158,8 @@ def verify(
     between set and entry are finished.
     """
     from parkf.params.publisher import Publisher
-    from parkf.workflow.running.chain import check_runs
-    from parkf.workflow.running.damage import verify as run
+    from parkf.workflow.products import check_runs
+    from parkf.workflow.damage import verify as run
 
     for folder in folders:
         # A publisher that is at work, or a folder that this user cannot write to, is no reason not to read.
@@ -176,26 +174,6 @@ def verify(
     if problems:
         raise ParkfError("\n".join([*problems, f"{len(problems)} of {count} files are not sound"]))
     say(f"{count} files are sound")
-
-
-@app.command()
-def report(
-    results: RunFolder,
-    output: Annotated[Path, Argument(help="Head page to write: report/index.html.")],
-    gates: GatesFile = GATES,
-    geometry: Annotated[Path | None, Option(help="Geometry of the set; found by default.")] = None,
-    alignment: Annotated[Path | None, Option(help="Alignment of the set; found by default.")] = None,
-    graph: Annotated[Path | None, Option(help="Graph of the run's rules; found by default.")] = None,
-    threads: Threads = 1,
-) -> None:
-    """Write the pages of a run, and run.json, beside.json and copies of its inputs next to its figures."""
-    from parkf.proof.gates import load_thresholds
-    from parkf.report.pages import write_report
-
-    given = {"geometry": geometry, "alignment": alignment}
-    inputs = {kind: path for kind, path in given.items() if path is not None}
-    write_report(results, output, load_thresholds(gates), inputs=inputs, graph=graph, threads=threads)
-    written(output)
 
 
 @app.command(epilog="Example: parkf explain results/default/set --fits results/default/fits")

@@ -27,9 +27,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from parkf.detector.description import Finite, Strict
 from parkf.imports.columns import LENGTHS, MOMENTA, Q_OVER_P, SLOPES, factor, finite, read_tuple
-from parkf.io.documents.models import load_document
+from parkf.io.documents.models import Listed, Strict, load_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import matching
 from parkf.io.tables import STEP_DATA
@@ -52,7 +51,7 @@ class Column(Strict):
     """Source of a column of the project's schema: a column of the file, or one value for all rows."""
 
     column: str | None = None
-    value: Finite | None = None
+    value: float | None = None
     unit: str | None = None
     sign: Literal[1, -1] = 1
 
@@ -68,7 +67,7 @@ class Source(Strict):
 
     files: str
     tree: str | None = None
-    where: dict[str, Finite | tuple[Finite, ...]] = Field(default_factory=dict)
+    where: dict[str, float | Listed[float]] = Field(default_factory=dict)
     columns: dict[str, str | Column]
 
     @model_validator(mode="after")
@@ -101,7 +100,7 @@ class Source(Strict):
 class ColumnMap(Strict):
     """The whole file."""
 
-    steps: Annotated[dict[str, tuple[Source, ...]], Field(min_length=1)]
+    steps: Annotated[dict[str, Listed[Source]], Field(min_length=1)]
 
     @field_validator("steps", mode="before")
     @classmethod

@@ -49,7 +49,24 @@ def read_text(path: Path) -> str:
     size = existing(path).stat().st_size
     if size > LARGEST:
         raise ParkfError(f"{path}: {size} bytes, expected a document of at most {LARGEST}; correct the name")
-    content = path.read_bytes()
+    return _text(path, path.read_bytes())
+
+
+def read_document(path: Path) -> Document:
+    """Read a YAML file, or JSON where the name ends in .json.
+
+    A ParkfError reports a missing file; and, with the line, text that cannot be parsed, a key that is there
+    twice, and a number that is not finite.
+    """
+    return _document(path, read_text(path))
+
+
+def document_of(path: Path, content: bytes) -> Document:
+    """Make a document of the bytes that a file has, as :func:`read_document` does."""
+    return _document(path, _text(path, content))
+
+
+def _text(path: Path, content: bytes) -> str:
     try:
         # Some editors begin a file with a byte order mark, which utf-8-sig removes.
         return content.decode("utf-8-sig")
@@ -61,19 +78,7 @@ def read_text(path: Path) -> str:
         ) from error
 
 
-def _remedied(what: str, kind: str) -> str:
-    """Add to a mistake what is expected and what to do, unless it has that."""
-    what = what if "expected" in what else f"{what}, expected plain {kind}"
-    return what if ";" in what else f"{what}; correct it there"
-
-
-def read_document(path: Path) -> Document:
-    """Read a YAML file, or JSON where the name ends in .json.
-
-    A ParkfError reports a missing file; and, with the line, text that cannot be parsed, a key that is there
-    twice, and a number that is not finite.
-    """
-    text = read_text(path)
+def _document(path: Path, text: str) -> Document:
     kind = "JSON" if path.suffix == ".json" else "YAML"
     try:
         if kind == "JSON":
@@ -85,3 +90,9 @@ def read_document(path: Path) -> Document:
             f"{where}: not a {kind} file that can be read: {_remedied(problem.what, kind)}"
         ) from problem
     return Document(path, content, lambda: lines)
+
+
+def _remedied(what: str, kind: str) -> str:
+    """Add to a mistake what is expected and what to do, unless it has that."""
+    what = what if "expected" in what else f"{what}, expected plain {kind}"
+    return what if ";" in what else f"{what}; correct it there"

@@ -10,8 +10,7 @@ from parkf.io.documents.position import Place, dotted
 
 _LONGEST = 60
 # What some messages already end with.
-_REMEDY = re.compile(r"; (?:write|keep|add|install|leave|set|if) ")
-_NO_MORE = r"(?!\n)"
+_REMEDY = re.compile(r"; (?:write|keep|add|install|leave|set|if|correct) ")
 _LIMITS = {
     "minimum": "of at least",
     "exclusiveMinimum": "above",
@@ -48,9 +47,8 @@ def expected(schema: Mapping[str, Any]) -> str:
     """Return as text what a JSON schema expects: kind, limits or choices, and its description."""
     if "enum" in schema or "const" in schema:
         what = " or ".join(map(str, schema.get("enum", [schema.get("const")])))
-    elif "oneOf" in schema or "anyOf" in schema:
-        kinds = (expected(one) for one in schema.get("oneOf", schema.get("anyOf", ())))
-        what = " or ".join(dict.fromkeys(kinds))
+    elif "anyOf" in schema:
+        what = " or ".join(dict.fromkeys(expected(one) for one in schema["anyOf"]))
     else:
         kinds = schema.get("type", "value")
         several = [kinds] if isinstance(kinds, str) else kinds
@@ -68,8 +66,7 @@ def with_reason(what: str, schema: Mapping[str, Any]) -> str:
 def _limits(schema: Mapping[str, Any]) -> str:
     limits = [f"{word} {schema[name]:g}" for name, word in _LIMITS.items() if name in schema]
     if "pattern" in schema:
-        # Leave out the pattern's end, which excludes the line break that Python allows behind a $.
-        limits.append(f"like {schema['pattern'].removesuffix(_NO_MORE)}")
+        limits.append(f"like {schema['pattern']}")
     elif schema.get("minLength"):
         limits.append("that is not empty")
     return " and ".join(limits)
@@ -89,15 +86,18 @@ def unknown(name: object, known: Collection[str]) -> str:
 
 
 def without_echoes(mistakes: Iterable[tuple[Place, str]]) -> list[tuple[Place, str]]:
-    """Remove mistakes that follow from others: if a key is misspelt, its correct name is missing, too."""
-    found = list(dict.fromkeys(mistakes))
+    """Remove mistakes that follow from others.
+
+    If a key is misspelt, its correct name is missing, too. If entries of a list are wrong, it has too few.
+    """
+    found = list(mistakes)
     misspelt = [place for place, what in found if what.startswith("unknown key")]
     inner = {place[:length] for place, _ in found for length in range(len(place))}
 
     def echoes(place: Place, what: str) -> bool:
-        if what.startswith("missing"):
+        if what.startswith("missing; "):
             return any(one[:-1] == place[:-1] and nearest(one[-1], [str(place[-1])]) for one in misspelt)
-        return place in inner and (" entries, expected " in what or what.startswith("expected either"))
+        return place in inner and " entries, expected " in what
 
     return [(place, what) for place, what in found if not echoes(place, what)]
 
@@ -124,10 +124,10 @@ def said(where: str, place: Place, what: str) -> str:
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in line)
 
 
-def together(lines: Iterable[str]) -> str:
+def together(lines: Iterable[str], remedy: str = "correct it there") -> str:
     """Join the lines of all mistakes of a file; the last one has what to do, unless it has already."""
     text = "\n".join(lines)
-    return text if _REMEDY.search(text.rpartition("\n")[2]) else f"{text}; correct it there"
+    return text if _REMEDY.search(text.rpartition("\n")[2]) else f"{text}; {remedy}"
 
 
 def _short(text: str) -> str:

@@ -1,11 +1,15 @@
-"""Documents read into strict models; an error names file, line, the value found and the expected one."""
+"""Documents checked by strict models; an error names file, line, the value found and the expected one.
 
-from collections.abc import Mapping
+Everything that people or the project write down for later is such a document, from the configuration of a run
+to the manifest of a set.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from parkf.io.documents.document import read_document
 from parkf.io.documents.messages import (
@@ -21,7 +25,13 @@ from parkf.io.documents.messages import (
 from parkf.io.documents.position import Place
 from parkf.io.errors import ParkfError
 
+MOST = 50
+"""Mistakes of a document that are reported; the others are only counted."""
+
 Model = TypeVar("Model", bound=BaseModel)
+Entry = TypeVar("Entry")
+# A list of a file, which is kept as a tuple.
+Listed = Annotated[tuple[Entry, ...], Field(strict=False)]
 # Errors of pydantic about numbers and lengths beyond a limit: text of the message, and the limit's name.
 _BOUNDS = {
     "greater_than": ("more than", "gt"),
@@ -30,7 +40,14 @@ _BOUNDS = {
     "less_than_equal": ("at most", "le"),
     "too_short": ("at least", "min_length"),
     "too_long": ("at most", "max_length"),
+    "string_too_long": ("at most", "max_length"),
 }
+
+
+class Strict(BaseModel):
+    """A part of a document: frozen, without unknown keys, conversions of types, NaN and infinities."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 def load_document(path: Path, model: type[Model]) -> Model:
@@ -40,13 +57,43 @@ def load_document(path: Path, model: type[Model]) -> Model:
     allow, with a line for each mistake.
     """
     document = read_document(path)
+    return validated(document.content, model, document.where)
+
+
+def validated(
+    content: Any,
+    model: type[Model],
+    where: Callable[[Place], str],
+    *,
+    remedy: str = "correct it there",
+    unknown_keys: Literal["forbid", "ignore"] | None = None,
+) -> Model:
+    """Check a content by a model.
+
+    `where` returns the file and line of a place in the content, and `remedy` is what to do about a mistake.
+    Unknown keys are treated as the model says, unless `unknown_keys` says otherwise for all its parts. A
+    ParkfError has a line for each of the first :data:`MOST` mistakes.
+    """
     try:
-        return model.model_validate(document.content)
+        return model.model_validate(content, extra=unknown_keys)
     except ValidationError as error:
         schema = model.model_json_schema()
-        mistakes = without_echoes(_message(one, schema) for one in error.errors())
-        lines = [said(document.where(place), place, what) for place, what in mistakes]
-        raise ParkfError(together(lines)) from error
+        found = error.errors(include_url=False)
+        mistakes = without_echoes(_message(one, schema) for one in found[:MOST])
+        lines = [said(where(place), place, what) for place, what in mistakes]
+        if len(found) > MOST:
+            lines.append(f"{where(())}: {len(found) - MOST} mistakes more; correct these first")
+        raise ParkfError(together(lines, remedy)) from error
+
+
+def refuse(mistakes: Iterable[tuple[Place, str]]) -> None:
+    """Raise, in a validator of a model, mistakes at places within the model; do nothing if there are none."""
+    details = [
+        InitErrorDetails(type=PydanticCustomError("said", "{what}", {"what": what}), loc=place, input=None)
+        for place, what in mistakes
+    ]
+    if details:
+        raise ValidationError.from_exception_data("", details)
 
 
 def _message(error: ErrorDetails, schema: dict[str, Any]) -> tuple[Place, str]:
@@ -54,47 +101,60 @@ def _message(error: ErrorDetails, schema: dict[str, Any]) -> tuple[Place, str]:
     key = error["loc"][-1:] == ("[key]",)
     place: Place = error["loc"][:-1] if key else error["loc"]
     value, limits = error["input"], error.get("ctx", {})
-    here = _at(schema, place)
+    here = _of_keys(_at(schema, place[:-1])) if key else _at(schema, place)
     match error["type"]:
-        case "extra_forbidden":
-            what = unknown(place[-1], _at(schema, place[:-1]).get("properties", {}))
-        case "missing":
-            what = f"missing; expected {expected(here)}"
+        case "said":
+            what = error["msg"]
         case "value_error":
             what = str(limits["error"])
+        case "extra_forbidden" | "invalid_key":
+            what = unknown(place[-1], _at(schema, place[:-1]).get("properties", {}))
+        case "literal_error" if key:
+            what = unknown(place[-1], here["enum"])
+        case "missing":
+            what = f"missing; expected {expected(here)}"
         case bound if bound in _BOUNDS:
             word, name = _BOUNDS[bound]
-            found = f"{limits['actual_length']} entries" if "actual_length" in limits else got(value)
-            limit = with_reason(f"{word} {limits[name]:g}", {} if key else here)
-            what = f"got {found}, expected {limit}"
-        case "literal_error":
-            what = f"got {got(value)}, expected {limits['expected']}"
-        case _ if not key and ("type" in here or "anyOf" in here):
+            found = _size(value) if name.endswith("_length") else got(value)
+            what = f"got {found}, expected {with_reason(f'{word} {limits[name]:g}', here)}"
+        case _ if "type" in here or "anyOf" in here:
             what = f"got {got(value)}, expected {expected(here)}{hint(value, here.get('type'))}"
         case _:
             what = f"got {got(value)}: {error['msg']}"
     return place, what
 
 
+def _size(value: Any) -> str:
+    return f"{len(value)} {'letters' if isinstance(value, str) else 'entries'}"
+
+
 def _at(schema: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
-    """Part of a schema that applies to a place; empty where there is none."""
-    part = _resolved(schema, schema)
+    """Return the part of a schema that applies to a place; empty where there is none."""
+    part = resolved(schema, schema)
     for name in place:
         if isinstance(name, int) and part.get("type") == "array":
             prefix = part.get("prefixItems", [])
             part = prefix[name] if name < len(prefix) else part.get("items", {})
         else:
-            # `additionalProperties` is False where no other members are allowed.
-            part = part.get("properties", {}).get(name, part.get("additionalProperties") or {})
-        part = _resolved(schema, part)
+            others = next(iter(part.get("patternProperties", {}).values()), part.get("additionalProperties"))
+            # `additionalProperties` is False where no other members are allowed, and True where all are.
+            part = part.get("properties", {}).get(name, others if isinstance(others, Mapping) else {})
+        part = resolved(schema, part)
     return part
 
 
-def _resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
+def _of_keys(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of the keys of a mapping."""
+    patterns = [{"type": "string", "pattern": pattern} for pattern in part.get("patternProperties", ())]
+    return part.get("propertyNames", patterns[0] if patterns else {})
+
+
+def resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a part of a schema with what it refers to; of a value or null, return that of the value."""
     rest = dict(part)
     if "$ref" in part:
         return schema["$defs"][rest.pop("$ref").removeprefix("#/$defs/")] | rest
-    # For a value or null, use the schema of the value.
-    if "anyOf" in part and "type" in part["anyOf"][0] and len(part["anyOf"]) == 2:
-        return rest.pop("anyOf")[0] | rest
+    kinds = part.get("anyOf", ())
+    if len(kinds) == 2 and kinds[1] == {"type": "null"}:
+        return {**resolved(schema, rest.pop("anyOf")[0]), **rest}
     return part

@@ -14,6 +14,8 @@ from parkf.io.documents.position import DEEPEST, DocumentError, Place, too_deep,
 MOST_VALUES = 100_000
 """Largest number of values of a document; the values of an alias count each time."""
 
+# Characters of an integer; 64 bits have 66 in the base of two.
+_LONGEST = 100
 _PREFIX = "tag:yaml.org,2002:"
 _SCALARS = {_PREFIX + kind for kind in ("str", "int", "float", "bool", "null", "timestamp")}
 # YAML 1.1 reads 1:30 as 90 and 0777 as 511; YAML 1.2 and people read other values.
@@ -104,11 +106,15 @@ class _Builder:
 
     def _scalar(self, node: yaml.Node, place: Place, line: int) -> Any:
         self._plain(node, _SCALARS)
+        what = f"{len(node.value)} characters" if len(node.value) > 40 else f"'{node.value}'"
+        wrong = DocumentError(f"got {what}, expected a number or a date", line, place)
+        # Long integers in other bases take a time that grows with the square of their length.
+        if node.tag == _PREFIX + "int" and len(node.value) > _LONGEST:
+            raise wrong
         try:
             value = self._loader.construct_object(node)
         except (ValueError, OverflowError) as error:
-            what = f"{len(node.value)} characters" if len(node.value) > 40 else f"'{node.value}'"
-            raise DocumentError(f"got {what}, expected a number or a date", line, place) from error
+            raise wrong from error
         if node.tag in _SURPRISES and re.fullmatch(_SURPRISES[node.tag], node.value):
             what = f"got {node.value}, which YAML reads as {value}"
             raise DocumentError(f"{what}; write a decimal number, or text in quotes", line, place)

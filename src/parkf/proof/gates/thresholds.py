@@ -1,14 +1,12 @@
 """The file of thresholds, ``workflow/config/gates.yaml``: every gate with its figure, bound and reason."""
 
-import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from parkf.io.documents.models import load_document
+from parkf.io.documents.models import Strict, load_document
 from parkf.io.option_types import Client, FormsName
-from parkf.params.manifest import Strict
 from parkf.proof.gates.path import find
 
 GATES_FILE = Path("workflow/config/gates.yaml")
@@ -34,7 +32,7 @@ class Threshold(Strict):
         default=None,
         description="Figures of the same tracks, as many as in `figure`, that are subtracted from them.",
     )
-    count: int = Field(default=1, strict=True, ge=1, description="How many figures there must be.")
+    count: int = Field(default=1, ge=1, description="How many figures there must be.")
     at_least: float | None = Field(default=None, description="Lower bound, included.")
     at_most: float | None = Field(default=None, description="Upper bound, included.")
     at_most_each: list[Annotated[float, Field(gt=0)]] | None = Field(
@@ -106,12 +104,3 @@ def split_figure(figure: str) -> tuple[str, str]:
 def load_thresholds(path: Path) -> Thresholds:
     """Read the file of thresholds; a ParkfError has one line for each mistake."""
     return load_document(path, Thresholds)
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of the file, as in ``workflow/schemas/gates.schema.json``."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Thresholds.model_json_schema()}
-
-
-if __name__ == "__main__":
-    print(json.dumps(json_schema(), indent=1))

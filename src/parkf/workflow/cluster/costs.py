@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from parkf.io.documents.models import load_document
+from parkf.io.documents.models import Strict, load_document
 from parkf.io.errors import ParkfError
 
 COSTS_FILE = Path("workflow/costs.yaml")
@@ -15,11 +15,7 @@ EFFICIENCY = 0.85
 """Speed of each of several threads, as a fraction of the speed of a single thread."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Cost(_Strict):
+class Cost(Strict):
     """Cost of a stage: one part for each job, and one for each unit of the job's size."""
 
     unit: str = Field(description="What the stage's size is counted in: event, track, row, ray, collision.")
@@ -46,17 +42,17 @@ class Cost(_Strict):
         return alone + (self.cpu_s(size) - alone) / (EFFICIENCY * threads)
 
 
-class Margins(_Strict):
+class Margins(Strict):
     """Resources that jobs request beyond the measured ones."""
 
     snakemake_mb: float = Field(gt=0, description="Memory of the Snakemake processes around a job, MB.")
     snakemake_s: float = Field(gt=0, description="Time from a job's start to that of its command, s.")
     memory: float = Field(ge=1, description="Factor on memory.")
     time: float = Field(ge=1, description="Factor on time, for slower nodes and busy file systems.")
-    minutes: int = Field(strict=True, ge=1, description="The least time to ask for.")
+    minutes: int = Field(ge=1, description="The least time to ask for.")
 
 
-class Costs(_Strict):
+class Costs(Strict):
     """Costs of stages, by rule."""
 
     origin: str = Field(min_length=1, description="Machine, commit and command of the figures.")
