@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import yaml
 from benchmarks.plan import ROOT, plan
-
 from parkf.io.usage import Usage, read_usage, was_taken
+
 from parkf.workflow.cluster import COSTS_FILE, Costs, load_costs
 from parkf.workflow.cluster.schedule import stage_of
 from parkf.workflow.config_files import laid, read_layers

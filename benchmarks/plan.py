@@ -19,13 +19,13 @@ from typing import Any
 
 import yaml
 from benchmarks.command import parser, write
+from parkf.workflow.running.plan import in_order
+from parkf.workflow.running.plan import plan as planned
+from parkf.workflow.running.rules import planned as described
 
 from parkf.workflow.cluster import COSTS_FILE, load_costs
 from parkf.workflow.cluster.schedule import Job, listed, replay, seconds_of
 from parkf.workflow.config_files import laid, read_layers
-from parkf.workflow.running.plan import in_order
-from parkf.workflow.running.plan import plan as planned
-from parkf.workflow.running.rules import planned as described
 
 ROOT = Path(__file__).parents[1]
 # Crossings in a chunk; for signals, collisions.

@@ -17,12 +17,12 @@ from typing import Any
 
 from benchmarks.command import parser, write
 from benchmarks.plan import ROOT, plan
+from parkf.workflow.running.plan import in_order
 
 from parkf.workflow.cluster import COSTS_FILE, load_costs
 from parkf.workflow.cluster.schedule import Job, cost_of, listed, replay, seconds_of, to_the_end
 from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.run import ROWS_A_CROSSING
-from parkf.workflow.running.plan import in_order
 
 CONFIGS = ROOT / "workflow/config"
 # Time from the completion of a job's inputs to its start on a node. Snakemake looks at the queue every 10 s,

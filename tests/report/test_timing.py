@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
+from parkf.report.job_graph import GRAPH_FILE, write_graph
 
 from parkf.io.files import read_json
 from parkf.report.gantt import PAUSE, gantt
-from parkf.report.job_graph import GRAPH_FILE, write_graph
 from parkf.report.rule_graph import draw_rules
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from parkf.workflow.running.plan import plan
+from parkf.workflow.running.rules import planned
 from snakemake.utils import format as rendered
 from typer.main import get_command
 
@@ -14,8 +16,6 @@ from parkf.model.steps import FORMS
 from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.family import load_family
-from parkf.workflow.running.plan import plan
-from parkf.workflow.running.rules import planned
 
 from .conftest import ROOT
 

@@ -4,11 +4,11 @@ import json
 import shutil
 
 import pytest
+from parkf.workflow.running.why import in_words, why
 from typer.testing import CliRunner
 
 from parkf.cli.main import app
 from parkf.io.process_settings import prepare_process
-from parkf.workflow.running.why import in_words, why
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ import socket
 import sys
 from importlib import import_module
 
+from parkf.workflow.running.ready import serve
 from snakemake.cli import get_argument_parser
 from snakemake.cli import main as snakemake
 
 from parkf.cli.main import app, program
 from parkf.cli.main import main as parkf
 from parkf.io.process_settings import prepare_process
-from parkf.workflow.running.ready import serve
 
 
 def main() -> None:

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from parkf.workflow.running.damage import verify
 from tools.faults.cases import Case, Journal
 from tools.faults.project import Ended, Project
-
-from parkf.workflow.running.damage import verify
 
 # Each kind of intermediate, with the product that a cheap job makes from it.
 READ_BY = {

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 import psutil
+from parkf.workflow.running.lock import VARIABLE
 
 from parkf.io.files import write_json
-from parkf.workflow.running.lock import VARIABLE
 
 ROOT = Path(__file__).parents[2]
 OUTCOME = ROOT / "benchmarks/results/endings.json"

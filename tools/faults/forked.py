@@ -130,8 +130,9 @@ def commanded(folder: Path, arguments: Sequence[str], said: str) -> Forked:
             os.dup2(file, stream)
         os.close(file)
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
-        from parkf.cli import main as cli
         from parkf.workflow.running import supervise
+
+        from parkf.cli import main as cli
 
         supervise.subprocess = _Subprocess  # type: ignore[attr-defined]
         sys.argv = ["parkf", *arguments]

@@ -15,11 +15,11 @@ from typing import Any
 
 import psutil
 import yaml
+from parkf.io.usage import read_usage
+from parkf.workflow.running.shared import STORE
 from tools.faults.forked import Forked, commanded, led
 
-from parkf.io.usage import read_usage
 from parkf.workflow.config_files import laid, read_layers
-from parkf.workflow.running.shared import STORE
 
 ROOT = Path(__file__).parents[2]
 RUN = "faults"

@@ -35,6 +35,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import yaml
+from parkf.workflow.running.chain import PROOF, Chain, check_runs
+from parkf.workflow.running.damage import ASIDE
+from parkf.workflow.running.jobs import Job
+from parkf.workflow.running.records import record_of
 from tools.faults.forked import commanded, led, load
 from tools.faults.project import ROOT, Ended, Project, configuration
 
@@ -42,10 +46,6 @@ from parkf.io.checksums import seal
 from parkf.io.files import read_json, write_json, write_sealed
 from parkf.io.fingerprints.code_key import code_key
 from parkf.params.manifest import read_manifest, write_manifest
-from parkf.workflow.running.chain import PROOF, Chain, check_runs
-from parkf.workflow.running.damage import ASIDE
-from parkf.workflow.running.jobs import Job
-from parkf.workflow.running.records import record_of
 
 RUN, OTHER = "subject", "other"
 KINDS = ("foreign", "recorded", "unrecorded", "exchanged", "stale", "missing", "edited")

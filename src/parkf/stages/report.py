@@ -1,6 +1,5 @@
 """The pages of a run."""
 
-
 from parkf.io.terminal import say
 from parkf.proof.gates import load_thresholds
 from parkf.report.pages import write_report

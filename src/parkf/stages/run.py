@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from parkf.io import ledger, store
-from parkf.io.fingerprints.code_key import code_key, sources_state
 from parkf.io.errors import ParkfError
+from parkf.io.fingerprints.code_key import code_key, sources_state
 from parkf.io.ledger import RESULTS, Entry, Ledger, content_of, fingerprint, stamp_of
 from parkf.io.process_settings import environment
 from parkf.io.terminal import say
@@ -120,7 +120,9 @@ def _key(call: Call, code: str, inputs: Mapping[str, Mapping[str, str]], run: Pa
 def _run_of(call: Call) -> Path:
     run = ledger.run_of(Path(plain(call.outputs[0])))
     if run is None:
-        raise ParkfError(f"{call.outputs[0]}: a planned stage makes files of a run, expected results/<run>/...")
+        raise ParkfError(
+            f"{call.outputs[0]}: a planned stage makes files of a run, expected results/<run>/..."
+        )
     return run
 
 

@@ -21,7 +21,10 @@ def verify(folder: Path) -> tuple[int, list[str]]:
     files = [
         path
         for path in sorted(folder.rglob("*"))
-        if path.suffix in _READ and path.is_file() and not path.name.startswith(".") and ASIDE not in path.parts
+        if path.suffix in _READ
+        and path.is_file()
+        and not path.name.startswith(".")
+        and ASIDE not in path.parts
     ]
     if not files:
         raise ParkfError(f"{folder}: nothing to verify; expected results/<run>, or a registry of sets")

@@ -225,7 +225,11 @@ def lines(problems: Iterable[Problem]) -> list[str]:
 def _here(name: str) -> Path:
     """Return a path relative to the working folder, with links resolved."""
     path = Path(name)
-    return Path(os.path.relpath(path.resolve(), Path.cwd())) if path.is_absolute() or ".." in path.parts else path
+    return (
+        Path(os.path.relpath(path.resolve(), Path.cwd()))
+        if path.is_absolute() or ".." in path.parts
+        else path
+    )
 
 
 def _kind(path: Path) -> str:

@@ -32,7 +32,11 @@ def repair(run: Path, ends: Collection[str] = (), *, strict: bool = False) -> tu
         name = run_of(others[0].path)
         raise ParkfError("\n".join([*map(str, others), f"{name}: run it again; {run} reads these files"]))
     mine = [one for one in problems if run_of(one.path) == run]
-    wrong = [one for one in mine if one.kind in ("foreign", "missing", "stale") or (strict and one.kind == "changed")]
+    wrong = [
+        one
+        for one in mine
+        if one.kind in ("foreign", "missing", "stale") or (strict and one.kind == "changed")
+    ]
     said: list[str] = []
     again: set[str] = set()
     for one in wrong:
@@ -43,7 +47,10 @@ def repair(run: Path, ends: Collection[str] = (), *, strict: bool = False) -> tu
             again.add(str(one.path))
             if one.kind in ("foreign", "missing"):
                 said.append(f"{one}; {what}made again")
-    said += [f"{line}; made again" for line in lines(one for one in wrong if one.kind not in ("foreign", "missing"))]
+    said += [
+        f"{line}; made again"
+        for line in lines(one for one in wrong if one.kind not in ("foreign", "missing"))
+    ]
     for path in map(Path, products.after(again)):
         _remove(path)
     return said, any(one.kind == "unrecorded" for one in mine)

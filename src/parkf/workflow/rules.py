@@ -11,8 +11,8 @@ from shlex import quote
 from typing import Any
 
 from parkf.io.fingerprints.meaning import meaning_of
-from parkf.io.ledger import RESULTS
 from parkf.io.leader import follow, lead
+from parkf.io.ledger import RESULTS
 from parkf.io.project import found
 
 _DOCUMENTS = (".yaml", ".json")

@@ -210,9 +210,13 @@ class Run(dict[str, Any]):
 
     def endings(self, purpose: str) -> str:
         """Regular expression for what follows a purpose in the names of the chunks of its samples."""
-        return "|".join(
-            f"{sample.removeprefix(f'{purpose}_')}{self._ending(sample)}" for sample in self.samples(purpose)
-        ) or _NOTHING
+        return (
+            "|".join(
+                f"{sample.removeprefix(f'{purpose}_')}{self._ending(sample)}"
+                for sample in self.samples(purpose)
+            )
+            or _NOTHING
+        )
 
     def _ending(self, sample: str) -> str:
         """Return a regular expression for the part of a chunk's name that follows its sample."""

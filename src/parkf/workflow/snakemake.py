@@ -122,7 +122,9 @@ def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) ->
         release()
     if code and (free := shutil.disk_usage(folder).free) < _NO_ROOM:
         # If the disk is full, the log may lack the job's own message.
-        _say(f"error: {folder}: no space left, {free / 1e6:.1f} MB are free; make room there, and start again")
+        _say(
+            f"error: {folder}: no space left, {free / 1e6:.1f} MB are free; make room there, and start again"
+        )
     return code
 
 
@@ -133,9 +135,17 @@ def _run(
     output = folder / _OUTPUT
     output.parent.mkdir(parents=True, exist_ok=True)
     stopped = False
-    with output.open("w") as file, subprocess.Popen(
-        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, pass_fds=locks
-    ) as process:
+    with (
+        output.open("w") as file,
+        subprocess.Popen(
+            words,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            pass_fds=locks,
+        ) as process,
+    ):
 
         def stop(sign: int, _: object) -> None:
             nonlocal stopped

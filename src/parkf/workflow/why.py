@@ -103,7 +103,9 @@ def in_words(found: Why) -> str:
     number, kept = sum(found.again.values()), sum(found.kept.values())
     if not (number or found.broken):
         return f"{found.run}{made}: nothing has changed since, and nothing would run"
-    time = "" if found.wall_s is None else f", {_duration(found.wall_s)} on {found.cores} cores at the last time"
+    time = (
+        "" if found.wall_s is None else f", {_duration(found.wall_s)} on {found.cores} cores at the last time"
+    )
     parts = [f"{found.run}{made}: {number} of {number + kept} products would be made{time}", ""]
     if found.made is None:
         parts.append("Nothing of it is there yet.")

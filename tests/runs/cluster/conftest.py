@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
 from parkf.workflow.running.snakemake import SNAKEMAKE
 
 from ..conftest import ROOT

@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from parkf.workflow.running.snakemake import SNAKEMAKE, command
 from typer.main import get_command
 
 from parkf.cli.main import app
-from parkf.workflow.running.snakemake import SNAKEMAKE, command
 
 from ..conftest import ROOT
 

@@ -4,10 +4,9 @@ import json
 import re
 
 import pytest
+from parkf.workflow.running.why import why
 from tools.footprint import LARGEST_ALONE, SLOWEST
 from tools.output import MOST_LINES, WIDEST
-
-from parkf.workflow.running.why import why
 
 from .blocks import DOCS, ROOT
 

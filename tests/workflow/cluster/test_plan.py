@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 from benchmarks.plan import plan, wide
+from parkf.workflow.running.plan import in_order
+from parkf.workflow.running.progress import Forecast
 
 from parkf.workflow import run
 from parkf.workflow.cluster.schedule import Job
-from parkf.workflow.running.plan import in_order
-from parkf.workflow.running.progress import Forecast
 
 
 @pytest.fixture

@@ -4,12 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 from benchmarks.plan import plan, wide
-from snakemake.io import IOFile, _IOFile, is_flagged
-from snakemake.iocontainers import Log
-
 from parkf.workflow.running import rules
 from parkf.workflow.running.alike import hold_once
 from parkf.workflow.running.plan import in_order
+from snakemake.io import IOFile, _IOFile, is_flagged
+from snakemake.iocontainers import Log
 
 CHUNKS = 3
 # Objects that are equal only to themselves.

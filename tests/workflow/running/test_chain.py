@@ -9,17 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from parkf.cli.commands import results
-from parkf.io.errors import ParkfError
-from parkf.io.files import write_sealed
-from parkf.io.tables import FATES
 from parkf.workflow.running.chain import Chain, check_runs, require_chained
 from parkf.workflow.running.damage import ASIDE, verify
 from parkf.workflow.running.jobs import Job
 from parkf.workflow.running.records import Record, products_of, record_of, stamp_of, write_record
 from parkf.workflow.running.repair import repair
 from parkf.workflow.running.why import Why, in_words
+
+from parkf.cli.commands import results
+from parkf.io.errors import ParkfError
+from parkf.io.files import write_sealed
+from parkf.io.tables import FATES
 
 
 def made(run, name, inputs, outputs, value, *, command="gather", passing=()):

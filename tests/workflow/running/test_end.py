@@ -6,7 +6,6 @@ import sys
 import time
 
 import pytest
-
 from parkf.workflow.running import supervise
 
 # A process that ignores SIGTERM, and says when it does.

@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from parkf.workflow.running.folder import make_folder
+from parkf.workflow.running.snakemake import command
 from typer.testing import CliRunner
 
 from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT, source
 from parkf.workflow.config import read_config
-from parkf.workflow.running.folder import make_folder
-from parkf.workflow.running.snakemake import command
 
 PARKF = Path(sys.executable).with_name("parkf")
 SMOKE = Path("workflow/config/smoke.yaml")

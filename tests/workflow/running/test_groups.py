@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from parkf.workflow.running.plan import in_order, plan
 
 from parkf.io.errors import ParkfError
-from parkf.workflow.running.plan import in_order, plan
 
 BEGIN = """
 from parkf.workflow.running.groups import check_groups_once

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 import typer
+from parkf.workflow.running.jobs import COPIES, Job
+from parkf.workflow.running.rules import CODE, planned
 
 from parkf.cli.commands import running
 from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
-from parkf.workflow.running.jobs import COPIES, Job
-from parkf.workflow.running.rules import CODE, planned
 
 PARKF = typer.main.get_command(app)
 RUN = "results/x"

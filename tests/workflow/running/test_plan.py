@@ -1,9 +1,9 @@
 """Options of a profile are those that Snakemake's command line would read from it."""
 
 import pytest
+from parkf.workflow.running.plan import options
 
 from parkf.io.errors import ParkfError
-from parkf.workflow.running.plan import options
 
 
 @pytest.fixture

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from rich.console import Console
-
-from parkf.workflow.cluster.schedule import Job
 from parkf.workflow.running import progress
 from parkf.workflow.running.progress import MOST_WARNINGS, Forecast, Teller, duration, show
 from parkf.workflow.running.supervise import supervise
+from rich.console import Console
+
+from parkf.workflow.cluster.schedule import Job
 
 PARKF = Path(sys.executable).with_name("parkf")
 

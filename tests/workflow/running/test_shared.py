@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 import typer
+from parkf.workflow.running import jobs, shared
+from parkf.workflow.running.damage import verify
+from parkf.workflow.running.jobs import Job
+from parkf.workflow.running.records import Record, products_of
+from parkf.workflow.running.shared import STORE, empty, find, keep, key, listed, take, tidy
 
 from parkf.cli.commands import running
 from parkf.cli.main import app as parkf
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, sha256
 from parkf.io.fingerprints.meaning import meaning_of
-from parkf.workflow.running import jobs, shared
-from parkf.workflow.running.damage import verify
-from parkf.workflow.running.jobs import Job
-from parkf.workflow.running.records import Record, products_of
-from parkf.workflow.running.shared import STORE, empty, find, keep, key, listed, take, tidy
 
 TEXT = {"a.json": '{"a": 1}\n', "b.txt": "b" * 5000}
 

@@ -6,9 +6,8 @@ import sys
 from importlib.metadata import version
 from types import SimpleNamespace
 
-from snakemake_interface_executor_plugins.executors.real import RealExecutor
-
 from parkf.workflow.running.snakemake import SNAKEMAKE, start_jobs_alike
+from snakemake_interface_executor_plugins.executors.real import RealExecutor
 
 
 def test_jobs_start_as_their_run_does(monkeypatch):

@@ -4,12 +4,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
-from parkf.io.errors import ParkfError
 from parkf.workflow.running.jobs import COPIES, Job, located
 from parkf.workflow.running.records import products_of
 from parkf.workflow.running.shared import STORE, keep, key, listed, take, tidy
 from parkf.workflow.running.storage import copies_in, fetch_first, place_of, store_products_alone
+
+from parkf.io.errors import ParkfError
 
 BUCKET = "s3://bucket/prefix"
 NAMES = ("a.json", "b.txt")

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-
 from parkf.workflow.running.lock import VARIABLE, end_orphans, is_live, wait_for_end
 from parkf.workflow.running.supervise import supervise
 

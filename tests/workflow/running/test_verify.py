@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from parkf.workflow.running.damage import remove_damaged, verify
 
 from parkf.cli.messages import explained
 from parkf.io.errors import DamagedFileError, ParkfError
@@ -10,7 +11,6 @@ from parkf.io.files import write_sealed
 from parkf.io.tables import FATES
 from parkf.params import load
 from parkf.params.registry import readable_registry
-from parkf.workflow.running.damage import remove_damaged, verify
 
 
 @pytest.fixture

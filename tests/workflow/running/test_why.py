@@ -3,9 +3,10 @@
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
+from parkf.workflow.running.why import Why, _causes, _changed_keys, in_words
+
 from parkf.io.project import PROJECT
 from parkf.params.parameter_set import load
-from parkf.workflow.running.why import Why, _causes, _changed_keys, in_words
 
 
 def found(**fields):

@@ -15,13 +15,12 @@ from parkf.cli.commands.options import (
     Json,
     RegistryFolder,
     RunFolder,
-    Threads,
     print_repaired,
     registry_in,
 )
-from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign, written
+from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
 from parkf.io.errors import ParkfError
-from parkf.io.files import read_json, write_sealed
+from parkf.io.files import read_json
 from parkf.io.terminal import aligned, say, shortened
 
 if TYPE_CHECKING:
@@ -158,8 +157,8 @@ def verify(
     between set and entry are finished.
     """
     from parkf.params.publisher import Publisher
-    from parkf.workflow.products import check_runs
     from parkf.workflow.damage import verify as run
+    from parkf.workflow.products import check_runs
 
     for folder in folders:
         # A publisher that is at work, or a folder that this user cannot write to, is no reason not to read.
