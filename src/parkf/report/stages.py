@@ -21,7 +21,7 @@ def collect_stages(run: Path) -> dict[str, Any]:
     if not entries:
         raise ParkfError(f"{run}: no ledger; expected a run that Snakemake has made: parkf run {run.name}")
     first = min(entry.began for entry in entries)
-    stages = {}
+    stages: dict[str, dict[str, Any]] = {}
     for name, jobs in sorted(_by_stage(entries).items()):
         taken = sum(bool(job.taken_from) for job in jobs)
         stages[name] = {

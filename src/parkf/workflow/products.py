@@ -76,8 +76,8 @@ class Products:
         ends = ends or [str(self.run / end) for end in ENDS]
         needed = self._needed(ends)
         found: dict[Path, Problem] = {}
-        for path in needed:
-            for problem in self._of(path):
+        for name in needed:
+            for problem in self._of(name):
                 found.setdefault(problem.path, problem)
         for path in map(Path, ends):
             if str(path) not in self.entries and path.exists():

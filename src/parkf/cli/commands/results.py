@@ -165,7 +165,7 @@ def verify(
         with suppress(ParkfError, PermissionError):
             if Publisher(folder).is_interrupted():
                 print_repaired(Publisher(folder))
-    results = [run(folder, trust) for folder in folders]
+    results = [run(folder) for folder in folders]
     count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]
     broken = [one for folder in folders for one in check_runs(folder)]
     named = {one.partition(":")[0] for one in broken}
