@@ -43,17 +43,14 @@ _PARTS = {
 Node = dict[str, Any]
 
 
-def write_crate(folder: Path, manifest: Manifest, publisher: str | None) -> None:
-    """Add workflow, provenance and the crate's metadata to the folder of a set.
-
-    `publisher` is the name of the key that signs the registry's log, or None.
-    """
+def write_crate(folder: Path, manifest: Manifest) -> None:
+    """Add workflow, provenance and the crate's metadata to the folder of a set."""
     copy(PROJECT / "Snakefile", folder / WORKFLOW_FILE)
     write_json(folder / PROVENANCE_FILE, statement(folder, manifest))
-    write_json(folder / METADATA_FILE, {"@context": _CONTEXT, "@graph": _graph(folder, manifest, publisher)})
+    write_json(folder / METADATA_FILE, {"@context": _CONTEXT, "@graph": _graph(folder, manifest)})
 
 
-def export_crate(path: Path, manifest: Manifest, to: Path, publisher: str | None) -> None:
+def export_crate(path: Path, manifest: Manifest, to: Path) -> None:
     """Copy a published set to a new folder, which is an RO-Crate.
 
     A set that was published with its crate is copied as it is. A set that was not published, and a folder
@@ -70,17 +67,16 @@ def export_crate(path: Path, manifest: Manifest, to: Path, publisher: str | None
         for file in sorted(path.iterdir()):
             copy(file, staging / file.name)
         if not (staging / METADATA_FILE).exists():
-            write_crate(staging, manifest, publisher)
+            write_crate(staging, manifest)
         shutil.move(staging, to)
 
 
-def _graph(folder: Path, manifest: Manifest, publisher: str | None) -> list[Node]:
+def _graph(folder: Path, manifest: Manifest) -> list[Node]:
     files = [_file(path) for path in sorted(folder.iterdir()) if path.name in _PARTS]
     results = [one for one in files if one["@id"] not in (WORKFLOW_FILE, PROVENANCE_FILE)]
     values = list(_values(manifest))
     parameters = [_parameter(one, "PropertyValue") for one in values]
     outputs = [_parameter(one, "File") for one in results]
-    agent = [] if publisher is None else [{"@id": "#publisher", "@type": "Organization", "name": publisher}]
     workflow = next(one for one in files if one["@id"] == WORKFLOW_FILE)
     workflow |= {
         "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
@@ -115,15 +111,13 @@ def _graph(folder: Path, manifest: Manifest, publisher: str | None) -> list[Node
         "object": _ids(values),
         "result": _ids(results),
     }
-    if agent:
-        root["publisher"] = root["author"] = run["agent"] = {"@id": "#publisher"}
     descriptor = {
         "@id": METADATA_FILE,
         "@type": "CreativeWork",
         "about": {"@id": "./"},
         "conformsTo": [{"@id": _CRATE}, {"@id": _WORKFLOW}],
     }
-    return [descriptor, root, run, *agent, *files, *values, *parameters, *outputs, *_known()]
+    return [descriptor, root, run, *files, *values, *parameters, *outputs, *_known()]
 
 
 def _known() -> Iterator[Node]:

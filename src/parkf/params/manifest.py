@@ -2,16 +2,16 @@
 
 import hashlib
 import json
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from parkf.io.errors import DamagedFileError, ParkfError
-from parkf.io.files import replacing, sha256
+from parkf.io.files import existing, replacing
 from parkf.io.option_types import FormsName
-from parkf.params.schema import first_problem, read_document
+from parkf.params.schema import first_problem, parse_document
 
 # Version of the manifest file. The layout of the blobs has its own version, `layout_version`.
 #
@@ -243,7 +243,7 @@ class Manifest(Strict):
     minimum_reader: int = Field(ge=1, description="Oldest format whose readers may read this file.")
     version: Version | None = Field(description="Name in the registry; null before publication.")
     state: Literal["open", "validated", "published"] = Field(
-        description="A withdrawn set is a published one whose withdrawal is in the log or `withdrawn.json`."
+        description="A withdrawn set is a published one whose withdrawal is in the registry's index."
     )
     source: str = Field(description="Origin of the numbers: trained, or imported from named files.")
     detector: str = Field(description="Tag of the geometry.")
@@ -298,15 +298,15 @@ def read_manifest(path: Path) -> Manifest:
     """Read and check a manifest.
 
     A file that is missing, too large, no JSON, of a format that this reader does not understand, or unlike
-    the schema raises a ParkfError; a wrong checksum raises a DamagedFileError. The same content of a file is
-    checked once in a process.
+    the schema raises a ParkfError; a wrong checksum raises a DamagedFileError.
     """
-    return _read(path, sha256(path))
+    return parse_manifest(path, existing(path).read_bytes())
 
 
-@cache
-def _read(path: Path, fingerprint: str) -> Manifest:
-    content = read_document(path)
+@lru_cache(maxsize=64)
+def parse_manifest(path: Path, text: bytes) -> Manifest:
+    """Check the bytes of the manifest at `path`, as :func:`read_manifest` does; equal ones only once."""
+    content = parse_document(path, text)
     fields = content if isinstance(content, dict) else {}
     versions = [fields.get(name) for name in ("format_version", "minimum_reader")]
     format_version, minimum = (one if type(one) is int else 0 for one in versions)
@@ -320,7 +320,7 @@ def _read(path: Path, fingerprint: str) -> Manifest:
             f"{path}: format_version: got {format_version}, expected {OLDEST_FORMAT} or newer; "
             "make the set again"
         )
-    _check_checksum(path, fields.get("checksum"), format_version)
+    _check_checksum(path, text, fields.get("checksum"), format_version)
     newer = format_version > FORMAT_VERSION
     if problem := first_problem(json_schema(), content, unknown_fields_pass=newer):
         raise ParkfError(f"{path}: {problem}; expected a manifest as parkf writes it: get the set again")
@@ -347,13 +347,13 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         temporary.write_text(text.replace(f'"checksum": "{_NONE}', f'"checksum": "{digest}', 1))
 
 
-def _check_checksum(path: Path, checksum: object, format_version: int) -> None:
+def _check_checksum(path: Path, text: bytes, checksum: object, format_version: int) -> None:
     if checksum is None and format_version >= CHECKED_FORMAT:
         raise ParkfError(f"{path}: checksum: missing field")
     # The schema refuses values that are not a checksum.
     if isinstance(checksum, str) and len(checksum.encode()) == len(_NONE):
-        text = path.read_bytes().replace(checksum.encode(), _NONE.encode(), 1)
-        if hashlib.sha256(text).hexdigest() != checksum:
+        without = text.replace(checksum.encode(), _NONE.encode(), 1)
+        if hashlib.sha256(without).hexdigest() != checksum:
             raise DamagedFileError(path, "a manifest", "the content does not have the checksum that it says")
 
 

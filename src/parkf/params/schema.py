@@ -32,12 +32,17 @@ _NAMES = {
 
 
 def read_document(path: Path) -> Any:
-    """Read a JSON file from an unknown source; a broken one, or over 4 MiB, raises a ParkfError."""
-    size = existing(path).stat().st_size
-    if size > LARGEST:
-        raise ParkfError(f"{path}: {size} bytes, expected at most {LARGEST}")
+    """Read a JSON file from an unknown source, as :func:`parse_document` does."""
+    with existing(path).open("rb") as stream:
+        return parse_document(path, stream.read(LARGEST + 1))
+
+
+def parse_document(path: Path, bytes_of_it: bytes) -> Any:
+    """Parse the bytes of a JSON file; broken ones, or over 4 MiB, raise a ParkfError that names `path`."""
+    if len(bytes_of_it) > LARGEST:
+        raise ParkfError(f"{path}: {len(bytes_of_it)} bytes, expected at most {LARGEST}")
     try:
-        text = path.read_bytes().decode()
+        text = bytes_of_it.decode()
         content = json_text.parse(text, finite=False)
         # An escaped half of a surrogate pair is not a character, and is refused here.
         json.dumps(content, ensure_ascii=False).encode()

@@ -61,7 +61,7 @@ def load_subject(name: str, thresholds: Thresholds, registry: Registry) -> Subje
     if folder.is_dir() and not (folder / MANIFEST_FILE).is_file():
         raise ParkfError(f"{folder}: neither a run (set/{MANIFEST_FILE}) nor a set ({MANIFEST_FILE})")
     path = registry.find(name)
-    manifest = load(path).manifest
+    manifest = load(path, withdrawn=True).manifest
     return Subject(manifest.version or path.name, None, manifest, manifest.gates)
 
 

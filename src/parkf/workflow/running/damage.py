@@ -18,16 +18,18 @@ _READ = (".parquet", ".npz", ".json")
 _LONGEST = 254
 
 
-def verify(folder: Path, trust: Path | None = None) -> tuple[int, list[str]]:
+def verify(folder: Path, signers: Path | None = None) -> tuple[int, list[str]]:
     """Read all tables, archives, JSON files and parameter sets below the folder of a run or a registry.
 
-    The sets of a signed registry are also compared with its log; `trust` is a trusted copy of it, as in
-    :func:`parkf.params.log.read_log`. Returns the number of files, and a message for each damaged file. A
+    A registry is also compared with its index, which must be signed by a key in `signers` if that is given
+    (:func:`parkf.params.audit.audit`). Returns the number of files, and a message for each damaged file. A
     folder that is missing or has no such file raises a ParkfError.
     """
+    from parkf.params.audit import audit
+
     if not folder.is_dir():
         raise ParkfError(f"{folder}: no such folder; expected one of a run: correct the name")
-    count, problems = 0, _unlike_log(folder, trust)
+    count, problems = 0, audit(folder, signers)
     for path in sorted(folder.rglob("*")):
         is_product = not path.name.startswith(".") and ASIDE not in path.parts
         if path.suffix in _READ and path.is_file() and is_product:
@@ -35,23 +37,7 @@ def verify(folder: Path, trust: Path | None = None) -> tuple[int, list[str]]:
             problems += damage_of(path)
     if not count:
         raise ParkfError(f"{folder}: nothing to verify; expected results/<run>, or a registry of sets")
-    # Without its log, every set of a registry is refused for the same reason.
     return count, list(dict.fromkeys(problems))
-
-
-def _unlike_log(folder: Path, trust: Path | None) -> list[str]:
-    """Compare the sets of a signed registry with its log; return what differs first, if anything."""
-    from parkf.params.log import is_signed, read_log
-
-    if trust is None and not is_signed(folder):
-        return []
-    try:
-        log = read_log(folder, trust)
-        for version in log.published:
-            log.check_set(version)
-    except ParkfError as error:
-        return [str(error)]
-    return []
 
 
 def damage_of(path: Path) -> list[str]:
@@ -65,7 +51,7 @@ def damage_of(path: Path) -> list[str]:
     try:
         if path.name == MANIFEST_FILE:
             # This also checks the blobs beside the manifest, which has their checksums.
-            load(path.parent)
+            load(path.parent, withdrawn=True)
         elif path.suffix in _READ:
             readers: tuple[Callable[[Path], object], ...] = (check_pages, load_arrays, read_json)
             readers[_READ.index(path.suffix)](path)
