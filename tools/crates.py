@@ -14,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.crate import PROVENANCE_FILE, export_crate
 from parkf.params.manifest import read_manifest
-from parkf.params.parameter_set import MANIFEST_FILE
 from parkf.params.provenance import PREDICATE
 from parkf.params.registry import Registry
 

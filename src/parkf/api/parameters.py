@@ -22,9 +22,10 @@ from parkf.io.extras import extras_named
 from parkf.io.kinds import LONG
 from parkf.io.option_types import Backend, Origin, Precision
 from parkf.io.tables import FITTED
+from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.index import VERSION
 from parkf.params.manifest import Gate, Manifest
-from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet
+from parkf.params.parameter_set import ParameterSet
 from parkf.params.parameter_set import load as load_set
 from parkf.params.registry import readable_registry
 

@@ -17,9 +17,10 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import existing
 from parkf.io.option_types import FormsName
 from parkf.params import claims
+from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.index import VERSION, Entry, Index, Withdrawal, read_index
 from parkf.params.manifest import Manifest, read_manifest
-from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
+from parkf.params.parameter_set import ParameterSet, load
 from parkf.params.superseding import differences
 from parkf.params.validity import Interval, Moment, Series
 

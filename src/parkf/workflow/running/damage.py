@@ -46,7 +46,8 @@ def damage_of(path: Path) -> list[str]:
     from parkf.io.checksums import check_pages
     from parkf.io.files import read_json
     from parkf.io.npz import load_arrays
-    from parkf.params.parameter_set import MANIFEST_FILE, load
+    from parkf.params.binary_form import MANIFEST_FILE
+    from parkf.params.parameter_set import load
 
     try:
         if path.name == MANIFEST_FILE:

@@ -11,10 +11,10 @@ from typing import Any
 
 from parkf.io.files import sha256
 from parkf.io.project import PROJECT, found
+from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.comparison import changed
 from parkf.params.configuration import flat
 from parkf.params.manifest import read_manifest
-from parkf.params.parameter_set import MANIFEST_FILE
 from parkf.workflow.cluster import COSTS_FILE, load_costs, schedule
 from parkf.workflow.config import SCHEMA, read_config
 from parkf.workflow.run import Run
