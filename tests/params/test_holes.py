@@ -131,12 +131,12 @@ def test_a_changed_set_is_refused(forged, state):
 
 
 def test_two_sets_of_one_name_are_an_error_that_names_both(here, made, tmp_path):
-    """A registry in the working folder does not hide another set of the installation, and neither the reverse."""
+    """A registry in the working folder does not hide the installation's, and neither the reverse."""
     installed = Publisher(claims.SHIPPED)
     installed.publish(made(2), year=2026, gates=GATES)
     for read in (lambda: parkf.load(FIRST), lambda: readable_registry().find(FIRST)):
         with pytest.raises(
-            ParkfError, match=f"{FIRST}: two sets of this name: params lists.*installed/params"
+            ParkfError, match=rf"{FIRST}: two sets of this name: params lists.*installed/params"
         ):
             read()
     # Named by its registry, it is clear which of them is meant.
@@ -152,7 +152,7 @@ def test_the_same_set_in_both_registries_is_one(here, made):
     assert parkf.published() == [FIRST, SECOND]
     # Wherever a set was withdrawn, it is withdrawn.
     Publisher(claims.SHIPPED).withdraw(FIRST, "wrong field")
-    with pytest.raises(ParkfError, match="was withdrawn at .*: wrong field"):
+    with pytest.raises(ParkfError, match=r"was withdrawn at .*: wrong field"):
         parkf.load(FIRST)
 
 
@@ -170,7 +170,7 @@ def test_a_forged_set_outside_a_registry_is_refused(forged, name, tmp_path):
     place = tmp_path / "elsewhere" / name
     shutil.copytree(forged, place)
     for read in (lambda: load(place), lambda: parkf.load(place)):
-        with pytest.raises(ParkfError, match="says that it is published as .* nor the installation lists"):
+        with pytest.raises(ParkfError, match=r"says that it is published as .* nor the installation lists"):
             read()
     # Who knows that it is right can pin it.
     assert load(place, sha256=digest_of(place)).manifest.version == FIRST
@@ -180,7 +180,7 @@ def test_a_copy_of_a_published_set_is_that_set(here, tmp_path):
     shutil.copytree(claims.FOLDER / FIRST, tmp_path / "copy")
     assert load(tmp_path / "copy").sha256 == parkf.load(FIRST).sha256
     here.withdraw(FIRST, "wrong field")
-    with pytest.raises(ParkfError, match="copy: was withdrawn at .*: wrong field"):
+    with pytest.raises(ParkfError, match=r"copy: was withdrawn at .*: wrong field"):
         load(tmp_path / "copy")
 
 
@@ -338,7 +338,7 @@ def call(*words):
 def test_a_withdrawn_set_is_refused_everywhere(here, name):
     candidates = parkf.example()
     here.withdraw(FIRST, "wrong field")
-    reason = "was withdrawn at .*: wrong field; use another set"
+    reason = r"was withdrawn at .*: wrong field; use another set"
     for read in (parkf.load, lambda which: load(readable_registry().find(which))):
         with pytest.raises(ParkfError, match=reason):
             read(name)
