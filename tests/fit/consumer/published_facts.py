@@ -3,8 +3,8 @@
 Usage: ``published_facts.py <params> <candidates> <folder>``.
 
 It writes as JSON their digests, their fits, their exports, the sets as they are written back, and the
-differences between two of them. It also writes the C++ header, and a set of today's improved forms. That set is made from a
-published one, with 0 for the terms that the published one lacks.
+differences between two of them. It also writes the C++ header, and a set of today's improved forms. That set
+is made from a published one, with 0 for the terms that the published one lacks.
 """
 
 import hashlib
