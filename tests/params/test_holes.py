@@ -144,6 +144,11 @@ def test_two_sets_of_one_name_are_an_error_that_names_both(here, made, tmp_path)
     assert Registry(claims.FOLDER).load(FIRST).manifest.constants.beam_x == 1
 
 
+def test_a_name_of_the_installation_is_not_given_again(here, made, monkeypatch, tmp_path):
+    monkeypatch.setattr(claims, "SHIPPED", claims.FOLDER)
+    assert Publisher(tmp_path / "other").publish(made(2), year=2026, gates=GATES) == SECOND
+
+
 def test_the_same_set_in_both_registries_is_one(here, made):
     shutil.copytree(claims.FOLDER, claims.SHIPPED)
     assert parkf.load(FIRST).manifest.constants.beam_x == 1

@@ -22,6 +22,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import copy, read_json, sha256
 from parkf.io.process_settings import environment
 from parkf.model.layout.built import layout_files, layout_in
+from parkf.params import claims
 from parkf.params.binary_form import digest
 from parkf.params.crate import write_crate
 from parkf.params.index import (
@@ -102,8 +103,9 @@ class Publisher(Registry):
         """Return the manifest with the next free name; the caller must hold the lock."""
         if (same := self.same_numbers(manifest)) is not None:
             raise ParkfError(f"{parameters}: the same numbers are published already, as {same}")
-        # A folder that the index does not list keeps its name, too.
-        taken = {*self.versions(), *(path.name for path in self.folder.iterdir())}
+        # A set of the installation keeps its name, and a folder that the index does not list.
+        taken = {path.name for path in self.folder.iterdir()}
+        taken |= {*self.versions(), *read_index(claims.SHIPPED).sets}
         begin = f"{year:04}-{manifest.detector}-r"
         numbers = [int(one[-3:]) for one in taken if VERSION.fullmatch(one) and one[:-3] == begin]
         revision = max(numbers, default=0)
