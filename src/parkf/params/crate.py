@@ -17,6 +17,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import UNFINISHED, copy, sha256, write_json
 from parkf.io.project import PROJECT
 from parkf.params.manifest import Manifest
+from parkf.params.parameter_set import load
 from parkf.params.provenance import configuration, statement
 
 METADATA_FILE, PROVENANCE_FILE, WORKFLOW_FILE = "ro-crate-metadata.json", "provenance.json", "Snakefile"
@@ -50,12 +51,14 @@ def write_crate(folder: Path, manifest: Manifest) -> None:
     write_json(folder / METADATA_FILE, {"@context": _CONTEXT, "@graph": _graph(folder, manifest)})
 
 
-def export_crate(path: Path, manifest: Manifest, to: Path) -> None:
+def export_crate(path: Path, to: Path) -> None:
     """Copy a published set to a new folder, which is an RO-Crate.
 
     A set that was published with its crate is copied as it is. A set that was not published, and a folder
     that exists, raise a ParkfError.
     """
+    loaded = load(path, withdrawn=True)
+    manifest = loaded.manifest
     if manifest.version is None:
         raise ParkfError(f"{path}: an unpublished set, expected a published one; publish it first")
     if to.exists():
@@ -66,6 +69,8 @@ def export_crate(path: Path, manifest: Manifest, to: Path) -> None:
         staging.mkdir()
         for file in sorted(path.iterdir()):
             copy(file, staging / file.name)
+        # Otherwise, another set could have been copied, which was put in the place of the one that was read.
+        load(staging, sha256=loaded.sha256, withdrawn=True)
         if not (staging / METADATA_FILE).exists():
             write_crate(staging, manifest)
         shutil.move(staging, to)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError
 
@@ -74,13 +74,6 @@ class Index(Strict):
         return self.model_copy(update={"sets": self.sets | {version: entry}})
 
 
-class Listing(NamedTuple):
-    """Where a version is listed, and how."""
-
-    folder: Path
-    entry: Entry
-
-
 def read_index(folder: Path) -> Index:
     """Read the index of a registry; that of a missing or empty folder is empty.
 
@@ -126,7 +119,7 @@ def write_index(folder: Path, index: Index) -> None:
     write_json(folder / INDEX_FILE, index.model_dump(mode="json"))
 
 
-def listings(version: str, folders: Sequence[Path]) -> list[Listing]:
-    """Return the registries that list a version, in the order of their folders."""
+def listings(version: str, folders: Sequence[Path]) -> list[tuple[Path, Entry]]:
+    """Return the registries that list a version, in the order of their folders, and how they list it."""
     indexes = ((folder, read_index(folder)) for folder in folders)
-    return [Listing(folder, index.sets[version]) for folder, index in indexes if version in index.sets]
+    return [(folder, index.sets[version]) for folder, index in indexes if version in index.sets]

@@ -189,13 +189,11 @@ def crate(
     Sets from before the crates get workflow, provenance and metadata beside the copies of their files.
     """
     from parkf.params.crate import export_crate
-    from parkf.params.parameter_set import load
 
     with exit_on_error(NO_ANSWER):
         path = registry_in(registry).find(name)
-        manifest = load(path, withdrawn=True).manifest
-        export_crate(path, manifest, to)
-    say(f"{to}: the crate of {manifest.version}")
+        export_crate(path, to)
+    say(f"{to}: the crate of {path}")
 
 
 @app.command(epilog="Example: parkf params export 2026-run3-like-2-r003 trigger/")
