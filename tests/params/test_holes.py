@@ -309,9 +309,9 @@ def call(*words):
     return done.exit_code, f"{done.output}{done.exception}"
 
 
-@pytest.mark.parametrize("name", [FIRST, f"params/{FIRST}", f"./params/{FIRST}/"])
+@pytest.mark.parametrize("name", [FIRST, f"params/{FIRST}", f"{{here}}/params/{FIRST}/"])
 def test_a_withdrawn_set_is_refused_everywhere(here, name):
-    candidates = parkf.example()
+    name, candidates = name.format(here=Path.cwd()), parkf.example()
     here.withdraw(FIRST, "wrong field")
     reason = r"was withdrawn at .*: wrong field; use another set"
     for read in (parkf.load, lambda which: load(readable_registry().find(which))):
