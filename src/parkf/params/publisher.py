@@ -73,12 +73,12 @@ class Publisher(Registry):
         if missed or not gates:
             which = "; ".join(missed) or "none measured"
             raise ParkfError(f"{parameters}: not published, gates missed: {which}")
-        with self._alone():
+        with self._alone() as staging:
             update = {"gates": list(gates), "validity": validity or loaded.manifest.validity}
             manifest = self._published(parameters, loaded.manifest.model_copy(update=update), year)
             self._guard(parameters, manifest, supersede)
             assert manifest.version is not None
-            self._put(replace(loaded, manifest=manifest), manifest.version)
+            self._put(replace(loaded, manifest=manifest), manifest.version, staging)
             return manifest.version
 
     def withdraw(self, version: str, reason: str) -> None:
@@ -88,7 +88,7 @@ class Publisher(Registry):
         """
         if not reason.strip():
             raise ParkfError(f"{self.folder / version}: no reason; say what is wrong with the set")
-        with self._alone(), self._staging() as staging:
+        with self._alone() as staging:
             before = index_bytes(self.folder)
             index = parse_index(self.folder, before)
             if version not in index.sets:
@@ -162,28 +162,27 @@ class Publisher(Registry):
             f"parameter set: made for formulas {manifest.formulas[:12]}…, which the installed kernel lacks"
         )
 
-    def _put(self, parameters: ParameterSet, version: str) -> None:
-        with self._staging() as staging:
-            before, folder = index_bytes(self.folder), staging / version
-            folder.mkdir()
-            parameters.write(folder, parameters.manifest)
-            write_crate(folder, parameters.manifest)
-            for path in sorted(folder.iterdir()):
-                path.chmod(0o444)
-                _sync(path)
-            _sync(folder)
-            self._freeze(parameters.manifest)
-            index = parse_index(self.folder, before)
-            write_index(staging, index.with_set(version, *self._entry(folder)))
-            try:
-                folder.rename(self.folder / version)
-            except OSError as error:
-                raise ParkfError(f"{self.folder}: {version} was published meanwhile; try again") from error
-            try:
-                self._install(staging, before)
-            except ParkfError:
-                (self.folder / version).rename(folder)
-                raise
+    def _put(self, parameters: ParameterSet, version: str, staging: Path) -> None:
+        before, folder = index_bytes(self.folder), staging / version
+        folder.mkdir()
+        parameters.write(folder, parameters.manifest)
+        write_crate(folder, parameters.manifest)
+        for path in sorted(folder.iterdir()):
+            path.chmod(0o444)
+            _sync(path)
+        _sync(folder)
+        self._freeze(parameters.manifest)
+        index = parse_index(self.folder, before)
+        write_index(staging, index.with_set(version, *self._entry(folder)))
+        try:
+            folder.rename(self.folder / version)
+        except OSError as error:
+            raise ParkfError(f"{self.folder}: {version} was published meanwhile; try again") from error
+        try:
+            self._install(staging, before)
+        except ParkfError:
+            (self.folder / version).rename(folder)
+            raise
 
     def _entry(self, folder: Path) -> tuple[Entry, tuple[str, str]]:
         """Describe the whole set in a folder, and its layout, for the index."""
@@ -224,17 +223,11 @@ class Publisher(Registry):
             shutil.rmtree(left, ignore_errors=True)
 
     @contextmanager
-    def _staging(self) -> Iterator[Path]:
-        """Make a folder for unfinished work, and remove it at the end."""
-        staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=self.folder))
-        try:
-            yield staging
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+    def _alone(self) -> Iterator[Path]:
+        """Hold the publishers' lock, and yield a folder for unfinished work, which is removed at the end.
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Hold the publishers' lock; finish or remove what killed publishers left behind."""
+        Before that, what killed publishers left behind is finished or removed.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("w") as lock:
             try:
@@ -245,7 +238,11 @@ class Publisher(Registry):
                 # Otherwise, a reader could find the first set without an index.
                 write_index(self.folder, Index())
             self._finish()
-            yield
+            staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=self.folder))
+            try:
+                yield staging
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
 
 
 def _now() -> str:

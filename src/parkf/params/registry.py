@@ -18,7 +18,7 @@ from parkf.io.files import existing
 from parkf.io.option_types import FormsName
 from parkf.params import claims
 from parkf.params.binary_form import MANIFEST_FILE
-from parkf.params.index import VERSION, Entry, Index, Withdrawal, read_index
+from parkf.params.index import VERSION, Entry, Index, read_index
 from parkf.params.manifest import Manifest, read_manifest
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.params.superseding import differences
@@ -157,10 +157,6 @@ class Registry:
                 found["path"] = str(self.path(version))
             best.append(found)
         return best
-
-    def withdrawal(self, version: str) -> Withdrawal | None:
-        """Return why a set was withdrawn, or None."""
-        return self.index().sets[version].withdrawn
 
     def replaced(self, manifest: Manifest) -> dict[str, list[str]]:
         """Return the sets that a new one would replace, each with what the new one has less or other."""

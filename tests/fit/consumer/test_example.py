@@ -94,7 +94,7 @@ def published(request, toy_set, tmp_path):
         toy_set.save(tmp_path / "set")
         gate = Gate(what="ghosts", measured="25 %", bar="≤ 40 %", met=True)
         return sets, sets.publish(tmp_path / "set", year=2026, gates=[gate])
-    usable = [name for name in SHIPPED.versions() if SHIPPED.withdrawal(name) is None]
+    usable = list(SHIPPED.valid())
     if not usable:
         pytest.skip("params/ holds no set yet")
     manifest = SHIPPED.load(usable[-1]).manifest

@@ -13,7 +13,7 @@ from parkf.io.errors import ParkfError
 from parkf.params import claims, load
 from parkf.params.binary_form import binary_form, digest
 from parkf.params.manifest import Gate
-from parkf.params.parameter_set import load_with_form, with_blobs
+from parkf.params.parameter_set import load_with_form
 from parkf.params.publisher import Publisher
 from parkf.params.registry import Registry
 
@@ -290,13 +290,3 @@ def test_the_header_has_neither_keys_nor_documents(header):
     text = (header / "parkf.hpp").read_text()
     for word in ("json::", "ed25519", "Sha512", "allowed_signers", "PARKF_TRUST", "getenv"):
         assert word not in text
-
-
-def test_a_loss_of_momentum_is_read(parameters, tmp_path, cpp_load):
-    constants = parameters.manifest.constants.model_copy(update={"beam_x": -0.5, "velo_loss": 0.25})
-    manifest = parameters.manifest.model_copy(update={"constants": constants})
-    with_blobs(manifest, parameters.constant, parameters.table).save(tmp_path / "set")
-    content = load_with_form(tmp_path / "set")[1]
-    (tmp_path / "set.parkf").write_bytes(content)
-    (said,) = cpp_load((tmp_path / "set.parkf", digest(content)))
-    assert said.split()[3:5] == ["0.0125", "0.25"]
