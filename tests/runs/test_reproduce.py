@@ -46,8 +46,8 @@ def checkout(finished, tmp_path_factory):
     for name in ("Snakefile", "src"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "gates.yaml").write_text(GATES)
-    code, text = params(project, "publish", "results/smoke/set", "--gates", "gates.yaml", "--year", 2026)
-    assert (code, text) == (0, "published params/2026-run3-like-2-r001\n")
+    code, text = params(project, "publish", "results/smoke/set", "--gates", "gates.yaml", "--year", 2027)
+    assert (code, text) == (0, "published params/2027-run3-like-2-r001\n")
     return project
 
 
@@ -57,9 +57,9 @@ def reproduce(checkout, version):
 
 def test_same_bytes_on_one_core_in_two_chunks(checkout):
     """Neither the number of cores nor that of chunks changes a byte of the set or of its datasets."""
-    code, text = reproduce(checkout, "2026-run3-like-2-r001")
+    code, text = reproduce(checkout, "2027-run3-like-2-r001")
     assert code == 0, text[-5000:]
-    assert text.startswith("params/2026-run3-like-2-r001: identical, byte for byte\n")
+    assert text.startswith("params/2027-run3-like-2-r001: identical, byte for byte\n")
     first, again = (checkout.folder / name for name in ("results/smoke", "again/results/reproduced"))
     chunks = again / "states/training_up"
     assert sorted(path.name for path in chunks.iterdir()) == ["1-of-2.parquet", "2-of-2.parquet"]
@@ -74,7 +74,7 @@ def test_a_changed_alignment_is_named(checkout):
     text = alignment.read_text()
     try:
         alignment.write_text(text.replace("scifi_layers: {}", "scifi_layers: {3: {x: 0.1}}"))
-        code, said = reproduce(checkout, "2026-run3-like-2-r001")
+        code, said = reproduce(checkout, "2027-run3-like-2-r001")
     finally:
         alignment.write_text(text)
     assert code == 2
@@ -99,11 +99,11 @@ def test_other_numbers_are_named(checkout):
     for name in ("validation", "accuracy"):
         figures = {"fits": {"parkf": {"working_point": {"ghost": 0.2}}}, "set": blobs}
         (other / f"{name}.json").write_text(str(figures).replace("'", '"'))
-    code, text = params(checkout, "publish", other / "set", "--gates", "gates.yaml", "--year", 2026)
+    code, text = params(checkout, "publish", other / "set", "--gates", "gates.yaml", "--year", 2027)
     assert code == 0, text
-    code, text = reproduce(checkout, "2026-run3-like-2-r002")
+    code, text = reproduce(checkout, "2027-run3-like-2-r002")
     assert code == 1, text[-5000:]
-    assert "params/2026-run3-like-2-r002: NOT identical" in text
+    assert "params/2027-run3-like-2-r002: NOT identical" in text
     (row,) = [line.split() for line in text.splitlines() if line.startswith("UT ")]
     assert row[-4] == number.name
     assert float(row[-1]) == pytest.approx(-3 / np.sqrt(2), rel=1e-2)

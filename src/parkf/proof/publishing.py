@@ -25,7 +25,6 @@ class Decision:
     gates: Sequence[Gate]  # of the run and, for production's forms, of the trigger
     replaces: Mapping[str, Sequence[str]]  # published sets, and what the new set has less or other
     problems: Sequence[str]  # other reasons for a refusal
-    signed: bool  # whether the registry needs a key
 
     @property
     def missed(self) -> list[Gate]:
@@ -54,7 +53,7 @@ class Decision:
     def command(self, parameters: Path) -> str:
         """Return the command that publishes the set; it names the sets that need ``--supersede``."""
         named = "".join(f" --supersede {name}" for name, less in self.replaces.items() if less)
-        return f"parkf params publish {parameters}{named}{' --key KEY' if self.signed else ''}"
+        return f"parkf params publish {parameters}{named}"
 
 
 def decide(parameters: ParameterSet, run: Path, gates: Sequence[Gate], registry: Registry) -> Decision:
@@ -69,11 +68,9 @@ def decide(parameters: ParameterSet, run: Path, gates: Sequence[Gate], registry:
             held += client_gates(parameters, run, registry.load(before) if before else None)[1]
         except ParkfError as error:
             problems.append(f"not measured in the trigger's arithmetic: {error}")
-    for version in registry.versions():
-        other = registry.load(version).manifest
-        if (other.blobs, other.constants) == (manifest.blobs, manifest.constants):
-            problems.append(f"the same numbers are published already, as {version}")
-    return Decision(held, registry.replaced(manifest), problems, registry.log() is not None)
+    if (same := registry.same_numbers(manifest)) is not None:
+        problems.append(f"the same numbers are published already, as {same}")
+    return Decision(held, registry.replaced(manifest), problems)
 
 
 def core(fit: Mapping[str, Any]) -> Measured | None:

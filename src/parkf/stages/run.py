@@ -17,15 +17,15 @@ from parkf.io.process_settings import environment
 from parkf.io.terminal import say
 from parkf.stages.call import Call, module_of
 
-# Stages of which each run has its own: measurements of the machine, pages, and imports, which say what they find.
+# Stages of which each run has its own: measurements of the machine, pages, and what says what it finds.
 _NOT_SHARED = {"throughput", "report", "family_report", "likeness", "publish", "adopt_dataset"}
 
 
 def run_stage(call: Call, code: str | None, state: str) -> None:
     """Run a stage, or copy its products where a run here has made the same ones already.
 
-    `code` is the key of the stage's code in the plan of the run, and `state` is from
-    :func:`parkf.io.fingerprints.code_key.sources_state`, before a module of the stage was imported. Without `code`, nobody
+    `code` is the key of the stage's code in the plan of the run, and `state` is that of the sources
+    (:mod:`parkf.io.fingerprints.code_key`) before a module of the stage was imported. Without `code`, nobody
     has planned the call: it writes no ledger, and takes nothing. A ParkfError reports sources that are not
     those of the plan, or have changed since; the products are removed.
     """
@@ -105,7 +105,7 @@ def _is_shared(call: Call) -> bool:
 
 
 def _key(call: Call, code: str, inputs: Mapping[str, Mapping[str, str]], run: Path) -> str:
-    """Digest everything that decides the bytes of the products, which excludes the names of run and inputs."""
+    """Digest all that decides the bytes of the products, which excludes the names of run and inputs."""
     deciding: dict[str, Any] = {
         "stage": call.stage,
         "code": code,

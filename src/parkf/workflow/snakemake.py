@@ -131,7 +131,10 @@ def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) ->
 def _run(
     words: Sequence[str], folder: Path, environment: dict[str, str], locks: Collection[int]
 ) -> tuple[int, bool]:
-    """Run Snakemake, whose text goes to a file, and show its progress; return its code, and if it was stopped."""
+    """Run Snakemake and show its progress; return its exit code, and whether it was stopped.
+
+    Its text goes to a file in the folder of the run.
+    """
     output = folder / _OUTPUT
     output.parent.mkdir(parents=True, exist_ok=True)
     stopped = False

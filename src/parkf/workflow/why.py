@@ -12,10 +12,10 @@ from pathlib import Path
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.code_key import code_key
 from parkf.io.ledger import Entry
+from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.comparison import changed
 from parkf.params.configuration import flat
 from parkf.params.manifest import read_manifest
-from parkf.params.parameter_set import MANIFEST_FILE
 from parkf.workflow.config import read_config
 from parkf.workflow.products import Products, lines
 from parkf.workflow.run import Run
