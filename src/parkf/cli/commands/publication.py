@@ -1,7 +1,6 @@
 """``parkf params``: validation, publication and withdrawal of sets, and exchange with other programs."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -115,32 +114,26 @@ def publish(
     A set that the trigger can read is measured in the trigger's arithmetic, too, with the candidates of its
     run.
     """
-    from parkf.params.parameter_set import load
-    from parkf.params.publisher import Publisher
     from parkf.params.validity import validity_of
-    from parkf.proof.comparing.documents import publish_documents
-    from parkf.proof.gates import hold, load_thresholds
-    from parkf.proof.trigger_client import client_gates
+    from parkf.proof.gates import load_thresholds
+    from parkf.proof.publishing import publish_run
 
     limits = {"first_run": first_run, "last_run": last_run, "first_time": first_time, "last_time": last_time}
     given = {name: value for name, value in limits.items() if value is not None}
     with exit_on_error(NO_ANSWER):
         validity = validity_of(given) if given else None
-    sets, run = Publisher(registry), parameters.absolute().parent
     with exit_on_error(NO):
-        refuse_foreign(run)
-        held = hold(parameters, load_thresholds(gates))
-        numbers = load(parameters)
-        if numbers.manifest.forms == "production" and (run / "candidates").is_dir():
-            before = sets.newest_alike(numbers.manifest)
-            held += client_gates(numbers, run, sets.load(before) if before else None)[1]
-        year = year or datetime.now(UTC).year
-        version = sets.publish(
-            parameters, year=year, gates=held, validity=validity, supersede=supersede or ()
+        refuse_foreign(parameters.absolute().parent)
+        published = publish_run(
+            parameters,
+            registry,
+            load_thresholds(gates),
+            year=year,
+            validity=validity,
+            supersede=supersede or (),
         )
-        published = sets.load(version)
-        publish_documents(run, published.manifest, registry)
-    path = registry / version
+    version = published.manifest.version
+    path = registry / str(version)
     content = {"version": version, "path": str(path), "sha256": published.sha256}
     answer(as_json, content, f"published {path}")
 
