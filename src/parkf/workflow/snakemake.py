@@ -92,7 +92,7 @@ def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) ->
     `words` are from :func:`command`; `runs` are the folders of a family's members. If another run is active
     in one of them, a ParkfError is raised.
     """
-    runs = runs or [folder]
+    runs = [*runs, folder]
     targets = words[words.index("--") + 1 :]
     # Files of a run, and rules with the name of the file that they make.
     ends = [{"validate": "validation.json", "publish": "published.json"}.get(one, one) for one in targets]
