@@ -71,6 +71,9 @@ def run_stage(call: Call, code: str | None, state: str) -> None:
 
 
 _CHANGED = "its code has changed since the run was planned: start the run again"
+_RIVALS = (
+    "of the same, other bytes were made here before; none of them is taken: `parkf verify results` names them"
+)
 
 
 def _work(call: Call, state: str) -> None:
@@ -84,7 +87,11 @@ def _work(call: Call, state: str) -> None:
 
 def _take(call: Call, key: str) -> str:
     """Copy the products of another execution with the same key; return its run, or an empty text."""
-    for entry in ledger.find(key):
+    entries = list(ledger.find(key))
+    if len({tuple(entry.outputs.values()) for entry in entries}) > 1:
+        say(f"{call.stage}: {_RIVALS}", file=sys.stderr)
+        return ""
+    for entry in entries:
         made = list(entry.outputs.items())
         if len(made) == len(call.outputs):
             wanted = {

@@ -97,6 +97,18 @@ class Products:
             and not any(path.is_relative_to(folder) for folder in folders)
         ]
 
+    def rivals(self) -> list[Problem]:
+        """Find the products of this run of which another run has made other bytes, of the same."""
+        found: list[Problem] = []
+        for file in sorted(RESULTS.glob(f"*/{FILE}")):
+            theirs = {one.key: one for one in Ledger(file.parent).latest().values() if one.key}
+            for path, entry in self.entries.items():
+                other = theirs.get(entry.key)
+                if other and [*other.outputs.values()] != [*entry.outputs.values()]:
+                    what = f"{min(other.outputs)} has other bytes, and was made of the same; one of them is wrong"
+                    found.append(Problem(Path(path), what, "rival"))
+        return [one for one in found if run_of(one.path) == self.run]
+
     def after(self, paths: Iterable[str]) -> set[str]:
         """Return the products of this run that were made of these, directly or not."""
         found, new = set[str](), {*paths}
@@ -187,7 +199,7 @@ def check_runs(folder: Path) -> list[str]:
         return []
     with chdir(here.parents[1]):
         products = Products(RESULTS / here.name, whole=True)
-        return lines([*products.problems(), *products.strangers()])
+        return lines([*products.problems(), *products.strangers(), *products.rivals()])
 
 
 def require_own(run: Path) -> list[str]:
