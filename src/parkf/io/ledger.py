@@ -64,12 +64,12 @@ class Ledger:
         with self.path.open("a+b") as file:
             # The lock ends as soon as this process closes the file, also where it has opened it twice.
             fcntl.lockf(file, fcntl.LOCK_EX)
-            # A cut line of a killed writer ends here.
-            is_cut = (
-                file.seek(0, os.SEEK_END) > 0 and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n"
-            )
-            line = json.dumps(asdict(entry), ensure_ascii=True).encode() + b"\n"
-            file.write(b"\n" + line if is_cut else line)
+            begin = b""
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                # A cut line of a killed writer ends here.
+                begin = b"" if file.read(1) == b"\n" else b"\n"
+            file.write(begin + json.dumps(asdict(entry), ensure_ascii=True).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
 

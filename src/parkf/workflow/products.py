@@ -105,7 +105,7 @@ class Products:
             for path, entry in self.entries.items():
                 other = theirs.get(entry.key)
                 if other and [*other.outputs.values()] != [*entry.outputs.values()]:
-                    what = f"{min(other.outputs)} has other bytes, and was made of the same; one of them is wrong"
+                    what = f"{min(other.outputs)} was made of the same, and has other bytes; one is wrong"
                     found.append(Problem(Path(path), what, "rival"))
         return [one for one in found if run_of(one.path) == self.run]
 
