@@ -167,7 +167,7 @@ def test_an_argument_without_which_nothing_works_is_named(name):
 
 
 def test_a_word_before_all_names_is_refused():
-    with pytest.raises(UsageError, match="got t.npz, expected --name and its values"):
+    with pytest.raises(UsageError, match=r"got t\.npz, expected --name and its values"):
         read_call("toy", ["t.npz"])
 
 

@@ -136,7 +136,7 @@ def test_a_source_that_was_edited_meanwhile_and_is_as_before_leaves_nothing(run,
         source.write_text("x = 1\n")
         os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    with pytest.raises(ParkfError, match="gather: its code has changed since .*; what it made is neither"):
+    with pytest.raises(ParkfError, match=r"gather: its code has changed since .*; what it made is neither"):
         run("one", function=edited)
     assert list(Path("results/one").iterdir()) == []
     assert not store.STORE.exists()

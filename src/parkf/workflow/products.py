@@ -93,6 +93,7 @@ class Products:
             self._foreign(path, "no stage of this run has made it")
             for path in files
             if str(path) not in self.entries
+            and path.exists()
             and path.relative_to(self.run).parts[0] not in _NO_PRODUCTS
             and not any(path.is_relative_to(folder) for folder in folders)
         ]
@@ -170,7 +171,9 @@ class Products:
         damage = [] if names else damage_of(path)
         found = [*(f"it is {name}" for name in names), *damage] or [f"no run here has made {_kind(path)}"]
         text = found[0].removeprefix(f"{path}: ")
-        return Problem(path, f"{what}: {text}", "foreign", digest, is_known=bool(names or damage))
+        return Problem(
+            path, f"{what}: {text}", "foreign", digest, is_known=bool(names or damage) and not path.is_dir()
+        )
 
     @cached_property
     def _known(self) -> dict[str, list[str]]:
