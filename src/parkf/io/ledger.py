@@ -61,11 +61,14 @@ class Ledger:
     def append(self, entry: Entry) -> None:
         """Add an entry; a line is written whole or, if this process is killed, cut and never read."""
         self.run.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab") as file:
-            # The lock ends with the open file.
+        with self.path.open("a+b") as file:
+            # The lock ends as soon as this process closes the file, also where it has opened it twice.
             fcntl.lockf(file, fcntl.LOCK_EX)
-            # A cut line of a killed writer ends here.
-            begin = b"" if file.tell() == 0 or _ends_line(self.path) else b"\n"
+            begin = b""
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                # A cut line of a killed writer ends here.
+                begin = b"" if file.read(1) == b"\n" else b"\n"
             file.write(begin + json.dumps(asdict(entry), ensure_ascii=True).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
@@ -152,9 +155,3 @@ def stamp_of(path: Path) -> list[int]:
     # The times of a folder do not depend on the content of its files.
     folder = [file.stat().st_ctime_ns for file in sorted(path.rglob("*"))] if path.is_dir() else []
     return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, *folder]
-
-
-def _ends_line(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"

@@ -128,7 +128,10 @@ def _value(where: str, kind: Any, texts: Sequence[str]) -> Any:
 def _single(where: str, kind: Any, text: str) -> Any:
     try:
         if get_origin(kind) is dict:
-            return json_text.parse(text)
+            content = json_text.parse(text)
+            if not isinstance(content, dict):
+                raise ValueError("it is no mapping")
+            return content
         if kind is bool:
             return {"True": True, "False": False}[text]
         if get_origin(kind) is Literal and text not in get_args(kind):
@@ -136,6 +139,8 @@ def _single(where: str, kind: Any, text: str) -> Any:
         return text if get_origin(kind) is Literal else kind(text)
     except (ValueError, KeyError) as error:
         name = " or ".join(get_args(kind)) if get_origin(kind) is Literal else getattr(kind, "__name__", kind)
+        if get_origin(kind) is dict:
+            name = f"a mapping as JSON: {error}"
         raise UsageError(f"{where}: got {text}, expected {name}") from error
 
 

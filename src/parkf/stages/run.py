@@ -11,6 +11,7 @@ from typing import Any
 
 from parkf.io import ledger, store
 from parkf.io.errors import ParkfError
+from parkf.io.files import remove
 from parkf.io.fingerprints.code_key import code_key, sources_state
 from parkf.io.ledger import RESULTS, Entry, Ledger, content_of, fingerprint, stamp_of
 from parkf.io.process_settings import environment
@@ -71,6 +72,7 @@ def run_stage(call: Call, code: str | None, state: str) -> None:
 
 
 _CHANGED = "its code has changed since the run was planned: start the run again"
+_RIVALS = "runs here have made other bytes of the same, and none is taken: `parkf verify results` names them"
 
 
 def _work(call: Call, state: str) -> None:
@@ -78,13 +80,17 @@ def _work(call: Call, state: str) -> None:
     # Whatever was imported meanwhile may have been other code, also if it is as before again.
     if sources_state() != state:
         for path in call.outputs:
-            path.unlink(missing_ok=True)
+            remove(path)
         raise ParkfError(f"{call.stage}: {_CHANGED}; what it made is neither kept nor shared")
 
 
 def _take(call: Call, key: str) -> str:
     """Copy the products of another execution with the same key; return its run, or an empty text."""
-    for entry in ledger.find(key):
+    entries = list(ledger.find(key))
+    if len({tuple(entry.outputs.values()) for entry in entries}) > 1:
+        say(f"{call.stage}: {_RIVALS}", file=sys.stderr)
+        return ""
+    for entry in entries:
         made = list(entry.outputs.items())
         if len(made) == len(call.outputs):
             wanted = {

@@ -93,9 +93,22 @@ class Products:
             self._foreign(path, "no stage of this run has made it")
             for path in files
             if str(path) not in self.entries
+            and path.exists()
             and path.relative_to(self.run).parts[0] not in _NO_PRODUCTS
             and not any(path.is_relative_to(folder) for folder in folders)
         ]
+
+    def rivals(self) -> list[Problem]:
+        """Find the products of this run of which another run has made other bytes, of the same."""
+        found: list[Problem] = []
+        for file in sorted(RESULTS.glob(f"*/{FILE}")):
+            theirs = {one.key: one for one in Ledger(file.parent).latest().values() if one.key}
+            for path, entry in self.entries.items():
+                other = theirs.get(entry.key)
+                if other and [*other.outputs.values()] != [*entry.outputs.values()]:
+                    what = f"{min(other.outputs)} was made of the same, and has other bytes; one is wrong"
+                    found.append(Problem(Path(path), what, "rival"))
+        return [one for one in found if run_of(one.path) == self.run]
 
     def after(self, paths: Iterable[str]) -> set[str]:
         """Return the products of this run that were made of these, directly or not."""
@@ -158,7 +171,9 @@ class Products:
         damage = [] if names else damage_of(path)
         found = [*(f"it is {name}" for name in names), *damage] or [f"no run here has made {_kind(path)}"]
         text = found[0].removeprefix(f"{path}: ")
-        return Problem(path, f"{what}: {text}", "foreign", digest, is_known=bool(names or damage))
+        return Problem(
+            path, f"{what}: {text}", "foreign", digest, is_known=bool(names or damage) and not path.is_dir()
+        )
 
     @cached_property
     def _known(self) -> dict[str, list[str]]:
@@ -187,7 +202,7 @@ def check_runs(folder: Path) -> list[str]:
         return []
     with chdir(here.parents[1]):
         products = Products(RESULTS / here.name, whole=True)
-        return lines([*products.problems(), *products.strangers()])
+        return lines([*products.problems(), *products.strangers(), *products.rivals()])
 
 
 def require_own(run: Path) -> list[str]:

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from parkf.workflow.running.damage import remove_damaged, verify
 
-from parkf.cli.messages import explained
 from parkf.io.errors import DamagedFileError, ParkfError
+from parkf.io.explained import explained
 from parkf.io.files import write_sealed
 from parkf.io.tables import FATES
 from parkf.params import load
