@@ -62,8 +62,8 @@ def main() -> None:
     jobs: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     for path in map(Path, sys.argv[1:]):
         run = Run(laid(read_layers(path)))
-        for entry in Ledger(Path("results", run["run"])).latest().values():
-            if not entry.taken_from:
+        for entry in Ledger(Path("results", run["run"])).entries():
+            if entry.stage and not entry.taken_from:
                 stage, units = sized(run, entry)
                 jobs[stage].append((units, entry.cpu_s, entry.peak_mb))
     for stage, found in sorted(jobs.items()):
