@@ -18,7 +18,7 @@ from parkf.io.ledger import Entry, Ledger
 from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.run import Run
 
-# Stages with a job for each step, of which rows decide, and stages whose crossings are those of their products.
+# Stages of which the rows of a step decide, and stages whose crossings are those of their products.
 _OF_ROWS, _OF_FILES = ("train", "datasets", "join_fits"), ("generate", "candidates", "fit", "fit_full")
 _OF_VALIDATION = ("measure_kinds", "measure_electrons", "without_ut", "validate")
 
