@@ -51,7 +51,9 @@ def snakemake(line, folder):
     configuration = Path(f"workflow/config/{given.pop('name')}.yaml")
     with contextlib.chdir(folder):
         called = command(configuration, given.pop("targets") or (), **given)
-    return called[called.index("snakemake") + 1 :]
+    # The separator before targets, of which none are given.
+    assert called[-1] == "--"
+    return called[called.index("snakemake") + 1 : -1]
 
 
 def shell(line, folder):
