@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 # Modules that the rules import.
-_OF_RULES = ("parkf.model.steps", "parkf.workflow.running.rules", "parkf.training.ghost_score")
+_OF_RULES = ("parkf.model.steps", "parkf.workflow.rules", "parkf.training.ghost_score")
 # A copy of the process does each run. It has planned nothing, and imported only Snakemake and the arguments.
 _SERVE = """
 import atexit, gc, importlib, json, os, sys

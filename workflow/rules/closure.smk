@@ -15,7 +15,7 @@ if NEIGHBOUR:
         output: **CLOSED
         params: code=code("take_closure"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
         priority: FIRST
-        log: f"{RESULTS}/logs/close.log"
+        log: logged("close.log")
         shell:
             stage("take_closure") + passed(BEFORE_CLOSURE) + passed(THEIRS) + " --output {output.output:q}"
             " --accuracy {output.accuracy:q} --summary {output.summary:q} --seed {params.seed}"
@@ -36,7 +36,7 @@ elif CLOSURE:
             polarity=lambda w: RUN.polarity(w.sample),
         priority: FIRST
         resources: **needs(COSTS, "closure_tracks", CLOSURE["tracks"])
-        log: f"{RESULTS}/logs/closure-tracks-{{sample}}.log"
+        log: logged("closure-tracks-{sample}.log")
         shell:
             stage("closure_tracks") + PASSED + " --output {output:q} --tracks {params.tracks} --seed {params.seed}"
             " --polarity {params.polarity}" + LOGGED
@@ -59,7 +59,7 @@ elif CLOSURE:
         priority: FIRST
         threads: TWO_THREADS
         resources: **needs(COSTS, "close", CLOSURE["rays"])
-        log: f"{RESULTS}/logs/close.log"
+        log: logged("close.log")
         shell:
             stage("close") + passed(BEFORE_CLOSURE) + passed(("table_accuracy", "samples")) + " --output {output.output:q}"
             " --accuracy {output.accuracy:q} --summary {output.summary:q} --rays {params.rays} --passes {params.passes}"

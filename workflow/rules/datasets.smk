@@ -14,7 +14,7 @@ if RUN.simulated_steps:
             draws=lambda w, input: collapsed(input),
             max_rows=RUN["training"]["max_rows"],
         priority: FIRST
-        log: f"{RESULTS}/logs/thresholds.log"
+        log: logged("thresholds.log")
         shell: stage("thresholds") + " --draws {params.draws:q} --output {output:q} --max-rows {params.max_rows}" + LOGGED
 
     rule rows:
@@ -29,7 +29,7 @@ if RUN.simulated_steps:
         params: code=code("rows"), means=MEANS
         priority: FIRST
         resources: **needs(COSTS, "rows", lambda w: RUN.size(w.chunk))
-        log: f"{RESULTS}/logs/rows-{{chunk}}.log"
+        log: logged("rows-{chunk}.log")
         shell:
             stage("rows") + PASSED + " --particles {input.particles:q} --states {input.states:q}"
             " --thresholds {input.thresholds:q} --outputs {output:q}" + LOGGED
@@ -49,7 +49,7 @@ if RUN.simulated_steps:
             priority: FIRST
             threads: TWO_THREADS
             resources: **needs(COSTS, "datasets", sum(RUN.rows(step) for step in steps))
-            log: f"{RESULTS}/logs/datasets/{'-'.join(steps)}.log"
+            log: logged(f"datasets/{'-'.join(steps)}.log")
             shell: stage("datasets") + " --rows {params.rows:q} --outputs {output:q} --threads {threads}" + LOGGED
 
 if RUN.imported_steps:
@@ -59,11 +59,11 @@ if RUN.imported_steps:
         """The dataset of a step from foreign tuples; the log has what is found in them."""
         input:
             **PASSAGE,
-            reads=lambda w: RUN.dataset_files(w.step),
+            reads=lambda w: list(map(given, RUN.dataset_files(w.step))),
         output: f"{RESULTS}/datasets/{{step}}.parquet"
         wildcard_constraints: step="|".join(RUN.imported_steps)
         params: code=code("import_steps"), means=MEANS, source=RUN["training"]["datasets"], polarity=POLARITY
-        log: f"{RESULTS}/logs/import-steps/{{step}}.txt"
+        log: logged("import-steps/{step}.txt")
         shell:
             stage("import_steps") + PASSED + " --source {params.source:q} --reads {input.reads:q} --output {output:q}"
             " --step {wildcards.step}" + (" --polarity {params.polarity}" if POLARITY else "")
@@ -73,8 +73,8 @@ elif not RUN.simulates_datasets:
 
     rule adopt_dataset:
         """A dataset of the user, if it passes the checks."""
-        input: dataset=f"{RUN['training']['datasets']}/{{step}}.parquet"
+        input: dataset=given(f"{RUN['training']['datasets']}/{{step}}.parquet")
         output: f"{RESULTS}/datasets/{{step}}.parquet"
         params: code=code("adopt_dataset")
-        log: f"{RESULTS}/logs/adopt-{{step}}.log"
+        log: logged("adopt-{step}.log")
         shell: stage("adopt_dataset") + " --dataset {input.dataset:q} --output {output:q} --step {wildcards.step}" + LOGGED

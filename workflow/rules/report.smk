@@ -1,6 +1,6 @@
 """The report, and the publication of the set."""
 
-GATES = document(gates_file())
+GATES = given(gates_file())
 
 
 rule report:
@@ -34,7 +34,7 @@ rule report:
     params: code=code("report"), means={**MEANS, **meanings(gates_file())}
     threads: LAST_THREADS
     resources: **needs(COSTS, "report", 1)
-    log: f"{RESULTS}/logs/report.log"
+    log: logged("report.log")
     shell:
         stage("report") + passed(("geometry", "alignment", "gates")) + " --reads {input:q} --index {output.index:q}"
         " --outputs {output:q} --threads {threads}" + LOGGED
@@ -49,6 +49,6 @@ rule publish:
         figures=[f"{RESULTS}/validation.json", f"{RESULTS}/accuracy.json", *LHCB_FIGURES],
     output: f"{RESULTS}/published.json"
     params: code=code("publish"), means=meanings(gates_file())
-    log: f"{RESULTS}/logs/publish.log"
+    log: logged("publish.log")
     shell:
         stage("publish") + passed(("set", "figures", "gates")) + " --output {output:q}" + LOGGED + " || (cat {log} >&2; exit 1)"

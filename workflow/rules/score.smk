@@ -9,7 +9,7 @@ if SCORE and not TRAINS_SCORE:
         params: code=code("take_score")
         priority: FIRST
         localrule: True
-        log: f"{RESULTS}/logs/score.log"
+        log: logged("score.log")
         shell: stage("take_score") + " --theirs {input:q} --output {output:q}" + LOGGED
 
 elif SCORE:
@@ -24,8 +24,8 @@ elif SCORE:
         output: SCORE
         params: code=code("score"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
         priority: FIRST
-        resources: **needs(COSTS, "train_score", sum(map(RUN.scored, SCORED)))
-        log: f"{RESULTS}/logs/score.log"
+        resources: **needs(COSTS, "score", sum(map(RUN.scored, SCORED)))
+        log: logged("score.log")
         shell:
             stage("score") + passed(DRAFTED) + passed(("particles", "candidates")) + " --output {output:q}"
             " --seed {params.seed} --configuration {params.configuration:q}" + LOGGED

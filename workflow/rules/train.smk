@@ -30,7 +30,7 @@ rule table:
     priority: FIRST
     threads: TWO_THREADS
     resources: **needs(COSTS, "table", RUN["training"]["rays"])
-    log: f"{RESULTS}/logs/table.log"
+    log: logged("table.log")
     shell:
         stage("table") + " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}"
         " --accuracy {output.accuracy:q} --rays {params.rays} --seed {params.seed} --forms {params.forms}"
@@ -46,7 +46,7 @@ rule train:
         # Tracks that are born in the magnet are carried through the field.
         field=lambda w: [FIELD] if RUN.steps[w.step].displaced else [],
         geometry=lambda w: [GEOMETRY] if RUN.steps[w.step].displaced else [],
-        start_from=lambda w: RUN.start(w.step),
+        start_from=lambda w: list(map(given, RUN.start(w.step))),
     output: f"{RESULTS}/fits/{{step}}.json"
     wildcard_constraints: step="|".join(step for step in STEPS if step not in IN_PARTS)
     params:
@@ -57,7 +57,7 @@ rule train:
     priority: FIRST
     threads: lambda w: cores_for(RUN.rows(w.step))
     resources: **needs(COSTS, "train", lambda w: RUN.rows(w.step))
-    log: f"{RESULTS}/logs/train-{{step}}.log"
+    log: logged("train-{step}.log")
     shell:
         stage("train") + " --step {wildcards.step} --dataset {input.dataset:q} --output {output:q}"
         + passed(("table", "field", "geometry", "start_from"))
@@ -75,7 +75,7 @@ if IN_PARTS:
             table=lambda w: [TABLE] if w.step == "UTTF" else [],
             field=lambda w: [FIELD] if RUN.steps[w.step].displaced else [],
             geometry=lambda w: [GEOMETRY] if RUN.steps[w.step].displaced else [],
-            start_from=lambda w: RUN.start(w.step),
+            start_from=lambda w: list(map(given, RUN.start(w.step))),
         output: f"{RESULTS}/fits/{{step}}/{{part}}.json"
         wildcard_constraints: step="|".join(IN_PARTS), part=r"\d+-of-\d+"
         params:
@@ -87,7 +87,7 @@ if IN_PARTS:
         priority: FIRST
         threads: lambda w: cores_for(RUN.part_rows(w.step))
         resources: **needs(COSTS, "train_part", lambda w: RUN.part_rows(w.step))
-        log: f"{RESULTS}/logs/train-{{step}}/{{part}}.log"
+        log: logged("train-{step}/{part}.log")
         shell:
             stage("train") + " --step {wildcards.step} --part {wildcards.part} --dataset {params.dataset:q}"
             " --output {output:q}" + passed(("table", "field", "geometry", "start_from"))
@@ -104,7 +104,7 @@ if IN_PARTS:
         priority: FIRST
         threads: TWO_THREADS
         resources: **needs(COSTS, "join_fits", lambda w: RUN.rows(w.step))
-        log: f"{RESULTS}/logs/train-{{step}}/join.log"
+        log: logged("train-{step}/join.log")
         shell:
             stage("join_fits") + " --dataset {input.dataset:q} --parts {input.parts:q} --output {output:q}"
             " --threads {threads}" + LOGGED
@@ -119,8 +119,8 @@ rule rich:
         field=FIELD,
     output: RICH
     params: code=code("rich")
-    resources: **needs(COSTS, "train_rich", PLANE_ROWS)
-    log: f"{RESULTS}/logs/rich.log"
+    resources: **needs(COSTS, "rich", PLANE_ROWS)
+    log: logged("rich.log")
     shell:
         stage("rich") + " --velo {input.velo:q} --ut {input.ut:q} --scifi {input.scifi:q} --field {input.field:q}"
         " --output {output:q}" + LOGGED
@@ -133,7 +133,7 @@ rule slices:
     params: code=code("slices"), means=GEOMETRY_MEANS, seed=RUN["seed"]
     threads: TWO_THREADS
     resources: **needs(COSTS, "slices", 1)
-    log: f"{RESULTS}/logs/slices.log"
+    log: logged("slices.log")
     shell:
         stage("slices") + " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}"
         " --accuracy {output.accuracy:q} --seed {params.seed} --threads {threads}" + LOGGED
@@ -145,7 +145,7 @@ rule electron:
     output: ELECTRON
     params: code=code("electron"), means=MEANS, seed=RUN["seed"]
     resources: **needs(COSTS, "electron", 1)
-    log: f"{RESULTS}/logs/electron.log"
+    log: logged("electron.log")
     shell: stage("electron") + PASSED + " --output {output:q} --seed {params.seed}" + LOGGED
 
 
@@ -179,7 +179,7 @@ rule assemble:
     output: SET
     params: code=code("assemble"), means={**MEANS, **SOURCE_MEANS}, **IN_MANIFEST
     priority: FIRST
-    log: f"{RESULTS}/logs/assemble.log"
+    log: logged("assemble.log")
     shell:
         stage("assemble") + passed(PARTS_OF_SET) + " --sources {input.sources:q} --slices {input.slices:q}"
         " --electron {input.electron:q}" + (" --score {input.score:q}" if SCORE else "") + " --outputs {output:q}"
@@ -200,7 +200,7 @@ rule accuracy:
     params: code=code("accuracy")
     threads: cores_for(MEASURED_ROWS)
     resources: **needs(COSTS, "accuracy", MEASURED_ROWS)
-    log: f"{RESULTS}/logs/accuracy.log"
+    log: logged("accuracy.log")
     shell:
         stage("accuracy")
         + passed(

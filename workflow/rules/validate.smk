@@ -17,7 +17,7 @@ rule fit_validation:
     params: code=code("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in MEASURED_BY})
     priority: FIRST / 2
     resources: **needs(COSTS, "fit", lambda w: 2 * len(MEASURED_BY) * RUN.size(f"validation_{w.which}"))
-    log: f"{RESULTS}/logs/fit-validation_{{which}}.log"
+    log: logged("fit-validation_{which}.log")
     shell:
         stage("fit") + " --set {input.set:q} --candidates {input.candidates:q} --outputs {output:q} --fits {params.fits:q}"
         + LOGGED
@@ -34,7 +34,7 @@ for purpose, fitted in (("signals", ("jpsi", "d0")), ("likeness", OTHERS)):
         params: code=code("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in RUN.fits(purpose)})
         priority: FIRST / 2
         resources: **needs(COSTS, "fit", lambda w, count=len(RUN.fits(purpose)): count * RUN.size(w.chunk))
-        log: f"{RESULTS}/logs/fit-{{chunk}}.log"
+        log: logged("fit-{chunk}.log")
         shell:
             stage("fit") + " --set {input.set:q} --candidates {input.candidates:q} --outputs {output:q}"
             " --fits {params.fits:q}" + LOGGED
@@ -49,7 +49,7 @@ rule fit_full_validation:
     wildcard_constraints: which=RUN.endings("validation")
     params: code=code("fit_full"), means=MEANS
     resources: **needs(COSTS, "fit_full", lambda w: 2 * RUN.size(f"validation_{w.which}"))
-    log: f"{RESULTS}/logs/fit-full-validation_{{which}}.log"
+    log: logged("fit-full-validation_{which}.log")
     shell: stage("fit_full") + PASSED + " --candidates {input.candidates:q} --outputs {output:q}" + LOGGED
 
 
@@ -60,7 +60,7 @@ rule fit_full:
     wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *OTHERS)
     params: code=code("fit_full"), means=MEANS
     resources: **needs(COSTS, "fit_full", lambda w: RUN.size(w.chunk))
-    log: f"{RESULTS}/logs/fit-full-{{chunk}}.log"
+    log: logged("fit-full-{chunk}.log")
     shell: stage("fit_full") + PASSED + " --candidates {input.candidates:q} --outputs {output:q}" + LOGGED
 
 
@@ -75,7 +75,7 @@ rule without_ut:
     params: code=code("without_ut"), means=MEANS
     threads: SIDE_THREADS
     resources: **needs(COSTS, "without_ut", RUN.sizes("validation"))
-    log: f"{RESULTS}/logs/without-ut.log"
+    log: logged("without-ut.log")
     shell:
         stage("without_ut") + PASSED + passed(("set", "particles", "candidates")) + " --output {output:q}"
         " --threads {threads}" + LOGGED
@@ -94,7 +94,7 @@ rule measure_electrons:
     params: code=code("measure_electrons"), means=MEANS
     threads: SIDE_THREADS
     resources: **needs(COSTS, "measure_electrons", RUN.sizes("validation", *ELECTRONS))
-    log: f"{RESULTS}/logs/measure-electrons.log"
+    log: logged("measure-electrons.log")
     shell:
         stage("measure_electrons") + PASSED
         + passed(("set", "particles", "candidates", "decay_particles", "decay_hits"))
@@ -118,7 +118,7 @@ rule measure_kinds:
     priority: FIRST / 2
     threads: SIDE_THREADS
     resources: **needs(COSTS, "measure_kinds", RUN.sizes("validation"))
-    log: f"{RESULTS}/logs/measure-kinds.log"
+    log: logged("measure-kinds.log")
     shell:
         stage("measure_kinds") + PASSED
         + passed(("set", "particles", "hits", "crossings", "decay_particles", "decay_hits", "decay_crossings"))
@@ -148,7 +148,7 @@ rule validate:
         fits=RUN["fits"]["of"],
     threads: LAST_THREADS
     resources: **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0"))
-    log: f"{RESULTS}/logs/validate.log"
+    log: logged("validate.log")
     shell:
         stage("validate") + passed(("particles", "candidates", "fates", "fitted", "kinds", "field", "inside"))
         + " --samples {params.samples} --misaligned {params.misaligned} --signals {params.signals} --fits {params.fits}"
@@ -163,7 +163,7 @@ rule throughput:
     # All cores of this machine; on a cluster, the profile sets the number.
     threads: CORES
     resources: **needs(COSTS, "throughput", 1)
-    log: f"{RESULTS}/logs/throughput.log"
+    log: logged("throughput.log")
     shell:
         stage("throughput") + " --set {input.set:q} --candidates {input.candidates:q} --output {output:q}"
         " --threads {threads}" + LOGGED

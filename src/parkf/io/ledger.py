@@ -100,12 +100,12 @@ class Ledger:
 
 def doubt(path: Path) -> None:
     """Let the next check of a product's run read the product, of which a reader says that it is damaged."""
-    here = Path(os.path.relpath(path.resolve(), Path.cwd()))
-    run = run_of(here)
+    name = here(path.absolute())
+    run = run_of(name)
     # The reader's message is what matters; the ledger may be read-only.
     with suppress(OSError):
-        if run is not None and str(here) in Ledger(run).stamps():
-            Ledger(run).note_seen({str(here): []})
+        if run is not None and str(name) in Ledger(run).stamps():
+            Ledger(run).note_seen({str(name): []})
 
 
 def find(key: str) -> Iterator[Entry]:
@@ -134,9 +134,20 @@ def run_of(path: Path) -> Path | None:
     return Path(*path.parts[: len(RESULTS.parts) + 1]) if inside else None
 
 
-def fingerprint(path: Path) -> str:
-    """Return the SHA-256 of a product, or of what a user's document means."""
-    return content_of(path) if RESULTS.name in path.parts else meaning_of(path)
+def here(name: str | Path) -> Path:
+    """Return a path relative to the working folder, with links resolved."""
+    path = Path(name)
+    if path.is_absolute() or ".." in path.parts:
+        return Path(os.path.relpath(path.resolve(), Path.cwd()))
+    return path
+
+
+def fingerprint(path: Path, name: str | None = None) -> str:
+    """Return the SHA-256 of a product, or of what a user's document means.
+
+    `name` is the product's path in the working folder, if `path` is that of a copy.
+    """
+    return content_of(path) if run_of(here(name or path)) else meaning_of(path)
 
 
 def content_of(path: Path) -> str:

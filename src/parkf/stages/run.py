@@ -5,7 +5,7 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,15 @@ def run_stage(call: Call, code: str | None, state: str) -> None:
         return
     if code_key(module_of(call.stage)) != code:
         raise ParkfError(f"{call.stage}: {_CHANGED}")
-    run = _run_of(call)
+    plain = _plain(call)
+    run = _run_of(plain(call.outputs[0]))
     began, clock, used = time.time(), time.perf_counter(), _cpu_s()
-    inputs = {name: {plain(path): fingerprint(path) for path in files} for name, files in call.inputs.items()}
-    key = _key(call, code, inputs, run) if _is_shared(call) else ""
+    inputs = {
+        argument: {(name := plain(path)): fingerprint(path, name) for path in files}
+        for argument, files in call.inputs.items()
+    }
+    makes = [str(Path(plain(path)).relative_to(run)) for path in call.outputs]
+    key = _key(call, code, inputs, makes) if _is_shared(call) else ""
     read = {path: digest for files in inputs.values() for path, digest in files.items()}
     taken = ""
     if key:
@@ -49,7 +54,8 @@ def run_stage(call: Call, code: str | None, state: str) -> None:
     else:
         _work(call, state)
     outputs = {path: content_of(path) for path in call.outputs}
-    if key and not taken:
+    # Copies of a job are removed when it ends; links to them would need space.
+    if key and not taken and call.outputs[0].is_relative_to(RESULTS):
         store.keep(outputs)
     Ledger(run).append(
         Entry(
@@ -110,34 +116,32 @@ def _is_shared(call: Call) -> bool:
     return not (on_gpu or call.stage in _NOT_SHARED or call.stage.startswith("import_"))
 
 
-def _key(call: Call, code: str, inputs: Mapping[str, Mapping[str, str]], run: Path) -> str:
+def _key(call: Call, code: str, inputs: Mapping[str, Mapping[str, str]], makes: list[str]) -> str:
     """Digest all that decides the bytes of the products, which excludes the names of run and inputs."""
     deciding: dict[str, Any] = {
         "stage": call.stage,
         "code": code,
         "values": call.values,
         "inputs": {name: list(files.values()) for name, files in inputs.items()},
-        "outputs": [str(Path(plain(path)).relative_to(run)) for path in call.outputs],
+        "outputs": makes,
         "environment": environment(),
     }
     return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _run_of(call: Call) -> Path:
-    run = ledger.run_of(Path(plain(call.outputs[0])))
+def _run_of(product: str) -> Path:
+    run = ledger.run_of(Path(product))
     if run is None:
-        raise ParkfError(
-            f"{call.outputs[0]}: a planned stage makes files of a run, expected results/<run>/..."
-        )
+        raise ParkfError(f"{product}: a planned stage makes files of a run, expected results/<run>/...")
     return run
 
 
-def plain(path: Path) -> str:
-    """Return a product's path in the working folder; a job of a cluster may have a copy of it elsewhere."""
-    parts = path.parts
-    if RESULTS.name in parts and not path.is_relative_to(RESULTS):
-        return str(Path(*parts[len(parts) - 1 - parts[::-1].index(RESULTS.name) :]))
-    return str(path)
+def _plain(call: Call) -> Callable[[Path], str]:
+    """Return a function for a product's path in the working folder; a storage has copies of it elsewhere."""
+    parts = call.outputs[0].parts
+    here = call.outputs[0].is_relative_to(RESULTS) or RESULTS.name not in parts
+    storage = Path(*([] if here else parts[: len(parts) - 1 - parts[::-1].index(RESULTS.name)]))
+    return lambda path: str(path.relative_to(storage) if path.is_relative_to(storage) else path)
 
 
 def _cpu_s() -> float:
