@@ -3,7 +3,11 @@
     snakemake --snakefile workflow/family.smk --configfile workflow/config/families/alignments.yaml …
 """
 
+import sys
 from pathlib import Path
+
+# Snakemake looks for modules in this folder first, where a user's `random.py` is not that of Python.
+sys.path[:] = [place for place in sys.path if not Path(place, "family.smk").exists()]
 
 from parkf.io.fingerprints.code_key import code_key
 from parkf.io.project import PROJECT
