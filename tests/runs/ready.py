@@ -1,4 +1,4 @@
-"""Snakemake, ready to run: one process imports it for all runs, since that takes three times as long as a plan.
+"""Snakemake, ready to run: one process imports it for all runs; that takes three times as long as a plan.
 
 It also imports what the rules import. These are modules of the installed package. Where other sources replace
 it, another process does the runs, and has imported no more than SymPy.

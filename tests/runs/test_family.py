@@ -1,6 +1,5 @@
 """A family in one plan: each member is what it is as a run alone."""
 
-import json
 import os
 import re
 import shutil
@@ -128,7 +127,7 @@ def test_every_key_has_a_member_of_another_value():
 
 
 def test_a_member_has_the_commands_of_its_run_alone(everything):
-    """A stage sees its command and the files that this names, and nothing else. So the products are the same, too."""
+    """A stage sees its command and the files that this names, and nothing else: the products are the same."""
     config = FAMILY | {"conditions": {"same": {}} | EVERY_KEY}
     together = plan(everything, "workflow/family.smk", config)
     members = load_family(config, everything.folder).members
