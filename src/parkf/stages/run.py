@@ -6,6 +6,7 @@ import resource
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,17 @@ from parkf.io.process_settings import environment
 from parkf.io.terminal import say
 from parkf.stages.call import Call, module_of
 
-# Stages of which each run has its own: measurements of the machine, pages, and imports, which say what they find.
+# Stages of which each run has its own: measurements of the machine, pages, imports, which say what they find.
 _NOT_SHARED = {"throughput", "report", "family_report", "likeness", "publish", "adopt_dataset"}
 
 
 def run_stage(call: Call, code: str | None, state: str) -> None:
     """Run a stage, or copy its products where a run here has made the same ones already.
 
-    `code` is the key of the stage's code in the plan of the run, and `state` is from
-    :func:`parkf.io.fingerprints.code_key.sources_state`, before a module of the stage was imported. Without `code`, nobody
-    has planned the call: it writes no ledger, and takes nothing. A ParkfError reports sources that are not
-    those of the plan, or have changed since; the products are removed.
+    `code` is the key of the stage's code in the plan of the run, and `state` is that of
+    :func:`~parkf.io.fingerprints.code_key.sources_state` before a module of the stage was imported. Without
+    `code`, nobody has planned the call: it writes no ledger, and takes nothing. A ParkfError reports sources
+    that are not those of the plan, or have changed since; the products are removed.
     """
     if code is None:
         call.function(**call.arguments)
@@ -39,35 +40,32 @@ def run_stage(call: Call, code: str | None, state: str) -> None:
     inputs = {name: {plain(path): fingerprint(path) for path in files} for name, files in call.inputs.items()}
     key = _key(call, code, inputs, run) if _is_shared(call) else ""
     read = {path: digest for files in inputs.values() for path, digest in files.items()}
-    taken = ""
-    if key:
-        with ledger.being_made(key):
-            taken = _take(call, key)
-            if not taken:
-                _work(call, state)
-    else:
-        _work(call, state)
-    outputs = {path: content_of(path) for path in call.outputs}
-    if key and not taken:
-        store.keep(outputs)
-    Ledger(run).append(
-        Entry(
-            key=key,
-            stage=call.stage,
-            outputs={plain(path): digest for path, digest in outputs.items()},
-            inputs=read,
-            code=code,
-            values=dict(call.values),
-            environment=environment(),
-            stamps={plain(path): stamp_of(path) for path in call.outputs},
-            taken_from=taken,
-            began=round(began, 3),
-            wall_s=round(time.perf_counter() - clock, 3),
-            cpu_s=round(_cpu_s() - used, 3),
-            peak_mb=_peak_mb(),
-            threads=call.threads,
+    # A process that waits for the same products takes them, and finds them by the ledger.
+    with ledger.being_made(key) if key else nullcontext():
+        taken = _take(call, key) if key else ""
+        if not taken:
+            _work(call, state)
+        outputs = {path: content_of(path) for path in call.outputs}
+        if key and not taken:
+            store.keep(outputs)
+        Ledger(run).append(
+            Entry(
+                key=key,
+                stage=call.stage,
+                outputs={plain(path): digest for path, digest in outputs.items()},
+                inputs=read,
+                code=code,
+                values=dict(call.values),
+                environment=environment(),
+                stamps={plain(path): stamp_of(path) for path in call.outputs},
+                taken_from=taken,
+                began=round(began, 3),
+                wall_s=round(time.perf_counter() - clock, 3),
+                cpu_s=round(_cpu_s() - used, 3),
+                peak_mb=_peak_mb(),
+                threads=call.threads,
+            )
         )
-    )
 
 
 _CHANGED = "its code has changed since the run was planned: start the run again"
@@ -105,7 +103,7 @@ def _is_shared(call: Call) -> bool:
 
 
 def _key(call: Call, code: str, inputs: Mapping[str, Mapping[str, str]], run: Path) -> str:
-    """Digest everything that decides the bytes of the products, which excludes the names of run and inputs."""
+    """Digest all that decides the bytes of the products, which excludes the names of run and inputs."""
     deciding: dict[str, Any] = {
         "stage": call.stage,
         "code": code,
