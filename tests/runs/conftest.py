@@ -41,10 +41,12 @@ MEMBERS = {
         "training": {"noise_scale": {"T": 1.1}},
     },
 }
-ENDS = (
-    *("results/fam.trigger/set/manifest.json", "results/fam.shifted/set/manifest.json"),
-    *("results/fam.ours/validation.json", "results/fam.ours/accuracy.json"),
-)
+# Files that are made of each member.
+ENDS = {
+    "trigger": ["set/manifest.json"],
+    "ours": ["set/manifest.json"],
+    "shifted": ["validation.json", "accuracy.json"],
+}
 
 
 class Project:
@@ -134,7 +136,8 @@ def family(shared):
         (configs / "families/fam.yaml").write_text(
             json.dumps({"family": "fam", "base": SMALL, "conditions": MEMBERS})
         )
-        words = [PARKF, "run", "fam", *ENDS, "--family", "--cores", "2"]
+        ends = [f"results/fam.{name}/{end}" for name, ends in ENDS.items() for end in ends]
+        words = [PARKF, "run", "fam", *ends, "--family", "--cores", "2"]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-5000:]
 
