@@ -52,7 +52,7 @@ def test_all_processes_end_with_a_leader_that_is_killed():
         assert len(found) == 3
         process.kill()
         process.wait()
-        gone, alive = psutil.wait_procs(found, PATIENCE_S)
+        _, alive = psutil.wait_procs(found, PATIENCE_S)
         assert alive == []
 
 

@@ -23,7 +23,7 @@ def worked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("data").mkdir()
     Path("data/in.yaml").write_text("a: 1\n")
-    monkeypatch.setattr(stage_run, "code_key", lambda _: CODE)
+    monkeypatch.setattr(stage_run, "code_of", lambda _: CODE)
     monkeypatch.setattr(stage_run, "sources_state", lambda: STATE)
     return []
 
@@ -83,7 +83,7 @@ def test_products_of_something_else_are_made(run, worked, monkeypatch, what):
         Path("data/in.yaml").write_text("a: 2\n")
     elif what == "code":
         changed["code"] = CODE[::-1]
-        monkeypatch.setattr(stage_run, "code_key", lambda _: CODE[::-1])
+        monkeypatch.setattr(stage_run, "code_of", lambda _: CODE[::-1])
     elif what == "environment":
         monkeypatch.setattr(stage_run, "environment", lambda: {"numpy": "another"})
     else:
@@ -175,10 +175,3 @@ def test_other_bytes_of_the_same_are_told_of_and_not_taken(run, worked, capsys):
     for name, other in (("one", "two"), ("two", "one")):
         said = f"results/{name}/a.json: results/{other}/a.json was made of the same, and has other bytes"
         assert any(line.startswith(said) for line in check_runs(Path("results", name))), name
-
-
-def test_a_copy_that_a_cluster_s_job_has_elsewhere_is_the_product():
-    scratch = Path("/scratch/job/results/run/set/manifest.json")
-    assert stage_run.plain(scratch) == "results/run/set/manifest.json"
-    assert stage_run.plain(Path("results/run/a")) == "results/run/a"
-    assert stage_run.plain(Path("/data/results.yaml")) == "/data/results.yaml"

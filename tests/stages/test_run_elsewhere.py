@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from parkf.io.fingerprints.code_key import code_key, sources_state
+from parkf.io.fingerprints.code_key import sources_state
 from parkf.io.ledger import Ledger, fingerprint
-from parkf.stages.call import Call
+from parkf.stages.call import Call, code_of
 from parkf.stages.run import run_stage
 
 
@@ -20,7 +20,7 @@ def made(tmp_path, monkeypatch):
     def make(output, *inputs):
         output.parent.mkdir(parents=True, exist_ok=True)
         call = Call("field", lambda: output.write_bytes(b"made"), {}, {"reads": inputs}, [output], {})
-        run_stage(call, code_key("parkf.stages.field"), sources_state())
+        run_stage(call, code_of("field"), sources_state())
         return [*Ledger(Path("results/own")).entries()][-1]
 
     return make

@@ -26,7 +26,7 @@ if CALIBRATION:
             **BEFORE,
         output: CALIBRATED
         params:
-            code=code("calibrate"),
+            code=code_of("calibrate"),
             means={**MEANS, **meanings(CALIBRATION["placed"])},
             pairs=[decay for decay, _ in PAIRS],
             reference_pairs=[decay for decay, _ in REFERENCE_PAIRS],

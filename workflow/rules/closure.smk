@@ -13,7 +13,7 @@ if NEIGHBOUR:
         """The closed table of a run whose alignment is a little different."""
         input: **BEFORE_CLOSURE, **THEIRS
         output: **CLOSED
-        params: code=code("take_closure"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
+        params: code=code_of("take_closure"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
         priority: FIRST
         log: logged("close.log")
         shell:
@@ -29,7 +29,7 @@ elif CLOSURE:
         output: f"{RESULTS}/closure-tracks/{{sample}}.parquet"
         wildcard_constraints: sample="closure_(up|down)"
         params:
-            code=code("closure_tracks"),
+            code=code_of("closure_tracks"),
             means=MEANS,
             tracks=CLOSURE["tracks"],
             seed=lambda w: RUN.seed(w.sample),
@@ -49,7 +49,7 @@ elif CLOSURE:
             samples=products("closure-tracks", *RUN.samples("closure")),
         output: **CLOSED
         params:
-            code=code("close"),
+            code=code_of("close"),
             means=MEANS,
             rays=CLOSURE["rays"],
             passes=CLOSURE["passes"],

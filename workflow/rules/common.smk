@@ -34,11 +34,6 @@ def stage(name):
     return f"{stage_words()} {name}"
 
 
-def code(name):
-    """The key of the code of a stage."""
-    return code_key(f"parkf.stages.{name}")
-
-
 def passed(names):
     """The words that pass inputs of a rule by their names; those that a job does not have are left out."""
     return "".join(f" --{name.replace('_', '-')} {{input.{name}:q}}" for name in names)

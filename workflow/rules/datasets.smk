@@ -10,7 +10,7 @@ if RUN.simulated_steps:
         input: lambda w: [f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in RUN.training_chunks]
         output: f"{RESULTS}/rows/thresholds.json"
         params:
-            code=code("thresholds"),
+            code=code_of("thresholds"),
             draws=lambda w, input: collapsed(input),
             max_rows=RUN["training"]["max_rows"],
         priority: FIRST
@@ -26,7 +26,7 @@ if RUN.simulated_steps:
             thresholds=f"{RESULTS}/rows/thresholds.json",
         output: [f"{RESULTS}/rows/{{chunk}}/{step}.parquet" for step in STEPS]
         wildcard_constraints: chunk=RUN.pattern("training")
-        params: code=code("rows"), means=MEANS
+        params: code=code_of("rows"), means=MEANS
         priority: FIRST
         resources: **needs(COSTS, "rows", lambda w: RUN.size(w.chunk))
         log: logged("rows-{chunk}.log")
@@ -45,7 +45,7 @@ if RUN.simulated_steps:
                     f"{RESULTS}/rows/{chunk}/{step}.parquet" for step in steps for chunk in RUN.training_chunks
                 ],
             output: [f"{RESULTS}/datasets/{step}.parquet" for step in steps]
-            params: code=code("datasets"), rows=lambda w, input: collapsed(input)
+            params: code=code_of("datasets"), rows=lambda w, input: collapsed(input)
             priority: FIRST
             threads: TWO_THREADS
             resources: **needs(COSTS, "datasets", sum(RUN.rows(step) for step in steps))
@@ -62,7 +62,7 @@ if RUN.imported_steps:
             reads=lambda w: list(map(given, RUN.dataset_files(w.step))),
         output: f"{RESULTS}/datasets/{{step}}.parquet"
         wildcard_constraints: step="|".join(RUN.imported_steps)
-        params: code=code("import_steps"), means=MEANS, source=RUN["training"]["datasets"], polarity=POLARITY
+        params: code=code_of("import_steps"), means=MEANS, source=RUN["training"]["datasets"], polarity=POLARITY
         log: logged("import-steps/{step}.txt")
         shell:
             stage("import_steps") + PASSED + " --source {params.source:q} --reads {input.reads:q} --output {output:q}"
@@ -75,6 +75,6 @@ elif not RUN.simulates_datasets:
         """A dataset of the user, if it passes the checks."""
         input: dataset=given(f"{RUN['training']['datasets']}/{{step}}.parquet")
         output: f"{RESULTS}/datasets/{{step}}.parquet"
-        params: code=code("adopt_dataset")
+        params: code=code_of("adopt_dataset")
         log: logged("adopt-{step}.log")
         shell: stage("adopt_dataset") + " --dataset {input.dataset:q} --output {output:q} --step {wildcards.step}" + LOGGED

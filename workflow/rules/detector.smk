@@ -9,7 +9,7 @@ if DETECTOR_FILES.dumps:
             geometry=f"{RESULTS}/detector/geometry.yaml",
             alignment=f"{RESULTS}/detector/alignment_of_dumps.yaml",
             told=f"{RESULTS}/detector/import_geometry.txt",
-        params: code=code("import_geometry"), means=meanings(RUN["detector"]["base"])
+        params: code=code_of("import_geometry"), means=meanings(RUN["detector"]["base"])
         resources: **needs(COSTS, "field", 1)
         log: logged("import-geometry.log")
         shell:
@@ -25,7 +25,7 @@ if DETECTOR_FILES.conditions is not None:
         output:
             output=f"{RESULTS}/detector/alignment_of_conditions.yaml",
             told=f"{RESULTS}/detector/import_alignment.txt",
-        params: code=code("import_alignment"), means=GEOMETRY_MEANS
+        params: code=code_of("import_alignment"), means=GEOMETRY_MEANS
         resources: **needs(COSTS, "field", 1)
         log: logged("import-alignment.log")
         shell:

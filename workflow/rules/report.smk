@@ -31,7 +31,7 @@ rule report:
         ),
         [f"{RESULTS}/{file}" for file in RUN.report_files],
         index=f"{RESULTS}/report/index.html",
-    params: code=code("report"), means={**MEANS, **meanings(gates_file())}
+    params: code=code_of("report"), means={**MEANS, **meanings(gates_file())}
     threads: LAST_THREADS
     resources: **needs(COSTS, "report", 1)
     log: logged("report.log")
@@ -48,7 +48,7 @@ rule publish:
         set=SET,
         figures=[f"{RESULTS}/validation.json", f"{RESULTS}/accuracy.json", *LHCB_FIGURES],
     output: f"{RESULTS}/published.json"
-    params: code=code("publish"), means=meanings(gates_file())
+    params: code=code_of("publish"), means=meanings(gates_file())
     log: logged("publish.log")
     shell:
         stage("publish") + passed(("set", "figures", "gates")) + " --output {output:q}" + LOGGED + " || (cat {log} >&2; exit 1)"

@@ -6,7 +6,7 @@ if SCORE and not TRAINS_SCORE:
         """The ghost score of a run whose alignment is a little different."""
         input: f"{NEIGHBOUR}/score.json"
         output: SCORE
-        params: code=code("take_score")
+        params: code=code_of("take_score")
         priority: FIRST
         localrule: True
         log: logged("score.log")
@@ -22,7 +22,7 @@ elif SCORE:
             particles=[f"{RESULTS}/particles/{chunk}.parquet" for chunk in SCORED],
             candidates=[f"{RESULTS}/candidates/{chunk}.parquet" for chunk in SCORED],
         output: SCORE
-        params: code=code("score"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
+        params: code=code_of("score"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
         priority: FIRST
         resources: **needs(COSTS, "score", sum(map(RUN.scored, SCORED)))
         log: logged("score.log")

@@ -9,7 +9,7 @@ if RUN.imports_field:
         """The field on a grid, from a foreign map, which the log describes."""
         input: FIELD_SOURCE
         output: FIELD
-        params: code=code("import_field"), means=SOURCE_MEANS, **FIELD_ARGUMENTS
+        params: code=code_of("import_field"), means=SOURCE_MEANS, **FIELD_ARGUMENTS
         priority: FIRST
         resources: **needs(COSTS, "field", 1)
         log: logged("import-field.txt")
@@ -24,7 +24,7 @@ else:
         """The field on a grid, from an analytic dipole or a grid of this project."""
         input: FIELD_SOURCE
         output: FIELD
-        params: code=code("field"), means=SOURCE_MEANS, **{n: v for n, v in FIELD_ARGUMENTS.items() if n != "source"}
+        params: code=code_of("field"), means=SOURCE_MEANS, **{n: v for n, v in FIELD_ARGUMENTS.items() if n != "source"}
         priority: FIRST
         resources: **needs(COSTS, "field", 1)
         log: logged("field.log")
@@ -38,7 +38,7 @@ rule generate:
     input: geometry=GEOMETRY
     output: [f"{RESULTS}/particles/{{purpose}}_{polarity}{{part}}.parquet" for polarity in RUN["polarities"]]
     params:
-        code=code("generate"),
+        code=code_of("generate"),
         means=GEOMETRY_MEANS,
         events=lambda w: len(RUN.chunk(RUN.generated(**w)[0])),
         first=lambda w: RUN.chunk(RUN.generated(**w)[0]).start,
@@ -59,7 +59,7 @@ rule generate_signal:
     output: f"{RESULTS}/particles/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *ELECTRONS, *STRANGE)
     params:
-        code=code("generate_signal"),
+        code=code_of("generate_signal"),
         means=GEOMETRY_MEANS,
         signal=lambda w: RUN.purpose(w.chunk),
         collisions=lambda w: len(RUN.chunk(w.chunk)),
@@ -91,7 +91,7 @@ rule simulate_training:
         **({"candidates": f"{RESULTS}/candidates/{{chunk}}.parquet"} if TRAINS_SCORE else {}),
     wildcard_constraints: chunk=RUN.pattern("training")
     params:
-        code=code("simulate"),
+        code=code_of("simulate"),
         means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
         seed=lambda w: RUN.seed(w.chunk),
@@ -124,7 +124,7 @@ rule simulate_validation:
         **({"misaligned": f"{RESULTS}/candidates/misaligned_{{which}}.parquet"} if RUN.samples("misaligned") else {}),
     wildcard_constraints: which=RUN.endings("validation")
     params:
-        code=code("simulate"),
+        code=code_of("simulate"),
         means=MEANS,
         polarity=lambda w: RUN.polarity(f"validation_{w.which}"),
         seed=lambda w: RUN.seed(f"validation_{w.which}"),
@@ -151,7 +151,7 @@ rule simulate_signal:
     output: f"{RESULTS}/candidates/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("jpsi", "d0")
     params:
-        code=code("simulate"),
+        code=code_of("simulate"),
         means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
         seed=lambda w: RUN.seed(w.chunk),
@@ -167,7 +167,7 @@ rule simulate_decays:
     output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "crossings")}
     wildcard_constraints: chunk=RUN.pattern(*ELECTRONS, *STRANGE)
     params:
-        code=code("simulate"),
+        code=code_of("simulate"),
         means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
         seed=lambda w: RUN.seed(w.chunk),
@@ -188,7 +188,7 @@ rule candidates:
     output: f"{RESULTS}/candidates/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("lhcb")
     params:
-        code=code("candidates"),
+        code=code_of("candidates"),
         means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
@@ -207,7 +207,7 @@ rule gather:
         product="particles|fates|crossings|hits|candidates|fitted/[a-z0-9_]+",
         sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0", *ELECTRONS, *STRANGE),
     params:
-        code=code("gather"),
+        code=code_of("gather"),
         chunks=lambda w, input: collapsed(input),
     resources: **needs(COSTS, "gather", lambda w: RUN.size(w.sample))
     log: logged("gather-{product}-{sample}.log")

@@ -1,14 +1,9 @@
 """Magnet table, the fits of every step and the parameter set."""
 
 # Keys of the code of all stages that a parameter set depends on; the manifest has their digest.
-TRAINED_BY = code_key(
-    *(
-        f"parkf.stages.{name}"
-        for name in (
-            *("field", "generate", "simulate", "thresholds", "rows", "datasets", "table", "train"),
-            *("closure_tracks", "close", "rich", "slices", "electron"),
-        )
-    )
+TRAINED_BY = code_of(
+    *("field", "generate", "simulate", "thresholds", "rows", "datasets", "table", "train"),
+    *("closure_tracks", "close", "rich", "slices", "electron"),
 )
 # Rows that the accuracy is measured on.
 MEASURED_ROWS = sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)
@@ -22,7 +17,7 @@ rule table:
     input: geometry=GEOMETRY, field=FIELD
     output: output=TABLE, accuracy=TABLE_ACCURACY
     params:
-        code=code("table"),
+        code=code_of("table"),
         means=GEOMETRY_MEANS,
         rays=RUN["training"]["rays"],
         seed=RUN["seed"],
@@ -50,7 +45,7 @@ rule train:
     output: f"{RESULTS}/fits/{{step}}.json"
     wildcard_constraints: step="|".join(step for step in STEPS if step not in IN_PARTS)
     params:
-        code=code("train"),
+        code=code_of("train"),
         means=lambda w: GEOMETRY_MEANS if RUN.steps[w.step].displaced else {},
         forms=RUN["forms"],
         seed=RUN["seed"],
@@ -79,7 +74,7 @@ if IN_PARTS:
         output: f"{RESULTS}/fits/{{step}}/{{part}}.json"
         wildcard_constraints: step="|".join(IN_PARTS), part=r"\d+-of-\d+"
         params:
-            code=code("train"),
+            code=code_of("train"),
             means=lambda w: GEOMETRY_MEANS if RUN.steps[w.step].displaced else {},
             dataset=lambda w, input: collapsed(input.dataset),
             forms=RUN["forms"],
@@ -100,7 +95,7 @@ if IN_PARTS:
             parts=lambda w: [f"{RESULTS}/fits/{w.step}/{part}.json" for part in RUN.parts(w.step)],
         output: f"{RESULTS}/fits/{{step}}.json"
         wildcard_constraints: step="|".join(IN_PARTS)
-        params: code=code("join_fits")
+        params: code=code_of("join_fits")
         priority: FIRST
         threads: TWO_THREADS
         resources: **needs(COSTS, "join_fits", lambda w: RUN.rows(w.step))
@@ -118,7 +113,7 @@ rule rich:
         scifi=f"{RESULTS}/datasets/T.parquet",
         field=FIELD,
     output: RICH
-    params: code=code("rich")
+    params: code=code_of("rich")
     resources: **needs(COSTS, "rich", PLANE_ROWS)
     log: logged("rich.log")
     shell:
@@ -130,7 +125,7 @@ rule slices:
     """The steps inside the magnet, for states between UT and SciFi."""
     input: geometry=GEOMETRY, field=FIELD
     output: output=SLICES, accuracy=SLICES_ACCURACY
-    params: code=code("slices"), means=GEOMETRY_MEANS, seed=RUN["seed"]
+    params: code=code_of("slices"), means=GEOMETRY_MEANS, seed=RUN["seed"]
     threads: TWO_THREADS
     resources: **needs(COSTS, "slices", 1)
     log: logged("slices.log")
@@ -143,7 +138,7 @@ rule electron:
     """What electrons radiate, from simulated electrons and their full fits."""
     input: **PASSAGE
     output: ELECTRON
-    params: code=code("electron"), means=MEANS, seed=RUN["seed"]
+    params: code=code_of("electron"), means=MEANS, seed=RUN["seed"]
     resources: **needs(COSTS, "electron", 1)
     log: logged("electron.log")
     shell: stage("electron") + PASSED + " --output {output:q} --seed {params.seed}" + LOGGED
@@ -177,7 +172,7 @@ rule assemble:
         electron=ELECTRON,
         **({"score": SCORE} if SCORE else {}),
     output: SET
-    params: code=code("assemble"), means={**MEANS, **SOURCE_MEANS}, **IN_MANIFEST
+    params: code=code_of("assemble"), means={**MEANS, **SOURCE_MEANS}, **IN_MANIFEST
     priority: FIRST
     log: logged("assemble.log")
     shell:
@@ -197,7 +192,7 @@ rule accuracy:
         field=FIELD,
         datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
     output: f"{RESULTS}/accuracy.json"
-    params: code=code("accuracy")
+    params: code=code_of("accuracy")
     threads: cores_for(MEASURED_ROWS)
     resources: **needs(COSTS, "accuracy", MEASURED_ROWS)
     log: logged("accuracy.log")

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from parkf.io.documents import json_text
 from parkf.io.errors import ParkfError
+from parkf.io.fingerprints.code_key import code_key
 from parkf.stages.files import MADE, READ
 
 _NO_STAGES = ("call", "files", "ready", "run")
@@ -47,6 +48,11 @@ def module_of(stage: str) -> str:
         known = ", ".join(one for one in here if one not in _NO_STAGES)
         raise UsageError(f"no stage {stage}; there are {known}")
     return name
+
+
+def code_of(*stages: str) -> str:
+    """Return the key of all code that decides what stages make, with what every stage sets at its begin."""
+    return code_key(*map(module_of, stages), "parkf.io.process_settings")
 
 
 def read_call(stage: str, words: Sequence[str]) -> Call:

@@ -6,17 +6,18 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from parkf.io import ledger, store
 from parkf.io.errors import ParkfError
 from parkf.io.files import remove
-from parkf.io.fingerprints.code_key import code_key, sources_state
+from parkf.io.fingerprints.code_key import sources_state
 from parkf.io.ledger import RESULTS, Entry, Ledger, content_of, fingerprint, stamp_of
 from parkf.io.process_settings import environment
 from parkf.io.terminal import say
-from parkf.stages.call import Call, module_of
+from parkf.stages.call import Call, code_of
 
 # Stages of which each run has its own: measurements of the machine, pages, and what says what it finds.
 _NOT_SHARED = {"throughput", "report", "family_report", "likeness", "publish", "adopt_dataset"}
@@ -33,7 +34,7 @@ def run_stage(call: Call, code: str | None, state: str) -> None:
     if code is None:
         call.function(**call.arguments)
         return
-    if code_key(module_of(call.stage)) != code:
+    if code_of(call.stage) != code:
         raise ParkfError(f"{call.stage}: {_CHANGED}")
     plain = _plain(call)
     run = _run_of(plain(call.outputs[0]))
@@ -45,36 +46,33 @@ def run_stage(call: Call, code: str | None, state: str) -> None:
     makes = [str(Path(plain(path)).relative_to(run)) for path in call.outputs]
     key = _key(call, code, inputs, makes) if _is_shared(call) else ""
     read = {path: digest for files in inputs.values() for path, digest in files.items()}
-    taken = ""
-    if key:
-        with ledger.being_made(key):
-            taken = _take(call, key)
-            if not taken:
-                _work(call, state)
-    else:
-        _work(call, state)
-    outputs = {path: content_of(path) for path in call.outputs}
-    # Copies of a job are removed when it ends; links to them would need space.
-    if key and not taken and call.outputs[0].is_relative_to(RESULTS):
-        store.keep(outputs)
-    Ledger(run).append(
-        Entry(
-            key=key,
-            stage=call.stage,
-            outputs={plain(path): digest for path, digest in outputs.items()},
-            inputs=read,
-            code=code,
-            values=dict(call.values),
-            environment=environment(),
-            stamps={plain(path): stamp_of(path) for path in call.outputs},
-            taken_from=taken,
-            began=round(began, 3),
-            wall_s=round(time.perf_counter() - clock, 3),
-            cpu_s=round(_cpu_s() - used, 3),
-            peak_mb=_peak_mb(),
-            threads=call.threads,
+    # A process that waits for the same products takes them, and finds them by the ledger.
+    with ledger.being_made(key) if key else nullcontext():
+        taken = _take(call, key) if key else ""
+        if not taken:
+            _work(call, state)
+        outputs = {path: content_of(path) for path in call.outputs}
+        # Copies of a job are removed when it ends; links to them would need space.
+        if key and not taken and call.outputs[0].is_relative_to(RESULTS):
+            store.keep(outputs)
+        Ledger(run).append(
+            Entry(
+                key=key,
+                stage=call.stage,
+                outputs={plain(path): digest for path, digest in outputs.items()},
+                inputs=read,
+                code=code,
+                values=dict(call.values),
+                environment=environment(),
+                stamps={plain(path): stamp_of(path) for path in call.outputs},
+                taken_from=taken,
+                began=round(began, 3),
+                wall_s=round(time.perf_counter() - clock, 3),
+                cpu_s=round(_cpu_s() - used, 3),
+                peak_mb=_peak_mb(),
+                threads=call.threads,
+            )
         )
-    )
 
 
 _CHANGED = "its code has changed since the run was planned: start the run again"
