@@ -34,11 +34,11 @@ def texts(run):
 
 def test_products_are_linked_and_copied(kept):
     assert {path.name for path in STORE.iterdir()} == set(kept.values())
-    assert all(os.path.samefile(path, STORE / digest) for path, digest in kept.items())
+    assert all(path.samefile(STORE / digest) for path, digest in kept.items())
     assert store.take(wanted(kept))
     assert texts("new") == TEXTS
     # Whoever changes a copy does not change the product from which it is.
-    assert not os.path.samefile("results/new/a", "results/run/a")
+    assert not Path("results/new/a").samefile("results/run/a")
 
 
 def test_all_or_none_are_there(kept):
