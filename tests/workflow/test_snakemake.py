@@ -23,7 +23,8 @@ SNAKEFILE = """
 from parkf.io.fingerprints.code_key import code_key
 from parkf.workflow.rules import begin, stage_words
 
-COPY = f"{stage_words()} take_score --theirs {{input}} --output {{output}} --code {code_key('parkf.stages.take_score')}"
+CODE = code_key("parkf.stages.take_score")
+COPY = f"{stage_words()} take_score --theirs {{input}} --output {{output}} --code {CODE}"
 
 rule all:
     input: "results/toy/validation.json"
@@ -190,7 +191,8 @@ def test_a_signal_ends_all_processes(sign):
 
 
 def test_the_second_signal_kills_what_does_not_listen():
-    deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); open('begun', 'w'); time.sleep(600)"
+    deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    deaf += "open('begun', 'w'); time.sleep(600)"
     program = f"""
 import sys
 from pathlib import Path

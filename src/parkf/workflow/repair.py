@@ -11,7 +11,6 @@ from parkf.io.ledger import Ledger, run_of
 from parkf.workflow.damage import ASIDE
 from parkf.workflow.products import Problem, Products, lines
 
-
 REPAIRED = ("foreign", "missing", "stale")
 """Kinds of problems that a run repairs before it starts; Snakemake finds changed documents by itself."""
 
