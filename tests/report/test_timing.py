@@ -148,6 +148,18 @@ def test_a_ledger_says_how_long_stages_took_and_what_they_needed(tmp_path):
         collect_stages(tmp_path / "results/none")
 
 
+def test_parts_of_an_earlier_division_do_not_count(tmp_path):
+    ledger = Ledger(tmp_path / "results/run")
+    for count in (4, 2):
+        parts = [f"{number}-of-{count}" for number in range(count)]
+        for part in parts:
+            ledger.append(entry({f"rows/{part}": "0"}, stage="rows", cpu_s=1.0))
+            ledger.append(entry({f"fit/{part}": "0"}, {f"rows/{part}": "0"}, stage="train", cpu_s=4.0))
+        ledger.append(entry({"fit": "0"}, {f"fit/{part}": "0" for part in parts}, stage="join", cpu_s=1.0))
+    found = collect_stages(ledger.run)["stages"]
+    assert {name: one["cpu_s"] for name, one in found.items()} == {"rows": 2.0, "train": 8.0, "join": 1.0}
+
+
 def test_names_fit_into_their_boxes_which_do_not_overlap():
     long = {name: {"jobs": 12, "needs": []} for name in ("simulate_validation", "simulate_misaligned_hits")}
     picture = draw_rules(long | {"fit": {"jobs": 1, "needs": sorted(long)}})

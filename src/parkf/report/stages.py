@@ -42,7 +42,7 @@ def collect_stages(run: Path) -> dict[str, Any]:
 
 
 def graph_of(run: Path) -> dict[str, dict[str, Any]]:
-    """Return ``<stage> = {jobs, needs}``: the number of a stage's jobs, and the stages whose products they read."""
+    """Return ``<stage> = {jobs, needs}``: number of a stage's jobs, and stages whose products they read."""
     entries = _entries(run)
     maker = {path: _name(entry) for entry in entries for path in entry.outputs}
     return {
@@ -55,7 +55,17 @@ def graph_of(run: Path) -> dict[str, dict[str, Any]]:
 
 
 def _entries(run: Path) -> list[Entry]:
-    return list({id(entry): entry for entry in Ledger(run).latest().values()}.values())
+    """Return the jobs of a run, without parts of an earlier division, which nobody reads any more."""
+    jobs = list({id(entry): entry for entry in Ledger(run).latest().values()}.values())
+    while True:
+        read = {path for job in jobs for path in job.inputs}
+        is_read = [not read.isdisjoint(job.outputs) for job in jobs]
+        # Of the last stages of a run, nothing is read.
+        names = {_name(job) for job, one in zip(jobs, is_read, strict=True) if one}
+        kept = [job for job, one in zip(jobs, is_read, strict=True) if one or _name(job) not in names]
+        if len(kept) == len(jobs):
+            return kept
+        jobs = kept
 
 
 def _by_stage(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:
