@@ -3,15 +3,16 @@
 import csv
 import io
 import re
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
-from parkf.report.job_graph import GRAPH_FILE, write_graph
+from tests.ledgers import entry
 
-from parkf.io.files import read_json
+from parkf.io.errors import ParkfError
+from parkf.io.ledger import Ledger
 from parkf.report.gantt import PAUSE, gantt
 from parkf.report.rule_graph import draw_rules
+from parkf.report.stages import collect_stages, graph_of
 
 
 def stage(*spans, cpu_s=1.0):
@@ -119,34 +120,44 @@ def test_a_line_goes_from_rule_to_rule_beside_the_boxes_between():
     ]
 
 
-def test_rules_of_a_run_are_written_without_those_of_others(tmp_path):
-    class Job:
-        def __init__(self, name):
-            self.rule = SimpleNamespace(name=name)
-
-    one, two, train, target, other = map(Job, ("a_hits", "a_hits", "a_train", "a_all", "b_train"))
-    needs = {one: {}, two: {one: {"x"}}, train: {one: {"x"}, other: {"y"}}, target: {train: {"z"}}, other: {}}
-
-    write_graph(SimpleNamespace(jobs=list(needs), dependencies=needs), tmp_path, "a_")
-    assert read_json(tmp_path / GRAPH_FILE)["rules"] == {
-        "hits": {"jobs": 2, "needs": []},
-        "train": {"jobs": 1, "needs": ["hits"]},
+def test_a_ledger_says_how_long_stages_took_and_what_they_needed(tmp_path):
+    ledger = Ledger(tmp_path / "results/run")
+    usual = {"cpu_s": 2.0, "peak_mb": 50.0}
+    ledger.append(entry({"a": "0"}, stage="field", began=100.0, wall_s=9.0, **usual))
+    # The second replaces the first.
+    ledger.append(entry({"a": "1"}, stage="field", began=200.0, wall_s=3.0, **usual))
+    for name, began, other in (("b", 203.0, ""), ("c", 204.0, "results/other")):
+        made = {"stage": "rows", "began": began, "wall_s": 2.0, "taken_from": other}
+        ledger.append(
+            entry({name: "0"}, {"a": "1", "data/x.yaml": "2"}, **made, **(usual | {"peak_mb": 70.0}))
+        )
+    fitted = {"stage": "train", "values": {"step": "T"}, "began": 206.0, "wall_s": 1.0}
+    ledger.append(entry({"d": "0"}, {"b": "0", "c": "0"}, **fitted, **usual))
+    found = collect_stages(ledger.run)
+    assert list(found["stages"]) == ["field", "rows", "train T"]
+    assert found["stages"]["field"] == stage((0.0, 3.0), cpu_s=2.0) | {"peak_mb": 50.0, "spans": [(0.0, 3.0)]}
+    rows = found["stages"]["rows"]
+    assert (rows["jobs"], rows["taken"], rows["wall_s"], rows["cpu_s"]) == (2, 1, 4.0, 4.0)
+    assert (found["total_cpu_s"], found["peak_mb"]) == (8.0, 70.0)
+    assert graph_of(ledger.run) == {
+        "field": {"jobs": 1, "needs": []},
+        "rows": {"jobs": 2, "needs": ["field"]},
+        "train T": {"jobs": 1, "needs": ["rows"]},
     }
+    with pytest.raises(ParkfError, match=r"none: no ledger; .*: parkf run none"):
+        collect_stages(tmp_path / "results/none")
 
 
-def test_a_run_for_less_than_the_report_leaves_the_graph_of_the_whole(tmp_path):
-    class Job:
-        def __init__(self, name):
-            self.rule = SimpleNamespace(name=name)
-
-    def rules_after(*names):
-        needs = {Job(name): {} for name in names}
-        write_graph(SimpleNamespace(jobs=list(needs), dependencies=needs), tmp_path)
-        return {*read_json(tmp_path / GRAPH_FILE)["rules"]}
-
-    assert rules_after("hits") == {"hits"}
-    assert rules_after("hits", "report") == {"hits", "report"}
-    assert rules_after("hits", "publish") == {"hits", "report"}
+def test_parts_of_an_earlier_division_do_not_count(tmp_path):
+    ledger = Ledger(tmp_path / "results/run")
+    for count in (4, 2):
+        parts = [f"{number}-of-{count}" for number in range(count)]
+        for part in parts:
+            ledger.append(entry({f"rows/{part}": "0"}, stage="rows", cpu_s=1.0))
+            ledger.append(entry({f"fit/{part}": "0"}, {f"rows/{part}": "0"}, stage="train", cpu_s=4.0))
+        ledger.append(entry({"fit": "0"}, {f"fit/{part}": "0" for part in parts}, stage="join", cpu_s=1.0))
+    found = collect_stages(ledger.run)["stages"]
+    assert {name: one["cpu_s"] for name, one in found.items()} == {"rows": 2.0, "train": 8.0, "join": 1.0}
 
 
 def test_names_fit_into_their_boxes_which_do_not_overlap():

@@ -106,14 +106,14 @@ def test_the_command_line_lies_on_top(write):
     path = write(mine="extends: default\nrun: mine\nseed: 7\n")
     # The values that Snakemake reads from the file and from --config seed=8.
     given = {"extends": "default", "run": "mine", "seed": 8}
-    whole, layers = extended(given, [path])
+    whole, layers = extended(given, path.parent)
     assert (whole["seed"], whole["forms"]) == (8, "production")
     assert "extends" not in whole
     with pytest.raises(ParkfError, match="config: seed: got -1"):
         load_config(whole | {"seed": -1}, ROOT, layers)
-    whole, layers = extended(given | {"extends": "improved"}, [path])
-    with pytest.raises(ParkfError, match="extends: only a configuration's own file says"):
-        load_config(whole, ROOT, layers)
+    with pytest.raises(ParkfError, match=r"config: extends: mien: no such .*; did you mean mine\?"):
+        extended(given | {"extends": "mien"}, path.parent)
+    assert extended({"run": "alone"}, path.parent) == ({"run": "alone"}, [])
 
 
 def test_a_missing_configuration_is_named_with_those_there(write):

@@ -1,16 +1,18 @@
-from base64 import urlsafe_b64encode
 from pathlib import Path
 
 import numpy as np
 import pytest
-from parkf.workflow.running.damage import remove_damaged, verify
+from tests.ledgers import entry
 
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.explained import explained
-from parkf.io.files import write_sealed
+from parkf.io.files import sha256, write_sealed
+from parkf.io.ledger import Ledger, stamp_of
 from parkf.io.tables import FATES
 from parkf.params import load
 from parkf.params.registry import readable_registry
+from parkf.workflow.damage import verify
+from parkf.workflow.repair import repair
 
 
 @pytest.fixture
@@ -50,27 +52,27 @@ def test_published_sets_are_sound():
         ("global.f32", "global.f32: sha256 "),
     ],
 )
-def test_a_damaged_set_is_told_and_marked_for_the_run(tmp_path, monkeypatch, name, said):
-    """Snakemake has a record of the damaged file of a set, so the run removes it and makes it again."""
+def test_a_damaged_set_is_told_and_made_again_by_the_run(tmp_path, monkeypatch, name, said):
+    """The file has the times of the ledger, as if the disk had failed: only who reads it can know."""
     monkeypatch.chdir(tmp_path)
     path = Path("results/run/set") / name
     load(readable_registry().path("2026-run3-like-2-r005")).save(path.parent)
     assert verify(Path("results")) == (1, [])
-    content = bytearray(path.read_bytes())
+    digest, content = sha256(path), bytearray(path.read_bytes())
     # The changed byte is in a number that the fit uses.
     content[content.index(b"0.0125") + 5 if name.endswith("json") else 1000] ^= 1
     path.write_bytes(content)
+    made = entry({str(path): digest}, stamps={str(path): stamp_of(path)})
+    Ledger(Path("results/run")).append(made)
     (problem,) = verify(Path("results"))[1]
     assert said in problem
+    assert repair(Path("results/run"), [f"set/{name}"]) == ([], False)
     with pytest.raises(DamagedFileError) as caught:
         load(path.parent)
-    record = Path(".snakemake/metadata") / urlsafe_b64encode(str(path).encode()).decode()
-    record.parent.mkdir(parents=True)
-    record.write_text('{"rule": "assemble"}')
     assert explained(caught.value) == problem
-    ((removed, why),) = remove_damaged(Path("results/run")).items()
-    assert removed == path
-    assert f"{path}: made by rule assemble of this run: removed, to be made again" in why
+    ((again,), _) = repair(Path("results/run"), [f"set/{name}"])
+    assert again.startswith(f"{path}: not what this run has made")
+    assert again.endswith("made again")
     assert not path.exists()
 
 

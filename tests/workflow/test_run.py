@@ -2,23 +2,54 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
-from parkf.model.steps import FORMS
-from parkf.workflow.run import Run
+from parkf.io.errors import ParkfError
+from parkf.workflow.run import Run, read_run
 
-BEGUN = """
-import sys
-from parkf.workflow.run import Run
-config = {"forms": sys.argv[1], "fits": {"of": []}}
-print(dict(Run(config, has_begun=True).sets), "sympy" in sys.modules)
-"""
+ROOT = Path(__file__).parents[2]
+SMOKE = yaml.safe_load((ROOT / "workflow/config/smoke.yaml").read_text())
 
 
-@pytest.mark.parametrize("forms", FORMS)
-def test_jobs_know_the_sets_of_all_steps_without_the_formulas(forms):
-    sets = dict(Run({"forms": forms, "fits": {"of": []}}).sets)
-    assert list(sets) == list(FORMS[forms].steps)
-    said = subprocess.check_output([sys.executable, "-c", BEGUN, forms], text=True)
-    assert said == f"{sets} False\n"
+def read(monkeypatch, widths=None, **changed):
+    """Read the smoke run as Snakemake does, with values of the command line."""
+    monkeypatch.chdir(ROOT)
+    return read_run(SMOKE | changed, widths or {})
+
+
+def test_a_run_has_what_its_configuration_extends(monkeypatch):
+    run = read(monkeypatch)
+    assert (run["run"], run.is_member) == ("smoke", False)
+    assert run["seed"] == 2026
+    assert read(monkeypatch, seed=7)["seed"] == 7
+    with pytest.raises(ParkfError, match="config: sead: unknown key"):
+        read(monkeypatch, sead=7)
+
+
+def test_samples_are_cut_into_as_many_chunks_as_the_profile_asks_for(monkeypatch):
+    whole, cut = read(monkeypatch), read(monkeypatch, {"training": 2})
+    assert list(whole.chunks("training_up")) == ["training_up"]
+    first, second = cut.chunks("training_up").values()
+    assert (first.start, first.stop, second.stop) == (0, second.start, whole.chunk("training_up").stop)
+    assert list(cut.chunks("validation_up")) == ["validation_up"]
+
+
+def test_the_order_of_polarities_gives_no_sample_another_seed(monkeypatch):
+    runs = [read(monkeypatch, polarities=one) for one in (["up", "down"], ["down", "up"], ["down"])]
+    assert len({run.seed("training_down") for run in runs}) == 1
+    seeds = [runs[0].seed(one) for one in runs[0].samples("training", "validation", "closure", "jpsi", "d0")]
+    assert len(set(seeds)) == len(seeds)
+
+
+@pytest.mark.parametrize(("forms", "has"), [("production", True), ("improved", False)])
+def test_the_trigger_s_fit_is_for_its_forms_alone(forms, has):
+    run = Run({"forms": forms, "fits": {"of": ["parkf", "trigger"]}})
+    assert ("trigger" in run["fits"]["of"]) == has
+
+
+def test_rules_that_read_a_plan_load_no_formulas_before_they_need_them():
+    program = "import sys; import parkf.workflow.run, parkf.workflow.rules; print('sympy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"

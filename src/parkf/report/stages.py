@@ -42,9 +42,19 @@ def collect_stages(run: Path) -> dict[str, Any]:
 
 
 def _entries(run: Path) -> list[Entry]:
+    """Return the jobs of a run, without parts of an earlier division, which nobody reads any more."""
     # The report that is being written replaces the one of the ledger.
     latest = (entry for entry in Ledger(run).latest().values() if entry.stage != "report")
-    return list({id(entry): entry for entry in latest}.values())
+    jobs = list({id(entry): entry for entry in latest}.values())
+    while True:
+        read = {path for job in jobs for path in job.inputs}
+        is_read = [not read.isdisjoint(job.outputs) for job in jobs]
+        # Of the last stages of a run, nothing is read.
+        names = {_name(job) for job, one in zip(jobs, is_read, strict=True) if one}
+        kept = [job for job, one in zip(jobs, is_read, strict=True) if one or _name(job) not in names]
+        if len(kept) == len(jobs):
+            return kept
+        jobs = kept
 
 
 def _by_stage(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:

@@ -11,15 +11,20 @@ from parkf.io.ledger import Ledger, run_of
 from parkf.workflow.damage import ASIDE
 from parkf.workflow.products import Problem, Products, lines
 
+REPAIRED = ("foreign", "missing", "stale")
+"""Kinds of problems that a run repairs before it starts; Snakemake finds changed documents by itself."""
 
-def repair(run: Path, ends: Collection[str] = (), *, strict: bool = False) -> tuple[list[str], bool]:
+
+def repair(
+    run: Path, ends: Collection[str] = (), kinds: Collection[str] = REPAIRED
+) -> tuple[list[str], bool]:
     """Put right what can be put right in a run, and remove what Snakemake has to make again.
 
     `ends` are the files that are asked for; by default, the last ones of the run. A foreign file that no run
     here has made is not removed but put aside. Of a product that the store still has, the right bytes return
-    to its place. With `strict`, products of documents that have changed are removed, too; without, Snakemake
-    finds these by itself. Returns a line for each problem, and whether all has to be made again, because
-    nobody knows what a product was made of. A foreign file in another run, which this one reads, raises a
+    to its place. Problems that are not of these `kinds` are left alone. Returns a line for each problem, and
+    whether all has to be made again, because nobody knows what a product was made of. A foreign file in
+    another run, which this one reads, raises a
     ParkfError.
     """
     products = Products(run)
@@ -32,11 +37,7 @@ def repair(run: Path, ends: Collection[str] = (), *, strict: bool = False) -> tu
         name = run_of(others[0].path)
         raise ParkfError("\n".join([*map(str, others), f"{name}: run it again; {run} reads these files"]))
     mine = [one for one in problems if run_of(one.path) == run]
-    wrong = [
-        one
-        for one in mine
-        if one.kind in ("foreign", "missing", "stale") or (strict and one.kind == "changed")
-    ]
+    wrong = [one for one in mine if one.kind in kinds]
     said: list[str] = []
     again: set[str] = set()
     for one in wrong:

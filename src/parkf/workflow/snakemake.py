@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import yaml
 
 from parkf.io import store
@@ -19,7 +21,7 @@ from parkf.io.project import PROJECT, found
 from parkf.io.terminal import is_quiet, say, shortened
 from parkf.io.workers import default_workers
 from parkf.workflow.held import HELD, hold, release
-from parkf.workflow.repair import repair
+from parkf.workflow.repair import REPAIRED, repair
 
 _PROFILES = "workflow/profiles"
 # Attempts to make the same products right; if they are wrong even then, the disk is faulty.
@@ -103,11 +105,13 @@ def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = (), *,
     of_snakemake = environment() | {HELD: os.pathsep.join(str(one.absolute()) for one in runs)}
     try:
         for attempt in range(_ATTEMPTS + 1):
-            found = [] if stored else [repair(one, ends, strict=attempt > 0) for one in runs]
+            # A failed run is worth another attempt only if it has found a damaged file.
+            kinds = REPAIRED if attempt == 0 else ("foreign",) if code else (*REPAIRED, "changed")
+            found = [] if stored else [repair(one, ends, kinds) for one in runs]
             for line in (line for lines, _ in found for line in lines):
                 _say(line)
             everything = ["--forceall"] if any(unknown for _, unknown in found) else []
-            if attempt and not everything and not any(lines for lines, _ in found):
+            if attempt and (code or not everything) and not any(lines for lines, _ in found):
                 break
             if attempt == _ATTEMPTS:
                 _say(f"error: {folder}: the same files are not right after {_ATTEMPTS} attempts")
@@ -153,11 +157,14 @@ def _run(
 
         def stop(sign: int, _: object) -> None:
             nonlocal stopped
-            # A terminal interrupts Snakemake, too; at the second signal, nothing more is waited for.
+            # A terminal interrupts all processes; at the second signal, nothing more is waited for.
             if stopped:
                 process.kill()
             elif sign == signal.SIGTERM:
-                process.send_signal(signal.SIGINT)
+                with suppress(psutil.NoSuchProcess):
+                    leader = psutil.Process(process.pid)
+                    for one in (leader, *leader.children(recursive=True)):
+                        one.send_signal(signal.SIGINT)
             stopped = True
 
         handlers = {sign: signal.signal(sign, stop) for sign in (signal.SIGINT, signal.SIGTERM)}

@@ -104,9 +104,11 @@ def in_words(found: Why) -> str:
     if not (number or found.broken):
         return f"{found.run}{made}: nothing has changed since, and nothing would run"
     time = (
-        "" if found.wall_s is None else f", {_duration(found.wall_s)} on {found.cores} cores at the last time"
+        []
+        if found.wall_s is None
+        else [f"The last time, they took {_duration(found.wall_s)} on {found.cores} cores."]
     )
-    parts = [f"{found.run}{made}: {number} of {number + kept} products would be made{time}", ""]
+    parts = [f"{found.run}{made}: {number} of {number + kept} products would be made", *time, ""]
     if found.made is None:
         parts.append("Nothing of it is there yet.")
     elif found.causes:

@@ -14,7 +14,7 @@ from parkf.workflow.config_files import merged
 from parkf.workflow.family import expand, leaves, load_family
 from parkf.workflow.rounds import have_ended, rounds
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "workflow/config/families").glob("*.yaml"))
 BASE = {"seed": 1, "detector": {"geometry": "g", "alignment": "a"}, "field": {"source": "f", "spacing": 100}}
 names = st.text("abc", min_size=1, max_size=3)
