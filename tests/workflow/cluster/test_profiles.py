@@ -30,6 +30,15 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.parametrize("name", ["slurm", "htcondor", "s3", "local"])
+def test_what_a_killed_run_leaves_is_made_again_under_every_profile(name):
+    profile = yaml.safe_load((PROFILES / name / "profile.yaml").read_text())
+    assert profile["rerun-incomplete"]
+    assert profile["nolock"]
+    # A job on a node would evaluate the trigger `code` for all rules anew.
+    assert profile["rerun-triggers"] == ["mtime", "params", "input", *(["code"] if name == "local" else [])]
+
+
 @pytest.mark.parametrize("name", ["slurm", "htcondor"])
 def test_every_setting_is_one_of_the_executor(name):
     plugin = pytest.importorskip(
@@ -70,6 +79,7 @@ def test_htcondor_is_asked_for_memory_disk_and_time(tmp_path):
     assert "no pool" in done.stdout + done.stderr
     (job,) = map(json.loads, (tmp_path / "submitted.jsonl").read_text().splitlines())
     assert job["request_cpus"] == "1"
+    assert job["environment"].split()[-1] == "PYTHONSAFEPATH=1"
     assert 500 < float(job["request_memory"].removesuffix("MB")) < 2000
     assert int(job["request_disk"]) >= 100 * 1024  # kB
     assert int(job["allowed_execute_duration"]) >= 600
