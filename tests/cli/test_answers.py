@@ -15,10 +15,11 @@ from typer.testing import CliRunner
 from parkf.cli.commands.params import _described, _effect_table
 from parkf.cli.commands.results import print_brief
 from parkf.cli.main import _drop_output, app
-from parkf.cli.messages import explained, written
+from parkf.cli.messages import written
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap
 from parkf.io.errors import ParkfError
+from parkf.io.explained import explained
 from parkf.io.files import write_json
 from parkf.params.manifest import Gate
 from parkf.params.validity import Interval, Series

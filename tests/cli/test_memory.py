@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parkf.cli.messages import explained
+from parkf.io.explained import explained
 
 from ..bad_input.case import ROOT, ran
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parkf.cli.messages import explained
 from parkf.io.errors import ParkfError
+from parkf.io.explained import explained
 from parkf.io.files import (
     copy,
     matching,

@@ -16,7 +16,8 @@ import parkf.cli.commands.publication  # noqa: F401 (adds commands to params.app
 from parkf import __version__
 from parkf.cli.commands import fitting, importing, monitoring, params, results, running, training
 from parkf.cli.commands.options import check_outputs
-from parkf.cli.messages import UsageError, explained, usage
+from parkf.cli.messages import UsageError, usage
+from parkf.io.explained import explained
 from parkf.io.process_settings import prepare_process
 from parkf.io.terminal import be_quiet, say
 

@@ -4,9 +4,10 @@ Exits with 0, with 1 after a message about what is wrong with a file, and with 2
 """
 
 import gc
+import socket
 import sys
 
-from parkf.stages.ready import ask
+from parkf.stages.ready import READY, ask, serve
 
 
 def run(words: list[str], state: str | None = None) -> int:
@@ -21,7 +22,7 @@ def run(words: list[str], state: str | None = None) -> int:
     follow()
     prepare_process()
     state = state or sources_state()
-    from parkf.cli.messages import explained
+    from parkf.io.explained import explained
     from parkf.io.terminal import say
     from parkf.stages.call import UsageError, read_call
     from parkf.stages.run import run_stage
@@ -47,10 +48,25 @@ def run(words: list[str], state: str | None = None) -> int:
     return 0
 
 
+def stand_ready(number: int) -> None:
+    """Fork for each stage that asks at a socket, which this process has inherited by its number."""
+    from parkf.io.fingerprints.code_key import sources_state
+    from parkf.io.process_settings import prepare_process
+
+    prepare_process()
+    # Whatever is imported from now on must be what the sources are now.
+    state = sources_state()
+    serve(socket.socket(fileno=number), lambda words: run(words, state))
+
+
 if __name__ == "__main__":
-    code = ask(sys.argv[1:])
+    words = sys.argv[1:]
+    if words[:1] == [READY]:
+        stand_ready(int(words[1]))
+        sys.exit()
+    code = ask(words)
     if code is None:
-        code = run(sys.argv[1:])
+        code = run(words)
     # Otherwise the interpreter searches all modules for garbage at its exit, for up to 0.3 s.
     gc.freeze()
     sys.exit(code)

@@ -26,6 +26,8 @@ from pathlib import Path
 from select import select
 
 VARIABLE = "PARKF_READY"
+READY = "--ready"
+"""Word with which ``python -m parkf.stages`` becomes the process that is ready, on a socket by its number."""
 _ALLOCATION = "SLURM_JOB_ID"
 _MOST_BYTES = 1 << 16
 
@@ -69,7 +71,7 @@ def start() -> None:
         # From now on stages can ask; they wait until the process answers.
         listening.listen()
         begin, _ = os.pipe()
-        words = [sys.executable, "-P", "-m", __name__, str(listening.fileno())]
+        words = [sys.executable, "-P", "-m", "parkf.stages", READY, str(listening.fileno())]
         subprocess.Popen(words, stdin=begin, stdout=subprocess.DEVNULL, pass_fds=[listening.fileno()])
         os.close(begin)
     os.environ[VARIABLE] = f"{place}@{os.environ.get(_ALLOCATION, '')}"
@@ -164,15 +166,3 @@ def _take_over(connection: socket.socket) -> list[str]:
         os.close(number)
     words: list[str] = request["words"]
     return words
-
-
-if __name__ == "__main__":
-    from parkf.io.fingerprints.code_key import sources_state
-    from parkf.io.process_settings import prepare_process
-
-    prepare_process()
-    # Whatever is imported from now on must be what the sources are now.
-    state = sources_state()
-    from parkf.stages.__main__ import run
-
-    serve(socket.socket(fileno=int(sys.argv[1])), lambda words: run(words, state))
