@@ -48,7 +48,7 @@ def write_report(
     inputs: Mapping[str, Path] | None = None,
     threads: int = 1,
 ) -> None:
-    """Write a run's report, ``run.json``, ``stages.json``, ``beside.json`` and copies of inputs into its folder.
+    """Write a run's report, ``run.json``, ``stages.json``, ``beside.json`` and copies of its inputs.
 
     `index` is the path of the overview; the other pages lie beside it. `inputs` are the ``geometry`` and the
     ``alignment`` that the set was made from; they are searched for by default. `threads` pages are drawn at

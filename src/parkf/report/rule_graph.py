@@ -18,7 +18,7 @@ _SET = "assemble"
 
 
 def draw_rules(rules: Mapping[str, Mapping[str, Any]]) -> Picture:
-    """Draw the graph of ``graph.json``: each rule, its number of ``jobs``, and the rules it ``needs``."""
+    """Draw a graph of :func:`parkf.report.stages.graph_of`: each rule, its number of ``jobs``, and what it ``needs``."""
     needs = {name: frozenset(rule["needs"]) & rules.keys() for name, rule in rules.items()}
     before, levels = _order(needs)
     # A line is left out if a longer path joins the same two rules.

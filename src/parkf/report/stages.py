@@ -42,7 +42,7 @@ def collect_stages(run: Path) -> dict[str, Any]:
 
 
 def graph_of(run: Path) -> dict[str, dict[str, Any]]:
-    """Return ``<stage> = {jobs, needs}``: the number of a stage's jobs, and the stages whose products they read."""
+    """Return ``<stage> = {jobs, needs}``: the number of its jobs, and the stages whose products they read."""
     entries = _entries(run)
     maker = {path: _name(entry) for entry in entries for path in entry.outputs}
     return {
