@@ -197,7 +197,6 @@ CASES = [
     Case(
         "run", "nothing in it", lambda folder: ("verify", "."), ("nothing to verify; expected results/<run>",)
     ),
-    Case("run", "page of none", command("report", "results/x", "x.html"), ("no such file",)),
     Case(
         "run",
         "where none is",
