@@ -1,10 +1,10 @@
 """Finds the costs of each rule's jobs from runs of different sizes, for the stages of `workflow/costs.yaml`.
 
-Run: python -m benchmarks.costs FOLDER CONFIG [FOLDER CONFIG ...]
+Run: python -m benchmarks.costs CONFIG [CONFIG ...]
 
-Each run has finished in its folder, with its configuration and one chunk per sample. Every log ends with the
-time and memory of its job. The plan of the run says to which rule the job belongs and how many units it has.
-The costs of a stage are a straight line that is fitted to its jobs. The line for memory lies above all jobs.
+Each run has finished in the working folder, with one chunk per sample. Its ledger has the time and memory of
+each job. The costs of a stage are a straight line that is fitted to its jobs. The line for memory lies above
+all jobs.
 """
 
 import sys
@@ -13,34 +13,43 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from benchmarks.plan import ROOT, plan
-from parkf.io.usage import Usage, read_usage, was_taken
 
-from parkf.workflow.cluster import COSTS_FILE, Costs, load_costs
-from parkf.workflow.cluster.schedule import stage_of
+from parkf.io.ledger import Entry, Ledger
 from parkf.workflow.config_files import laid, read_layers
+from parkf.workflow.run import Run
 
-Jobs = dict[str, list[tuple[int, Usage]]]
+# Stages of which the rows of a step decide, and stages whose crossings are those of their products.
+_OF_ROWS, _OF_FILES = ("train", "datasets", "join_fits"), ("generate", "candidates", "fit", "fit_full")
+_OF_VALIDATION = ("measure_kinds", "measure_electrons", "without_ut", "validate")
 
 
-def collect(folder: Path, config: Path, known: Costs, jobs: Jobs) -> None:
-    """Add a run's jobs to their stages: the units of each, and its time and memory."""
-    for job in plan(laid(read_layers(config)), {}).jobs:
-        log = folder / str(job.log[0]) if job.log else None
-        if log is None or job.resources.get("units") is None or not log.is_file():
-            continue
-        said = log.read_text(errors="replace")
-        usage = read_usage(said)
-        if usage is not None and not was_taken(said):
-            stage = stage_of(known, job.rule.name) or job.rule.name
-            jobs[stage].append((job.resources["units"], usage))
+def sized(run: Run, entry: Entry) -> tuple[str, float]:
+    """Return the name in the file of costs for a job, and how many units of it the job had."""
+    names = [Path(path).stem for path in entry.outputs]
+    stage, training = entry.stage, run["training"]
+    if stage == "simulate":
+        of = run.purpose(names[0])
+        return f"simulate_{of if of in ('training', 'validation') else 'signal'}", run.size(names[0])
+    if stage in _OF_ROWS:
+        return stage, sum(map(run.rows, names))
+    if stage in _OF_FILES:
+        return stage, sum(run.size(name.split("-")[-1]) for name in names)
+    whole = {
+        **dict.fromkeys(_OF_VALIDATION, run.sizes("validation")),
+        "generate_signal": len(run.chunk(names[0])) if stage == "generate_signal" else 0,
+        "rows": run.sizes("training") / len(run["polarities"]),
+        "score": sum(map(run.scored, run.training_chunks)),
+        "table": training["rays"],
+        "close": (training["closure"] or {}).get("rays", 0),
+        "closure_tracks": (training["closure"] or {}).get("tracks", 0),
+        "accuracy": sum(map(run.rows, run.sets)),
+    }
+    return stage, whole.get(stage, 1)
 
 
 def line(units: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     """Fit a line to values by least squares; return its value at no unit and its slope, both at least 0."""
-    if np.ptp(units) == 0:
-        return float(values.max()), 0.0
-    slope, start = np.polyfit(units, values, 1)
+    slope, start = np.polyfit(units, values, 1) if np.ptp(units) else (-1.0, 0.0)
     if slope < 0:
         return float(values.max()), 0.0
     if start < 0:
@@ -50,29 +59,23 @@ def line(units: np.ndarray, values: np.ndarray) -> tuple[float, float]:
 
 def main() -> None:
     """Print the stages in the form of the file."""
-    jobs: Jobs = defaultdict(list)
-    costs = load_costs(ROOT / COSTS_FILE)
-    pairs = list(map(Path, sys.argv[1:]))
-    for folder, config in zip(pairs[::2], pairs[1::2], strict=True):
-        collect(folder, config, costs, jobs)
-    known = costs.stages
-    for rule in sorted(jobs):
-        units = np.array([count for count, _ in jobs[rule]], dtype=float)
-        cpu = np.array([usage.cpu_s for _, usage in jobs[rule]])
-        memory = np.array([usage.peak_mb for _, usage in jobs[rule]])
-        job_s, unit_s = line(units, cpu)
-        _, unit_mb = line(units, memory)
+    jobs: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    for path in map(Path, sys.argv[1:]):
+        run = Run(laid(read_layers(path)))
+        for entry in Ledger(Path("results", run["run"])).entries():
+            if entry.stage and not entry.taken_from:
+                stage, units = sized(run, entry)
+                jobs[stage].append((units, entry.cpu_s, entry.peak_mb))
+    for stage, found in sorted(jobs.items()):
+        units, cpu, memory = np.array(found).T
+        (job_s, unit_s), (_, unit_mb) = line(units, cpu), line(units, memory)
         entry = {
-            "unit": known[rule].unit,
             "job_s": round(job_s, 2),
             "unit_ms": float(f"{1e3 * unit_s:.3g}"),
             "job_mb": round(float(np.max(memory - unit_mb * units))),
             "unit_kb": float(f"{1e3 * unit_mb:.2g}"),
-            "disk_kb": known[rule].disk_kb,
         }
-        print(
-            f"  {rule}: {yaml.safe_dump(entry, default_flow_style=True, sort_keys=False, width=200).strip()}"
-        )
+        print(f"  {stage}: {yaml.safe_dump(entry, default_flow_style=True, sort_keys=False).strip()}")
 
 
 if __name__ == "__main__":

@@ -35,13 +35,15 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order files so that no process of the tests waits for another, and the last files are short.
 
-    The longest file makes the finished run, which other files wait for, and repeats it. Meanwhile files run
-    that do not need it, those that compile first. A machine has one Slurm: of the files with it, the one with
-    most tests begins at once, and the others when it has ended.
+    The longest files make the finished run and the finished family, which other files wait for. Meanwhile
+    files run that do not need them, those that compile first. A machine has one Slurm: of the files with it,
+    the one with most tests begins at once, and the others when it has ended.
     """
     on_slurm = Counter(item.path for item in items if item.get_closest_marker("slurm"))
-    finished = {item.path for item in items if "finished" in getattr(item, "fixturenames", ())}
-    first = [ROOT / "tests/runs/test_reproduce.py", *(path for path, _ in on_slurm.most_common(1))]
+    waiting = {"finished", "family"}
+    finished = {item.path for item in items if waiting.intersection(getattr(item, "fixturenames", ()))}
+    makers = (ROOT / f"tests/runs/test_{name}.py" for name in ("family", "repair"))
+    first = [*makers, *(path for path, _ in on_slurm.most_common(1))]
 
     def turn(path: Path) -> int:
         if path in first:

@@ -8,9 +8,9 @@ from parkf.params.manifest import Constants
 from parkf.params.parameter_set import ParameterSet
 
 
-def random_set(forms: str = "production", **inputs: str) -> ParameterSet:
+def random_set(forms: str = "production", seed: int = 7, **inputs: str) -> ParameterSet:
     """Make a whole set; `inputs` are fingerprints for its manifest."""
-    layout, random = layout_of(forms), np.random.default_rng(7)
+    layout, random = layout_of(forms), np.random.default_rng(seed)
     blocks = {b.name: random.normal(size=b.shape).astype(np.float32) for b in layout.blocks}
     table = random.normal(size=TABLE_SHAPE).astype(np.float32)
     constants = Constants(velo_sigma=0.0125, beam_x=0.0, beam_y=0.0)

@@ -58,13 +58,6 @@ def vendored() -> list[Component]:
             purl=PackageURL("npm", name="plotly.js-basic-dist-min", version=found[1]),
             licenses=[DisjunctiveLicense(id="MIT")],
         ),
-        Component(
-            name="TweetNaCl",
-            version="20140427",
-            type=ComponentType.LIBRARY,
-            bom_ref="TweetNaCl",
-            description="Arithmetic of Ed25519 in the C++ header; in the public domain.",
-        ),
     ]
 
 

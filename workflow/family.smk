@@ -3,11 +3,15 @@
     snakemake --snakefile workflow/family.smk --configfile workflow/config/families/alignments.yaml …
 """
 
+import sys
 from pathlib import Path
 
-from parkf.io.fingerprints.code_key import code_key
+# Snakemake looks for modules in this folder first, where a user's `random.py` is not that of Python.
+sys.path[:] = [place for place in sys.path if not Path(place, "family.smk").exists()]
+
 from parkf.io.project import PROJECT
 from parkf.proof.calibration import FILES as CALIBRATION_FILES
+from parkf.stages.call import code_of
 from parkf.workflow.family import family_of
 from parkf.workflow.rules import begin, gates_file, meanings, stage_words
 
@@ -38,13 +42,13 @@ rule overview:
     input:
         # The report is the last product of a member.
         reports=REPORTS,
-        gates=ancient(gates_file()),
+        gates=local(ancient(gates_file())),
     output: f"{OVERVIEW}/index.html"
     params:
-        code=code_key("parkf.stages.family_report"),
+        code=code_of("family_report"),
         means=meanings(gates_file()),
         runs=list(RUNS.values()),
-    log: f"{OVERVIEW}/logs/overview.log"
+    log: local(f"{OVERVIEW}/logs/overview.log")
     shell:
         stage_words() + " family_report --reads {input.reports:q} --gates {input.gates:q} --runs {params.runs:q}"
         " --output {output:q} --code {params.code} 2> {log}"

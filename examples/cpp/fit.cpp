@@ -1,7 +1,8 @@
 // Fits a file of track candidates with a published parameter set:
 //
-//     fit SET CANDIDATES OUTPUT [THREADS [KIND]]
+//     fit SET SHA256 CANDIDATES OUTPUT [THREADS [KIND]]
 //
+// `parkf params export VERSION SET --format binary` writes SET, and prints its SHA256: keep it with your results.
 // KIND is long, upstream, downstream, scifi, or electron: long tracks that are fitted as electrons.
 // CANDIDATES and OUTPUT are plain float32 and int32, little-endian. `tracks.py` in this folder makes CANDIDATES from
 // one of parkf's Parquet files, and reads OUTPUT.
@@ -50,22 +51,22 @@ parkf::Tracks<float> read_tracks(const std::filesystem::path& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4 || argc > 6) {
-    std::cerr << "usage: fit SET CANDIDATES OUTPUT [THREADS [KIND]]\n";
+  if (argc < 5 || argc > 7) {
+    std::cerr << "usage: fit SET SHA256 CANDIDATES OUTPUT [THREADS [KIND]]\n";
     return 2;
   }
   try {
-    const auto set = parkf::ParameterSet::load(argv[1]);
-    const auto tracks = read_tracks(argv[2]);
-    const int threads = argc > 4 ? std::atoi(argv[4]) : 1;
-    const std::string kind = argc == 6 ? argv[5] : "long";
+    const auto set = parkf::ParameterSet::load(argv[1], argv[2]);
+    const auto tracks = read_tracks(argv[3]);
+    const int threads = argc > 5 ? std::atoi(argv[5]) : 1;
+    const std::string kind = argc == 7 ? argv[6] : "long";
     const auto fitted = kind == "electron" ? parkf::fit_electrons(set, tracks, threads)
                                            : parkf::fit(set, tracks, kind, threads);
-    std::ofstream output(argv[3], std::ios::binary);
+    std::ofstream output(argv[4], std::ios::binary);
     write(output, fitted.numbers);
     write(output, fitted.integers);
     output.close();
-    if (!output) throw parkf::Error(std::string(argv[3]) + ": cannot be written");
+    if (!output) throw parkf::Error(std::string(argv[4]) + ": cannot be written");
     std::size_t good = 0;
     for (std::size_t i = 0; i < fitted.count; ++i) good += fitted.good(i);
     std::cout << fitted.count << " tracks, " << good << " good fits, with set " << set.version << " of forms '"

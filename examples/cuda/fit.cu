@@ -2,7 +2,7 @@
 // uses. The candidates here are copies of one straight track; a trigger would pass its own.
 //
 //     nvcc -std=c++17 -O3 --fmad=true -diag-suppress=177 -I <folder of parkf.hpp> fit.cu -o fit
-//     fit SET [TRACKS]
+//     fit SET SHA256 [TRACKS]
 
 #include <cstdio>
 #include <cstdlib>
@@ -78,16 +78,16 @@ parkf::Tracks<float> straight_tracks(std::size_t count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
-    std::fprintf(stderr, "usage: fit SET [TRACKS]\n");
+  if (argc < 3 || argc > 4) {
+    std::fprintf(stderr, "usage: fit SET SHA256 [TRACKS]\n");
     return 2;
   }
   try {
-    const auto set = parkf::ParameterSet::load(argv[1]);
+    const auto set = parkf::ParameterSet::load(argv[1], argv[2]);
     if (set.formulas() != forms::formulas_hash) {
       throw parkf::Error(std::string("parameter set: forms '") + set.forms->name + "', this example is for 'production'");
     }
-    const auto tracks = straight_tracks(argc == 3 ? std::strtoul(argv[2], nullptr, 10) : 100000);
+    const auto tracks = straight_tracks(argc == 4 ? std::strtoul(argv[3], nullptr, 10) : 100000);
     check(cudaMemcpyToSymbol(constants, set.constant.data(), sizeof(float) * set.constant.size()));
     const Device<float> table(set.table), polarity(tracks.polarity), qop(tracks.qop), velo(tracks.velo),
         ut(tracks.ut), scifi(tracks.scifi);

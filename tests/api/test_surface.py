@@ -16,7 +16,7 @@ SIGNATURES = {
     "compare": "(first: str | pathlib.Path, *others: str | pathlib.Path)",
     "draw": "(what: ",
     "example": "()",
-    "load": "(which: str | pathlib.Path)",
+    "load": "(which: str | pathlib.Path, *, sha256: str | None = None, withdrawn: bool = False)",
     "published": "()",
     "run": "(which: str | pathlib.Path = 'default')",
 }

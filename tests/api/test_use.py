@@ -10,7 +10,8 @@ import pytest
 
 import parkf
 from parkf.fit import fit
-from parkf.params.registry import SHIPPED, Registry
+from parkf.params.claims import SHIPPED
+from parkf.params.registry import Registry
 
 NAME = "2026-run3-like-2-r007"
 

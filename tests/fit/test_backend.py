@@ -63,7 +63,7 @@ def test_with_one(monkeypatch):
 def fit(tmp_path, monkeypatch):
     """Run `parkf fit` on a file of toy candidates; return exit code, output and the file's bytes."""
     toy = generate(300, 6000.0, seed=21)
-    monkeypatch.setattr(fitter, "load", lambda folder: toy.parameters)
+    monkeypatch.setattr(fitter, "load", lambda folder, **_: toy.parameters)
     (tmp_path / "set").mkdir()
     (tmp_path / "set/manifest.json").touch()
     with CANDIDATES.writer(tmp_path / "candidates.parquet") as writer:

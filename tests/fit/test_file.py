@@ -31,7 +31,7 @@ def toy():
 @pytest.fixture
 def files(toy, tmp_path, monkeypatch):
     """A file of candidates; every folder of parameters loads as the toy's set."""
-    monkeypatch.setattr(fitter, "load", lambda folder: toy.parameters)
+    monkeypatch.setattr(fitter, "load", lambda folder, **_: toy.parameters)
     monkeypatch.setattr(fitter, "BATCH", 300)
     with CANDIDATES.writer(tmp_path / "candidates.parquet") as writer:
         writer.write_table(rows(toy))
@@ -53,7 +53,7 @@ def test_a_file_is_fitted_as_its_rows_are(toy, files):
 def test_ghost_scores_are_written_beside_their_fits(toy, files, monkeypatch):
     bare, numbers = toy_set(toy), np.random.default_rng(5).normal(size=NUMBERS).astype(np.float32)
     scored = with_blobs(bare.manifest, bare.constant, bare.table, Score(numbers, 1, 1))
-    monkeypatch.setattr(fitter, "load", lambda folder: scored)
+    monkeypatch.setattr(fitter, "load", lambda folder, **_: scored)
     fit_file(files.set, files.candidates, files.fitted, score=True)
     table = pq.read_table(files.fitted)
     expected = fit(scored, rows(toy), score=True).scores
@@ -143,7 +143,7 @@ def test_options_that_a_scheme_does_not_have(files, scheme, asked, message):
 
 def test_the_trigger_removes_outliers_in_its_own_way(files, monkeypatch):
     toy = generate(1000, 6000.0, seed=21, forms="production")
-    monkeypatch.setattr(fitter, "load", lambda folder: toy.parameters)
+    monkeypatch.setattr(fitter, "load", lambda folder, **_: toy.parameters)
     bad = {name: a.copy() for name, a in toy.arrays.items()}
     bad["scifi_x"][500, 6] += 5
     with CANDIDATES.writer(files.candidates) as writer:

@@ -213,7 +213,7 @@ def test_tracks_without_degrees_of_freedom_are_good_and_in_no_median():
 
 
 def test_a_file_ends_with_its_summary(toy, tmp_path, monkeypatch):
-    monkeypatch.setattr("parkf.fit.fitter.load", lambda folder: toy.parameters)
+    monkeypatch.setattr("parkf.fit.fitter.load", lambda folder, **_: toy.parameters)
     qop = toy.arrays["qop"].copy()
     qop[:3] = 0, np.nan, np.inf
     with CANDIDATES.writer(tmp_path / "in.parquet") as writer:

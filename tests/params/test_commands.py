@@ -1,5 +1,6 @@
 """`parkf params` as its users call it: its output, its exit codes, and the life of a set."""
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -214,26 +215,37 @@ def test_withdraw(run, params):
     assert params("validate", YEAR)[0] == 1
 
 
-def test_a_signed_registry(run, params, tmp_path, monkeypatch):
+def test_a_signed_registry(run, params, tmp_path):
     key, folder = new_key(tmp_path / "key"), tmp_path / "params"
-    assert params("sign", key)[0] == 1
-    assert params("publish", run / "set", "--year", 2026, "--key", key)[0] == 0
-    shutil.copytree(folder, tmp_path / "copy")
-    code, text = params("withdraw", YEAR, "--reason", "wrong field")
-    assert (code, text) == (1, f"error: {folder}: the registry is signed; name a key with --key\n")
-    monkeypatch.setenv("PARKF_SIGNING_KEY", str(key))
-    assert params("withdraw", YEAR, "--reason", "wrong field")[0] == 0
-    assert json.loads(params("list", "--json")[1])[0]["problem"] == "wrong field"
-    assert params("sign", key) == (0, f"signed {folder}: 2 entries\n")
+    code, text = params("sign", key)
+    assert code == 1
+    assert "index.json: no such file; publish a set first" in " ".join(text.split())
+    assert params("publish", run / "set", "--year", 2026)[0] == 0
+    assert params("sign", key) == (0, f"written {folder / 'index.json.sig'}\n")
+    kind, blob, _ = key.with_suffix(".pub").read_text().split()
+    (tmp_path / "signers").write_text(f"us {kind} {blob}\n")
 
-    def verify(registry, trust):
-        done = CliRunner().invoke(app, ["verify", str(registry), "--trust", str(trust)])
+    def verify(*options):
+        done = CliRunner().invoke(app, ["verify", str(folder), *map(str, options)])
         return done.exit_code, str(done.exception)
 
-    assert verify(folder, tmp_path / "copy")[0] == 0
-    code, text = verify(tmp_path / "copy", folder)
+    assert verify("--signers", tmp_path / "signers")[0] == 0
+    assert params("withdraw", YEAR, "--reason", "wrong field")[0] == 0
+    code, text = verify("--signers", tmp_path / "signers")
     assert code == 1
-    assert f"entry.json: missing, expected withdrawn {YEAR} as in {folder}; the log was rolled back" in text
+    assert "not us's signature of index.json" in text
+    assert verify()[0] == 0
+
+
+def test_a_published_set_can_be_pinned(run, params, tmp_path):
+    """Its digest is the same wherever it is printed, and that of its binary form."""
+    pinned = json.loads(params("publish", run / "set", "--year", 2026, "--json")[1])["sha256"]
+    code, text = params("export", YEAR, tmp_path / "set.parkf", "--format", "binary")
+    assert (code, text) == (0, f"exported to {tmp_path / 'set.parkf'}, sha256 {pinned}\n")
+    assert hashlib.sha256((tmp_path / "set.parkf").read_bytes()).hexdigest() == pinned
+    assert json.loads(params("show", YEAR, "--json")[1])["sha256"] == pinned
+    assert json.loads(params("list", "--json")[1])[0]["sha256"] == pinned
+    assert load(tmp_path / "params" / YEAR, sha256=pinned).sha256 == pinned
 
 
 def test_what_a_set_replaces_is_named(run, params, tmp_path):

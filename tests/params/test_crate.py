@@ -93,7 +93,7 @@ def test_the_table_of_the_page_is_that_of_the_file():
     assert crates.table(outcomes) in (ROOT / "docs/how-to/sign.md").read_text()
     for one in outcomes:
         assert one["same_bytes"]
-        assert one["as_logged"]
+        assert one["as_listed"]
         assert one["required"] == one["provenance"] == []
 
 

@@ -2,12 +2,12 @@
 
 import json
 
-import bad_sets
 import pytest
 from typer.testing import CliRunner
 
 from parkf.cli.main import app
 from parkf.io.errors import ParkfError
+from parkf.params.index import write_index
 from parkf.params.manifest import Gate
 from parkf.params.parameter_set import ParameterSet
 from parkf.params.validity import validity_of
@@ -92,14 +92,13 @@ def test_sets_of_two_registries_brought_together_may_be_unclear(publish, params,
     publish(1)
     publish(2, first_run=10)
     publish(3, last_run=12)
-    path = sets.path(R3) / "manifest.json"
-    path.chmod(0o644)
-    assert json.loads(path.read_text())["supersedes"] == R2
-    bad_sets.edit(lambda manifest: manifest.update(supersedes=R1))(path.parent)
+    index = sets.index()
+    assert index.sets[R3].supersedes == R2
+    entry = index.sets[R3].model_copy(update={"supersedes": R1})
+    write_index(sets.folder, index.model_copy(update={"sets": index.sets | {R3: entry}}))
     code, text = params("for", 11)
     assert code == 2
     assert f"{R2} and {R3} are both for run 11, and neither superseded the other; withdraw one" in text
-    assert holds(params, 9) == (0, [R3])
     assert holds(params, 13) == (0, [R2])
     code, text = params("validity")
     assert code == 1

@@ -16,8 +16,8 @@ def gate(what, value, at_most, *, met):
 GOOD = gate("width", 0.9, 1.0, met=True)
 
 
-def decision(*gates, replaces=None, problems=(), signed=False):
-    return Decision(gates, replaces or {}, problems, signed)
+def decision(*gates, replaces=None, problems=()):
+    return Decision(gates, replaces or {}, problems)
 
 
 def test_a_set_that_meets_all_gates_may_be_published():
@@ -44,9 +44,9 @@ def test_a_gate_is_missed_or_not_measured_never_both():
 
 def test_a_set_of_less_is_refused_until_the_command_names_what_it_replaces():
     less = "events.training 1,000 instead of 10,000"
-    one = decision(GOOD, replaces={"r001": [less], "r002": []}, problems=["published already"], signed=True)
+    one = decision(GOOD, replaces={"r001": [less], "r002": []}, problems=["published already"])
     assert one.reasons == [f"it would replace r001, with {less}", "published already"]
-    assert one.command(Path("set")) == "parkf params publish set --supersede r001 --key KEY"
+    assert one.command(Path("set")) == "parkf params publish set --supersede r001"
 
 
 def test_the_core_is_the_mean_of_the_bins_by_their_tracks():

@@ -1,16 +1,52 @@
-"""A finished smoke run, made once for all tests that read it; each process of the tests has a copy."""
+"""A finished smoke run and a finished family, made once for all tests that read them."""
 
+import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from parkf.io.files import sha256
+from parkf.io.ledger import Ledger, content_of
 
 from .ready import snakemake
 
 ROOT = Path(__file__).parents[2]
+PARKF = Path(sys.executable).with_name("parkf")
+# A family of small runs. The members differ in the fitter that their sets are for, or in alignment and noise.
+SMALL = "workflow/config/small.yaml"
+SMALL_RUN = {
+    "extends": "smoke",
+    "run": "small",
+    "forms": "production",
+    "polarities": ["up"],
+    "field": {"spacing": 200},
+    "events": {"training": 40, "validation": 5},
+    "misalignment": {"scifi_mat": 0.1},
+    "signals": {"collisions": 60},
+    "training": {
+        **{"client": "trigger", "max_rows": 20_000, "rays": 10_000},
+        "closure": {"tracks": 4000, "rays": 10_000, "passes": 1},
+    },
+    "fits": {"of": ["parkf", "trigger", "full"]},
+}
+MEMBERS = {
+    "trigger": {},
+    "ours": {"training": {"client": "parkf"}},
+    "shifted": {
+        "detector": {"alignment": "data/geometry/alignment_scifi_shift.yaml"},
+        "training": {"noise_scale": {"T": 1.1}},
+    },
+}
+# Files that are made of each member.
+ENDS = {
+    "trigger": ["set/manifest.json"],
+    "ours": ["set/manifest.json"],
+    "shifted": ["validation.json", "accuracy.json"],
+}
 
 
 class Project:
@@ -42,14 +78,34 @@ class Project:
         ]
         return snakemake(*command, folder=self.folder, source=source)
 
-    def would_run(self, *arguments, source=None):
-        """Jobs that a run would do now, by rule."""
+    def plan(self, *arguments, source=None):
+        """What Snakemake says of the jobs that a run would do now."""
         done = self.snakemake("--cores", "1", "--dry-run", *arguments, source=source)
         assert done.returncode == 0, done.stdout + done.stderr
-        table = (done.stdout + done.stderr).partition("Job stats:")[2].partition("\n\n")[0]
+        return done.stdout + done.stderr
+
+    def would_run(self, *arguments, source=None):
+        """Jobs that a run would do now, by rule."""
+        return jobs(self.plan(*arguments, source=source))
+
+    def products(self, run):
+        """Checksums of a run's products; pages and speeds differ from run to run."""
         return {
-            rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M) if rule != "total"
+            path: content_of(self.folder / path)
+            for path, entry in Ledger(self.folder / "results" / run).latest().items()
+            if entry.stage not in ("report", "family_report", "throughput")
         }
+
+
+def jobs(plan):
+    """Number of jobs of each rule in what Snakemake says of a plan."""
+    table = plan.partition("Job stats:")[2].partition("\n\n")[0]
+    return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M) if rule != "total"}
+
+
+def commands(plan):
+    """Commands of a plan, in an order in which they can run, each with the name of its rule."""
+    return re.findall(r"^(?:local)?rule (\w+):\n(?:.+\n)*?Shell command: (.*)$", plan, re.M)
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +123,25 @@ def finished(tmp_path_factory, shared):
     yield project
     changed = sorted({path for path, _ in before ^ listed(own)})
     assert not changed, f"a test has changed the finished run: {changed}"
+
+
+@pytest.fixture(scope="session")
+def family(shared):
+    """A project after a family of small runs, which no test changes."""
+
+    def run(folder):
+        folder.mkdir()
+        configs = Project.new(folder).folder / "workflow/config"
+        (configs / "small.yaml").write_text(json.dumps(SMALL_RUN))
+        (configs / "families/fam.yaml").write_text(
+            json.dumps({"family": "fam", "base": SMALL, "conditions": MEMBERS})
+        )
+        ends = [f"results/fam.{name}/{end}" for name, ends in ENDS.items() for end in ends]
+        words = [PARKF, "run", "fam", *ends, "--family", "--cores", "2"]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-5000:]
+
+    return Project(shared.path("family", run))
 
 
 def listed(folder):

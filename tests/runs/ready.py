@@ -1,7 +1,7 @@
-"""Snakemake, ready to run: one process imports it for all runs, since that takes as long as a dry run.
+"""Snakemake, ready to run: one process imports it for all runs; that takes three times as long as a plan.
 
-It also imports the formulas and other modules that the rules import. These are the installed package's. Where
-other sources replace it, another process does the runs, and has imported no more than SymPy.
+It also imports what the rules import. These are modules of the installed package. Where other sources replace
+it, another process does the runs, and has imported no more than SymPy.
 """
 
 import json
@@ -13,12 +13,12 @@ from functools import cache
 from pathlib import Path
 
 # Modules that the rules import.
-_OF_RULES = ("parkf.model.steps", "parkf.workflow.running.rules", "parkf.training.ghost_score")
+_OF_RULES = ("parkf.model.steps", "parkf.workflow.rules", "parkf.training.ghost_score")
 # A copy of the process does each run. It has planned nothing, and imported only Snakemake and the arguments.
 _SERVE = """
 import atexit, gc, importlib, json, os, sys
 gc.set_threshold(100_000)
-atexit.register(gc.freeze)
+atexit.register(gc.freeze)  # else the interpreter searches all modules at its exit
 from snakemake.cli import get_argument_parser, main
 
 for name in sys.argv[1:]:
@@ -51,14 +51,17 @@ main(run["arguments"])
 @cache
 def _server(*imported):
     return subprocess.Popen(
-        [sys.executable, "-c", _SERVE, *imported], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-P", "-c", _SERVE, *imported],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 
-def snakemake(*arguments, folder, source=None, environment=None):
+def snakemake(*arguments, folder, source=None):
     """Run Snakemake in a folder; return the process that has ended, with its output.
 
-    `source` replaces the package's source, and `environment` has variables to add.
+    `source` replaces the package's source.
     """
     server = _server(*(_OF_RULES if source is None else ("sympy",)))
     with tempfile.TemporaryDirectory(prefix="snakemake-") as place:
@@ -67,7 +70,8 @@ def snakemake(*arguments, folder, source=None, environment=None):
             path.touch()
         run = {
             "folder": str(folder),
-            "environment": os.environ | (environment or {}),
+            # As the rules do when they are imported: stages find the bytecode of earlier ones.
+            "environment": os.environ | {"PYTHONDONTWRITEBYTECODE": ""},
             "said": [str(path) for path in said],
             "source": None if source is None else str(source),
             "arguments": [str(one) for one in arguments],

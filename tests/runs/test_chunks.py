@@ -13,16 +13,11 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     config.rename(config.with_name("small.yaml"))
     config.write_text(json.dumps({"extends": "small", "run": "smoke", "polarities": ["up"]} | own))
     # There are fewer blocks than chunks asked for, and no chunk is empty.
-    jobs = project.would_run("--set-scatter", "training=9", "validation=3", "signals=2")
+    jobs = project.would_run("--set-scatter", "training=9", "validation=3", "signals=2", "sets=4")
+    print(jobs)
     assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 6 * 2)
-    assert (jobs["simulate_training"], jobs["draw"], jobs["rows"]) == (2, 2, 2)
-    assert (jobs["simulate_validation"], jobs["misalign"], jobs["simulate_signal"]) == (3, 3, 8)
-    # Candidates of the training sample train the ghost score; no other job fits them.
-    assert jobs["candidates"] == 2 + 3 + 3 + 4
-    assert jobs["fit_full"] == 3 + 3 + 4
-    fits = [jobs[f"{purpose}_fit"] for purpose in ("validation", "misaligned", "jpsi", "d0")]
-    assert fits == [3, 3, 2, 2]  # all fits of a chunk are one job
-    # These are candidates and four fits of each sample (no fit is the trigger's), particles of seven samples,
-    # hits and true states in first layers of three, hits of two, and fates and float64 fits of one.
-    assert jobs["gather"] == 4 * (1 + 4) + 7 + 2 * 3 + 2 + 2
+    assert (jobs["simulate_training"], jobs["rows"]) == (2, 2)
+    assert (jobs["simulate_validation"], jobs["simulate_signal"]) == (3, 8)
+    # V and BEAM have two sets each, UT has six, T eleven: each step has at most a job for each set.
+    assert (jobs["train"], jobs["train_part"], jobs["join_fits"]) == (3, 12, 4)
     assert "gather" not in project.would_run()

@@ -2,13 +2,14 @@
 
 import re
 import shutil
+import subprocess
 
-import pytest
 import yaml
 
 from parkf.workflow.config_files import laid, read_layers
+from parkf.workflow.folder import make_folder
 
-from .conftest import ROOT
+from .conftest import PARKF, ROOT
 
 CANARY = "canary"
 # A name that runs as a command leaves a file behind.
@@ -44,13 +45,12 @@ def configure(project, **paths):
     return str(file)
 
 
-@pytest.mark.parametrize("first", range(0, len(NAMES), 3))
-def test_a_name_is_a_name(project, first):
+def test_names_are_names(project):
     paths = {}
-    for key, name in zip(("geometry", "alignment", "source"), NAMES[first : first + 3], strict=True):
-        known = {"geometry": "geometry/run3.yaml", "alignment": "geometry/alignment_nominal.yaml"}
+    known = {"geometry": "geometry/run3.yaml", "alignment": "geometry/alignment_nominal.yaml"}
+    for place, key in enumerate(("geometry", "alignment", "source")):
         source = project.folder / "data" / known.get(key, "field/dipole.json")
-        paths[key] = f"data/{name}{source.suffix}"
+        paths[key] = f"data/{'_'.join(NAMES[place::3])}{source.suffix}"
         shutil.copy(source, project.folder / paths[key])
     made = "results/smoke/closure-tracks/closure_up.parquet"
     done = project.snakemake("--cores", "1", "--configfile", configure(project, **paths), "--", made)
@@ -59,12 +59,16 @@ def test_a_name_is_a_name(project, first):
     assert not list(project.folder.rglob(f"{CANARY}*"))
 
 
-def test_a_folder_for_copies_has_a_plain_name(project):
-    for name, taken in (("/tmp/a b", False), ("/tmp/physics-1", True)):
-        done = project.snakemake("--cores", "1", "--dry-run", "--local-storage-prefix", name, "--", "field")
-        said = done.stdout + done.stderr
-        assert (done.returncode == 0) == taken, said
-        assert taken or "local-storage-prefix (SCRATCH): got '/tmp/a b', expected a path" in said
+def test_a_module_of_the_working_folder_is_not_that_of_a_library(tmp_path):
+    """Neither the leader of a run nor Snakemake, which it starts, nor a stage executes such a file."""
+    make_folder(tmp_path)
+    for name in ("random", "colorsys", "numpy", "uuid", "tomllib", "yaml"):
+        (tmp_path / f"{name}.py").write_text("open('executed', 'a').write(__name__)\n")
+    words = [PARKF, "run", "smoke", "results/smoke/field.npz", "--cores", "1"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert (tmp_path / "results/smoke/field.npz").exists()
+    assert not (tmp_path / "executed").exists()
 
 
 def test_what_cannot_be_a_name_is_refused_by_the_workflow(project):

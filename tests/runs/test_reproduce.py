@@ -3,6 +3,8 @@
 Errors give reasons.
 """
 
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -36,45 +38,63 @@ def params(project, *arguments):
     return done.returncode, done.stdout + done.stderr
 
 
+def publish(project, run):
+    """Publish the set of a run with figures that pass all gates; return its name."""
+    folder = project.folder / "results" / run
+    blobs = load(folder / "set").manifest.blobs.fingerprints()
+    for name in ("validation", "accuracy"):
+        figures = {"fits": {"parkf": {"working_point": {"ghost": 0.2}}}, "set": blobs}
+        (folder / f"{name}.json").write_text(json.dumps(figures))
+    code, text = params(project, "publish", f"results/{run}/set", "--gates", "gates.yaml", "--year", 2027)
+    published = re.search(r"^published params/(\S+)$", text, re.MULTILINE)
+    assert code == 0, text
+    assert published, text
+    return published[1]
+
+
 @pytest.fixture(scope="module")
-def checkout(finished, tmp_path_factory):
-    """A copy of the finished project, with its set published; its next runs cut samples in two."""
+def checkout(family, tmp_path_factory):
+    """A copy of a project after a family, whose next runs cut samples in two."""
     folder = tmp_path_factory.mktemp("reproduce") / "checkout"
-    project = Project(shutil.copytree(finished.folder, folder, symlinks=True))
+    project = Project(shutil.copytree(family.folder, folder, symlinks=True))
     with (folder / "workflow/profiles/local/profile.yaml").open("a") as profile:
         profile.write("set-scatter: [training=2]\n")
     for name in ("Snakefile", "src"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "gates.yaml").write_text(GATES)
-    code, text = params(project, "publish", "results/smoke/set", "--gates", "gates.yaml", "--year", 2026)
-    assert (code, text) == (0, "published params/2026-run3-like-2-r001\n")
     return project
+
+
+@pytest.fixture(scope="module")
+def version(checkout):
+    """Name under which the set of a member of the family is published."""
+    return publish(checkout, "fam.ours")
 
 
 def reproduce(checkout, version):
     return params(checkout, "reproduce", version, "--work", "again", "--cores", 1)
 
 
-def test_same_bytes_on_one_core_in_two_chunks(checkout):
-    """Neither the number of cores nor that of chunks changes a byte of the set or of its datasets."""
-    code, text = reproduce(checkout, "2026-run3-like-2-r001")
+def test_same_bytes_as_in_a_family_alone_on_one_core_in_two_chunks(checkout, version):
+    """Neither the number of cores nor that of chunks nor other members change a byte of set or datasets."""
+    code, text = reproduce(checkout, version)
     assert code == 0, text[-5000:]
-    assert text.startswith("params/2026-run3-like-2-r001: identical, byte for byte\n")
-    first, again = (checkout.folder / name for name in ("results/smoke", "again/results/reproduced"))
+    assert text.startswith(f"params/{version}: identical, byte for byte\n")
+    first, again = (checkout.folder / name for name in ("results/fam.ours", "again/results/reproduced"))
     chunks = again / "states/training_up"
     assert sorted(path.name for path in chunks.iterdir()) == ["1-of-2.parquet", "2-of-2.parquet"]
-    datasets = [f"datasets/{step}.parquet" for step in FORMS["improved"].steps]
-    for name in (*datasets, *(f"set/{name}" for name in FILES)):
-        assert sha256(again / name) == sha256(first / name), f"{name} depends on cores or chunks"
+    datasets = [f"datasets/{step}.parquet" for step in FORMS["production"].steps]
+    for name in (*datasets, "closure/table.npz", *(f"set/{name}" for name in FILES)):
+        assert sha256(again / name) == sha256(first / name), f"{name} depends on cores, chunks or members"
     assert np.isfinite(load(again / "set").constant).all()
 
 
-def test_a_changed_alignment_is_named(checkout):
+def test_a_changed_alignment_is_named(checkout, version):
     alignment = checkout.folder / "data/geometry/alignment_nominal.yaml"
     text = alignment.read_text()
     try:
         alignment.write_text(text.replace("scifi_layers: {}", "scifi_layers: {3: {x: 0.1}}"))
-        code, said = reproduce(checkout, "2026-run3-like-2-r001")
+        code, said = reproduce(checkout, version)
     finally:
         alignment.write_text(text)
     assert code == 2
@@ -83,27 +103,22 @@ def test_a_changed_alignment_is_named(checkout):
     assert "of the alignment of the set" in said
 
 
-def test_other_numbers_are_named(checkout):
+def test_other_numbers_are_named(checkout, version):
     """A set that somebody changed before it was published."""
-    trained = load(checkout.folder / "results/smoke/set")
+    trained = load(checkout.folder / "results/fam.ours/set")
     constant, table = trained.constant.copy(), trained.table.copy()
     number = trained.manifest.layout[2].sets[1].numbers[4]
     constant[trained.layout.offsets["UT"] + trained.layout.block("UT").shape[1] + 4] += np.float32(
         3 * number.error
     )
     table[30, 25, 0] *= 2
-    other = checkout.folder / "results/other"
     changed = with_blobs(trained.manifest, constant, table)
-    changed.save(other / "set")
-    blobs = changed.manifest.blobs.fingerprints()
-    for name in ("validation", "accuracy"):
-        figures = {"fits": {"parkf": {"working_point": {"ghost": 0.2}}}, "set": blobs}
-        (other / f"{name}.json").write_text(str(figures).replace("'", '"'))
-    code, text = params(checkout, "publish", other / "set", "--gates", "gates.yaml", "--year", 2026)
-    assert code == 0, text
-    code, text = reproduce(checkout, "2026-run3-like-2-r002")
+    changed.save(checkout.folder / "results/other/set")
+    other = publish(checkout, "other")
+    assert other != version
+    code, text = reproduce(checkout, other)
     assert code == 1, text[-5000:]
-    assert "params/2026-run3-like-2-r002: NOT identical" in text
+    assert f"params/{other}: NOT identical" in text
     (row,) = [line.split() for line in text.splitlines() if line.startswith("UT ")]
     assert row[-4] == number.name
     assert float(row[-1]) == pytest.approx(-3 / np.sqrt(2), rel=1e-2)

@@ -1,8 +1,5 @@
 """The whole workflow on the smoke configuration: its files, and the jobs that a change makes run again."""
 
-import re
-import shutil
-
 import pytest
 
 from parkf.io.files import read_json
@@ -53,36 +50,6 @@ def test_every_gate_finds_its_figure(finished):
 
 def test_nothing_to_do_afterwards(finished):
     assert finished.would_run() == {}
-
-
-def test_sets_of_a_step_are_shared_out(project):
-    """A step is trained in as many jobs as the profile asks for, at most one for each of its sets."""
-    done = project.snakemake("--cores", "1", "--dry-run", "--set-scatter", "sets=4")
-    assert done.returncode == 0, done.stderr
-    jobs = dict(re.findall(r"^(train\w*|join_fits) +(\d+)$", done.stdout + done.stderr, re.M))
-    # V and BEAM have two sets each, UT has six, T eleven.
-    expected = {"train": "3", "train_part": "12", "join_fits": "4", "train_rich": "1", "train_score": "1"}
-    assert jobs == expected
-
-
-def test_an_alignment_constant_runs_what_depends_on_it(finished, tmp_path):
-    alignment = finished.folder / "data/geometry/alignment_nominal.yaml"
-    text = alignment.read_text()
-    assert "scifi_layers: {}" in text
-    shutil.copy2(alignment, tmp_path / "nominal.yaml")
-    try:
-        alignment.write_text(text.replace("scifi_layers: {}", "scifi_layers: {3: {x: 0.1}}"))
-        jobs = finished.would_run()
-    finally:
-        shutil.copy2(tmp_path / "nominal.yaml", alignment)
-    # Collisions, field and magnet table do not depend on the alignment.
-    assert jobs.keys().isdisjoint({"generate", "field", "table"})
-    # Each sample is simulated once, even if several stages use it.
-    assert (jobs["simulate_training"], jobs["simulate_validation"]) == (2, 2)
-    assert (jobs["draw"], jobs["thresholds"], jobs["rows"], jobs["datasets"]) == (2, 1, 2, 1)
-    assert jobs["train"] == 7
-    # The closure has its own tracks, in the same detector.
-    assert (jobs["closure_tracks"], jobs["close"]) == (2, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,84 +1,109 @@
-"""The report of `parkf why`: changes, jobs that would run again, and products of other runs."""
+"""The report of `parkf why`: what has changed, and what a run would make again, as the run then does."""
 
 import json
 import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from parkf.workflow.running.why import in_words, why
 from typer.testing import CliRunner
 
 from parkf.cli.main import app
-from parkf.io.process_settings import prepare_process
+from parkf.workflow.repair import repair
+from parkf.workflow.why import in_words, why
+
+from .conftest import Project
+from .ready import snakemake
+
+ALIGNMENT = "data/geometry/alignment_nominal.yaml"
 
 
 @pytest.fixture
-def ask(finished, tmp_path, monkeypatch):
-    """Return a function that asks why a run that extends the finished one would run."""
-    monkeypatch.chdir(finished.folder)
-    # The command line prepares the process, too.
-    prepare_process()
-    config = finished.folder / "workflow/config/asked.yaml"
+def ask(monkeypatch):
+    """Return a function that asks why a run that extends the smoke run would run, and what would run."""
+    # The ready process plans, too.
+    run = SimpleNamespace(run=lambda words, **_: snakemake(*words[4:], folder="."))
+    monkeypatch.setattr("parkf.workflow.why.subprocess", run)
 
-    def ask(**own):
-        config.write_text(json.dumps({"extends": "smoke"} | own))
-        found = why(config, 2)
+    def ask(project, run="smoke", **own):
+        monkeypatch.chdir(project.folder)
+        config = project.folder / "workflow/config/asked.yaml"
+        config.write_text(json.dumps({"extends": "smoke", "run": run} | own))
+        try:
+            found = why(config, 2)
+            jobs = project.would_run("--configfile", config)
+        finally:
+            config.unlink()
         assert len(in_words(found).splitlines()) < 25
-        return found
+        return found, jobs.keys() - {"all"}
 
-    yield ask
-    config.unlink(missing_ok=True)
+    return ask
 
 
-def test_another_misalignment_takes_all_but_what_it_looks_at(ask):
-    """The run copies collisions, field, table, datasets, fits and set of the other run."""
-    found = ask(run="misaligned", misalignment={"scifi_module": 0.08, "scifi_mat": 0.06})
-    assert found.made is None
-    assert found.kept == {}
-    # What runs again: the misaligned hits of the validation, their measurement, and this run's own products.
-    looks = {"misalign": 2, "candidates": 2, "misaligned_fit": 2, "fit_full": 2}
-    assert found.again == looks | {"validate": 1, "stages": 1, "throughput": 1, "report": 1}
-    made = {
-        "field": 1,
-        "generate": 2,
-        "simulate_training": 2,
-        "table": 1,
-        "datasets": 1,
-        "train": 7,
-        "close": 1,
+@pytest.fixture
+def realigned():
+    """Return a function that changes the alignment of a project; the finished run has it back afterwards."""
+    changed = []
+
+    def change(project):
+        path = project.folder / ALIGNMENT
+        changed.append((path, path.read_text()))
+        path.write_text(changed[-1][1].replace("scifi_layers: {}", "scifi_layers: {3: {x: 0.1}}"))
+
+    yield change
+    for path, text in changed:
+        path.write_text(text)
+
+
+def test_nothing_has_changed(ask, finished):
+    found, jobs = ask(finished)
+    assert (found.causes, found.again, found.broken, jobs) == ({}, {}, [], set())
+    assert "nothing has changed since" in in_words(found)
+
+
+def test_changed_keys_are_told_in_words(ask, finished):
+    found, jobs = ask(finished, training={"max_rows": 90_000, "noise_scale": {"V": 1.1}})
+    assert {*found.causes} == {
+        "training.max_rows: 100000 → 90000",
+        "training.noise_scale.V: 1.07 → 1.1",
     }
-    assert made.items() <= found.taken.items()
-    assert {"assemble": 1, "train_score": 1, "accuracy": 1}.items() <= found.taken.items()
-    text = in_words(found)
-    assert "Nothing of it is there yet." in text
-    assert "Taken from other runs: " in text
-    apart = ask(run="apart", seed=7)
-    assert apart.taken == {"field": 1}
-    assert apart.wall_s > 1.5 * found.wall_s
+    assert found.again.keys() == jobs
+    assert jobs >= {"simulate_training", "rows", "train", "close", "report"}
+    assert found.kept.keys() >= {"field", "generate", "table", "simulate_validation"}
 
 
-def test_what_changed_is_told_in_words(ask, finished, tmp_path):
-    nothing = ask(run="smoke")
-    assert (nothing.causes, nothing.again, nothing.taken) == ({}, {}, {})
-    assert "nothing has changed since" in in_words(nothing)
-    found = ask(run="smoke", training={"max_rows": 90_000, "noise_scale": {"V": 1.1}})
-    assert {cause: jobs for cause, jobs in found.causes.items() if not jobs} == {
-        "training.max_rows: 100000 → 90000": {},
-        "training.noise_scale.V: 1.07 → 1.1": {},
-    }
-    assert found.causes.keys() == {cause for cause, jobs in found.causes.items() if not jobs}
-    assert found.kept.keys() >= {"field", "generate", "simulate_training", "table", "candidates"}
-    assert found.again.keys() >= {"draw", "rows", "train", "close", "validation_fit", "report"}
-    alignment = finished.folder / "data/geometry/alignment_nominal.yaml"
-    shutil.copy2(alignment, tmp_path / "kept.yaml")
-    try:
-        alignment.write_text(alignment.read_text().replace("scifi_layers: {}", "scifi_layers: {3: {x: 0.1}}"))
-        found = ask(run="smoke")
-    finally:
-        shutil.copy2(tmp_path / "kept.yaml", alignment)
-    seen = found.causes["data/geometry/alignment_nominal.yaml has changed"]
-    assert seen.items() >= {"simulate_training": 2, "closure_tracks": 2}.items()
-    assert found.kept == {"field": 1, "generate": 2, "table": 1, "slices": 1}
-    assert "data/geometry/alignment_nominal.yaml has changed (2 " in in_words(found)
+def test_a_changed_alignment_is_named(ask, finished, realigned):
+    realigned(finished)
+    found, jobs = ask(finished)
+    assert found.again.keys() == jobs
+    assert {*found.kept} == {"field", "generate", "table", "slices"}
+    assert any(f"made from another {ALIGNMENT}" in line for line in found.broken)
+
+
+def test_another_run_makes_everything(ask, finished):
+    found, jobs = ask(finished, run="other")
+    assert (found.made, found.kept) == (None, {})
+    assert found.again.keys() == jobs
+    assert "Nothing of it is there yet." in in_words(found)
+
+
+def test_touched_products_are_looked_into(ask, finished, realigned, tmp_path):
+    """What Snakemake is told to believe is held against the ledger."""
+    project = Project(shutil.copytree(finished.folder, tmp_path / "copy", symlinks=True))
+    touched = project.snakemake("--cores", "1", "--touch")
+    assert touched.returncode == 0, touched.stderr
+    found, jobs = ask(project)
+    assert (found.again, found.broken, jobs) == ({}, [], set())
+    assert repair(Path("results/smoke")) == ([], False)
+    realigned(project)
+    assert project.snakemake("--cores", "1", "--touch").returncode == 0
+    found, jobs = ask(project)
+    assert jobs == set()
+    assert found.again.keys() >= {"simulate_training", "train", "close", "report"}
+    # A run removes them when Snakemake has ended, and starts it again.
+    said, _ = repair(Path("results/smoke"), strict=True)
+    assert any(f"made from another {ALIGNMENT}" in line for line in said)
+    assert found.again.keys() == project.would_run().keys() - {"all"}
 
 
 def test_chunks_of_the_profile_are_planned(ask, finished, tmp_path):
@@ -87,11 +112,11 @@ def test_chunks_of_the_profile_are_planned(ask, finished, tmp_path):
     try:
         with profile.open("a") as file:
             file.write("set-scatter: [training=2]\n")
-        found = ask(run="chunked")
+        found, _ = ask(finished, run="chunked")
     finally:
         shutil.copy2(tmp_path / "kept.yaml", profile)
-    # Both polarities; the states of two chunks are simulated again.
-    assert found.again["simulate_training"] + found.taken.get("simulate_training", 0) == 4
+    # States, draws and candidates of two chunks of both polarities.
+    assert found.again["simulate_training"] == 3 * 4
 
 
 def test_a_run_that_cannot_be_is_refused(finished, monkeypatch):

@@ -1,15 +1,11 @@
-"""Starts of Snakemake and parkf that take less time: put this folder on PYTHONPATH.
+"""Starts of Snakemake that take less time: put this folder on PYTHONPATH.
 
 Python imports a module of this name as it starts. Snakemake then imports only the plug-ins that its command
 line and its profile name. All that are installed take a third of the time of its start, and a job of a
 cluster starts it twice.
-
-Where the variable PARKF_READY names the socket of a process that is ready (ready.py), a job of Slurm starts
-neither Snakemake nor parkf: a fork of that process does the work, and this process waits for it. If
-PARKF_READY_FOR is "batch", only the job's first Snakemake is a fork. What Slurm limits is the second one.
 """
 
-import os
+import pkgutil
 import re
 import sys
 from collections.abc import Iterator
@@ -27,27 +23,8 @@ def _named() -> set[str]:
     return {name for text in texts for name in re.findall(r"[\w-]+", text)}
 
 
-_IS_BATCH = "slurm-jobstep" in sys.orig_argv
-
-if {"PARKF_READY", "SLURM_JOB_ID"} <= os.environ.keys() and (
-    _IS_BATCH or os.environ.get("PARKF_READY_FOR") != "batch"
-):
-    name, *words = sys.orig_argv[2:] if sys.orig_argv[1] == "-m" else sys.orig_argv[1:]
-    if Path(name).name in ("parkf", "parkf.workflow.running"):
-        from parkf.workflow.running import ask
-
-        sys.argv = ["", os.environ["PARKF_READY"], Path(name).name, *words]
-        try:
-            ask.main()
-        except SystemExit as end:
-            # Python does not begin otherwise, and takes an exit at this place for an error.
-            os._exit(end.code if isinstance(end.code, int) else 1)
-
 # Most processes are no Snakemake, and look for no modules.
-_PROGRAMS = ("snakemake", "ready.py", "parkf.workflow.running")
-if any(argument.endswith(_PROGRAMS) for argument in sys.orig_argv[1:3]):
-    import pkgutil
-
+if any(argument.endswith("snakemake") for argument in sys.orig_argv[1:4]):
     found = pkgutil.iter_modules
 
     def _iter_modules(*arguments: object) -> Iterator[pkgutil.ModuleInfo]:

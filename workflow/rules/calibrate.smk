@@ -11,29 +11,29 @@ if CALIBRATION:
         for decay in CALIBRATION["pairs"]
         for file in products("candidates", *RUN.samples(decay))
     ]
-    BEFORE = {"before": CALIBRATION["before"]} if "before" in CALIBRATION else {}
+    BEFORE = {"before": given(CALIBRATION["before"])} if "before" in CALIBRATION else {}
 
     rule calibrate:
         """Alignment, field, hit errors and scattering, for a set to train anew."""
         input:
             **PASSAGE,
             set=SET,
-            candidates=CALIBRATION["candidates"],
-            placed=document(CALIBRATION["placed"]),
+            candidates=list(map(given, CALIBRATION["candidates"])),
+            placed=given(CALIBRATION["placed"]),
             reference=products("candidates", *RUN.samples("validation"), *SCORED),
-            pair_files=[file for _, file in PAIRS],
+            pair_files=[given(file) for _, file in PAIRS],
             reference_pair_files=[file for _, file in REFERENCE_PAIRS],
             **BEFORE,
         output: CALIBRATED
         params:
-            code=code("calibrate"),
+            code=code_of("calibrate"),
             means={**MEANS, **meanings(CALIBRATION["placed"])},
             pairs=[decay for decay, _ in PAIRS],
             reference_pairs=[decay for decay, _ in REFERENCE_PAIRS],
             survey=[f"{freedom}={error}" for freedom, error in CALIBRATION["survey"].items()],
         threads: LAST_THREADS
         resources: **needs(COSTS, "calibrate", RUN.sizes("validation"))
-        log: f"{RESULTS}/logs/calibrate.log"
+        log: logged("calibrate.log")
         shell:
             stage("calibrate") + PASSED
             + passed(("set", "candidates", "placed", "reference", "pair_files", "reference_pair_files", *BEFORE))

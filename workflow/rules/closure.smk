@@ -13,9 +13,9 @@ if NEIGHBOUR:
         """The closed table of a run whose alignment is a little different."""
         input: **BEFORE_CLOSURE, **THEIRS
         output: **CLOSED
-        params: code=code("take_closure"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
+        params: code=code_of("take_closure"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
         priority: FIRST
-        log: f"{RESULTS}/logs/close.log"
+        log: logged("close.log")
         shell:
             stage("take_closure") + passed(BEFORE_CLOSURE) + passed(THEIRS) + " --output {output.output:q}"
             " --accuracy {output.accuracy:q} --summary {output.summary:q} --seed {params.seed}"
@@ -29,14 +29,14 @@ elif CLOSURE:
         output: f"{RESULTS}/closure-tracks/{{sample}}.parquet"
         wildcard_constraints: sample="closure_(up|down)"
         params:
-            code=code("closure_tracks"),
+            code=code_of("closure_tracks"),
             means=MEANS,
             tracks=CLOSURE["tracks"],
             seed=lambda w: RUN.seed(w.sample),
             polarity=lambda w: RUN.polarity(w.sample),
         priority: FIRST
         resources: **needs(COSTS, "closure_tracks", CLOSURE["tracks"])
-        log: f"{RESULTS}/logs/closure-tracks-{{sample}}.log"
+        log: logged("closure-tracks-{sample}.log")
         shell:
             stage("closure_tracks") + PASSED + " --output {output:q} --tracks {params.tracks} --seed {params.seed}"
             " --polarity {params.polarity}" + LOGGED
@@ -49,7 +49,7 @@ elif CLOSURE:
             samples=products("closure-tracks", *RUN.samples("closure")),
         output: **CLOSED
         params:
-            code=code("close"),
+            code=code_of("close"),
             means=MEANS,
             rays=CLOSURE["rays"],
             passes=CLOSURE["passes"],
@@ -59,7 +59,7 @@ elif CLOSURE:
         priority: FIRST
         threads: TWO_THREADS
         resources: **needs(COSTS, "close", CLOSURE["rays"])
-        log: f"{RESULTS}/logs/close.log"
+        log: logged("close.log")
         shell:
             stage("close") + passed(BEFORE_CLOSURE) + passed(("table_accuracy", "samples")) + " --output {output.output:q}"
             " --accuracy {output.accuracy:q} --summary {output.summary:q} --rays {params.rays} --passes {params.passes}"

@@ -1,20 +1,28 @@
 """Files, settings and parts of commands that rules of several stages use."""
 
+# Files of the user and logs are in the working folder, also if a storage has the products.
 
 
-def document(path):
+def given(path):
     """A file as an input; whether jobs run again depends on a document's meaning, not on its time."""
-    return ancient(path) if is_document(path) else path
+    if Path(path).is_relative_to("results"):
+        return path
+    return local(ancient(path) if is_document(path) else path)
+
+
+def logged(name):
+    """The log of a job."""
+    return local(f"{RESULTS}/logs/{name}")
 
 
 DETECTOR_FILES = Detector.of(RUN["detector"], f"{RESULTS}/detector", Path.cwd())
-GEOMETRY = document(DETECTOR_FILES.geometry)
-DETECTOR = {"geometry": GEOMETRY, "alignment": document(DETECTOR_FILES.alignment)}
+GEOMETRY = given(DETECTOR_FILES.geometry)
+DETECTOR = {"geometry": GEOMETRY, "alignment": given(DETECTOR_FILES.alignment)}
 FIELD = f"{RESULTS}/field.npz"
 # Files that describe the transport of particles, and the words that pass them to a stage.
 PASSAGE = {**DETECTOR, "field": FIELD}
 PASSED = " --geometry {input.geometry:q} --alignment {input.alignment:q} --field {input.field:q}"
-FIELD_SOURCE = [document(file) for file in named_files(RUN["field"]["source"], Path())]
+FIELD_SOURCE = [given(file) for file in named_files(RUN["field"]["source"], Path())]
 # What the documents of users mean. Whether jobs run again depends on this, and not on the times of the files.
 GEOMETRY_MEANS = meanings(DETECTOR_FILES.geometry)
 MEANS = meanings(DETECTOR_FILES.geometry, DETECTOR_FILES.alignment)
@@ -24,11 +32,6 @@ SOURCE_MEANS = meanings(*FIELD_SOURCE)
 def stage(name):
     """The beginning of a stage's command, and the end of it: the key of its code, which is a parameter."""
     return f"{stage_words()} {name}"
-
-
-def code(name):
-    """The key of the code of a stage."""
-    return code_key(f"parkf.stages.{name}")
 
 
 def passed(names):
@@ -63,7 +66,7 @@ SIGNALS = RUN.samples("jpsi", "d0")
 # Kinds of tracks that the validation measures besides long ones.
 KINDS = [kind for kind in kinds.KINDS if kind != kinds.LONG.name]
 # Crowded hits and the search for segments cost several times as much.
-CROWDED = "simulate_crowded" if RUN["pattern"]["crowded"] else None
+DEAR = "simulate_crowded" if RUN["pattern"]["crowded"] or RUN["pattern"]["segments"] == "found" else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
 
 

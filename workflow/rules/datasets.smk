@@ -10,11 +10,11 @@ if RUN.simulated_steps:
         input: lambda w: [f"{RESULTS}/rows/draws/{chunk}.npz" for chunk in RUN.training_chunks]
         output: f"{RESULTS}/rows/thresholds.json"
         params:
-            code=code("thresholds"),
+            code=code_of("thresholds"),
             draws=lambda w, input: collapsed(input),
             max_rows=RUN["training"]["max_rows"],
         priority: FIRST
-        log: f"{RESULTS}/logs/thresholds.log"
+        log: logged("thresholds.log")
         shell: stage("thresholds") + " --draws {params.draws:q} --output {output:q} --max-rows {params.max_rows}" + LOGGED
 
     rule rows:
@@ -26,10 +26,10 @@ if RUN.simulated_steps:
             thresholds=f"{RESULTS}/rows/thresholds.json",
         output: [f"{RESULTS}/rows/{{chunk}}/{step}.parquet" for step in STEPS]
         wildcard_constraints: chunk=RUN.pattern("training")
-        params: code=code("rows"), means=MEANS
+        params: code=code_of("rows"), means=MEANS
         priority: FIRST
         resources: **needs(COSTS, "rows", lambda w: RUN.size(w.chunk))
-        log: f"{RESULTS}/logs/rows-{{chunk}}.log"
+        log: logged("rows-{chunk}.log")
         shell:
             stage("rows") + PASSED + " --particles {input.particles:q} --states {input.states:q}"
             " --thresholds {input.thresholds:q} --outputs {output:q}" + LOGGED
@@ -45,11 +45,11 @@ if RUN.simulated_steps:
                     f"{RESULTS}/rows/{chunk}/{step}.parquet" for step in steps for chunk in RUN.training_chunks
                 ],
             output: [f"{RESULTS}/datasets/{step}.parquet" for step in steps]
-            params: code=code("datasets"), rows=lambda w, input: collapsed(input)
+            params: code=code_of("datasets"), rows=lambda w, input: collapsed(input)
             priority: FIRST
             threads: TWO_THREADS
             resources: **needs(COSTS, "datasets", sum(RUN.rows(step) for step in steps))
-            log: f"{RESULTS}/logs/datasets/{'-'.join(steps)}.log"
+            log: logged(f"datasets/{'-'.join(steps)}.log")
             shell: stage("datasets") + " --rows {params.rows:q} --outputs {output:q} --threads {threads}" + LOGGED
 
 if RUN.imported_steps:
@@ -59,11 +59,11 @@ if RUN.imported_steps:
         """The dataset of a step from foreign tuples; the log has what is found in them."""
         input:
             **PASSAGE,
-            reads=lambda w: RUN.dataset_files(w.step),
+            reads=lambda w: list(map(given, RUN.dataset_files(w.step))),
         output: f"{RESULTS}/datasets/{{step}}.parquet"
         wildcard_constraints: step="|".join(RUN.imported_steps)
-        params: code=code("import_steps"), means=MEANS, source=RUN["training"]["datasets"], polarity=POLARITY
-        log: f"{RESULTS}/logs/import-steps/{{step}}.txt"
+        params: code=code_of("import_steps"), means=MEANS, source=RUN["training"]["datasets"], polarity=POLARITY
+        log: logged("import-steps/{step}.txt")
         shell:
             stage("import_steps") + PASSED + " --source {params.source:q} --reads {input.reads:q} --output {output:q}"
             " --step {wildcards.step}" + (" --polarity {params.polarity}" if POLARITY else "")
@@ -73,8 +73,8 @@ elif not RUN.simulates_datasets:
 
     rule adopt_dataset:
         """A dataset of the user, if it passes the checks."""
-        input: dataset=f"{RUN['training']['datasets']}/{{step}}.parquet"
+        input: dataset=given(f"{RUN['training']['datasets']}/{{step}}.parquet")
         output: f"{RESULTS}/datasets/{{step}}.parquet"
-        params: code=code("adopt_dataset")
-        log: f"{RESULTS}/logs/adopt-{{step}}.log"
+        params: code=code_of("adopt_dataset")
+        log: logged("adopt-{step}.log")
         shell: stage("adopt_dataset") + " --dataset {input.dataset:q} --output {output:q} --step {wildcards.step}" + LOGGED

@@ -4,14 +4,14 @@ if DETECTOR_FILES.dumps:
 
     rule import_geometry:
         """Geometry from Allen's dumps."""
-        input: dumps=DETECTOR_FILES.dumps, base=document(RUN["detector"]["base"])
+        input: dumps=list(map(given, DETECTOR_FILES.dumps)), base=given(RUN["detector"]["base"])
         output:
             geometry=f"{RESULTS}/detector/geometry.yaml",
             alignment=f"{RESULTS}/detector/alignment_of_dumps.yaml",
             told=f"{RESULTS}/detector/import_geometry.txt",
-        params: code=code("import_geometry"), means=meanings(RUN["detector"]["base"])
+        params: code=code_of("import_geometry"), means=meanings(RUN["detector"]["base"])
         resources: **needs(COSTS, "field", 1)
-        log: f"{RESULTS}/logs/import-geometry.log"
+        log: logged("import-geometry.log")
         shell:
             stage("import_geometry") + " --dumps {input.dumps:q} --base {input.base:q} --geometry {output.geometry:q}"
             " --alignment {output.alignment:q} --told {output.told:q}" + LOGGED
@@ -21,13 +21,13 @@ if DETECTOR_FILES.conditions is not None:
 
     rule import_alignment:
         """Alignment from LHCb's conditions."""
-        input: conditions=DETECTOR_FILES.conditions, geometry=GEOMETRY
+        input: conditions=given(DETECTOR_FILES.conditions), geometry=GEOMETRY
         output:
             output=f"{RESULTS}/detector/alignment_of_conditions.yaml",
             told=f"{RESULTS}/detector/import_alignment.txt",
-        params: code=code("import_alignment"), means=GEOMETRY_MEANS
+        params: code=code_of("import_alignment"), means=GEOMETRY_MEANS
         resources: **needs(COSTS, "field", 1)
-        log: f"{RESULTS}/logs/import-alignment.log"
+        log: logged("import-alignment.log")
         shell:
             stage("import_alignment") + " --conditions {input.conditions:q} --geometry {input.geometry:q}"
             " --output {output.output:q} --told {output.told:q}" + LOGGED

@@ -18,12 +18,12 @@ LIKENESS_FITS = [name for name in ("parkf", "parkf_robust", "full") if name in R
 
 rule import_hits:
     """Hits and particles of another simulation."""
-    input: source=lambda w: RUN["likeness"]["hits"], tracks=lambda w: RUN["likeness"]["tracks"]
+    input: source=lambda w: given(RUN["likeness"]["hits"]), tracks=lambda w: given(RUN["likeness"]["tracks"])
     output:
         hits=f"{RESULTS}/hits/lhcb_{{polarity}}.parquet",
         particles=f"{RESULTS}/particles/lhcb_{{polarity}}.parquet",
-    params: code=code("import_hits")
-    log: f"{RESULTS}/logs/import-lhcb_{{polarity}}.log"
+    params: code=code_of("import_hits")
+    log: logged("import-lhcb_{polarity}.log")
     shell:
         stage("import_hits") + passed(("source", "tracks")) + " --hits {output.hits:q} --particles {output.particles:q}"
         + LOGGED
@@ -33,9 +33,9 @@ rule candidates_matched:
     """Candidates by truth."""
     input: **PASSAGE, hits=f"{RESULTS}/hits/{{like}}.parquet"
     output: f"{RESULTS}/candidates/matched-{{like}}.parquet"
-    params: code=code("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
+    params: code=code_of("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
     resources: **needs(COSTS, "candidates", lambda w: RUN.size(w.like))
-    log: f"{RESULTS}/logs/candidates-matched-{{like}}.log"
+    log: logged("candidates-matched-{like}.log")
     shell:
         stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity} --matched"
         + LOGGED
@@ -45,9 +45,9 @@ rule candidates_of_segments:
     """Candidates of segments that are found, or of true ones."""
     input: **PASSAGE, hits=f"{RESULTS}/hits/{{like}}.parquet"
     output: f"{RESULTS}/candidates/{{segments}}-{{like}}.parquet"
-    params: code=code("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
+    params: code=code_of("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
     resources: **needs(COSTS, "candidates_found", lambda w: RUN.size(w.like))
-    log: f"{RESULTS}/logs/candidates-{{segments}}-{{like}}.log"
+    log: logged("candidates-{segments}-{like}.log")
     shell:
         stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity}"
         " --segments {wildcards.segments}" + LOGGED
@@ -62,8 +62,8 @@ rule characterise_search:
         candidates=f"{RESULTS}/candidates/{{segments}}-{{like}}.parquet",
         fitted=f"{RESULTS}/fitted/parkf/{{segments}}-{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{segments}}-{{like}}.json"
-    params: code=code("characterise_search")
-    log: f"{RESULTS}/logs/characterise-{{segments}}-{{like}}.log"
+    params: code=code_of("characterise_search")
+    log: logged("characterise-{segments}-{like}.log")
     shell:
         stage("characterise_search") + passed(("hits", "particles", "matched", "candidates", "fitted"))
         + " --output {output:q}" + LOGGED
@@ -78,8 +78,8 @@ rule characterise:
         matched=f"{RESULTS}/candidates/matched-{{like}}.parquet",
         found=f"{RESULTS}/candidates/{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{like}}.json"
-    params: code=code("characterise"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
-    log: f"{RESULTS}/logs/characterise-{{like}}.log"
+    params: code=code_of("characterise"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
+    log: logged("characterise-{like}.log")
     shell:
         stage("characterise") + PASSED + passed(("hits", "particles", "matched", "found"))
         + " --output {output:q} --polarity {params.polarity}" + LOGGED
@@ -94,8 +94,8 @@ rule measure:
         fitted=f"{RESULTS}/fitted/{{fit}}/matched-{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{fit}}-{{like}}.json"
     wildcard_constraints: fit="parkf|parkf_robust|full"
-    params: code=code("measure")
-    log: f"{RESULTS}/logs/measure-{{fit}}-{{like}}.log"
+    params: code=code_of("measure")
+    log: logged("measure-{fit}-{like}.log")
     shell: stage("measure") + passed(("particles", "candidates", "fitted", "field")) + " --output {output:q}" + LOGGED
 
 
@@ -107,8 +107,8 @@ rule likeness:
         measured=[f"{RESULTS}/likeness/{fit}-{sample}.json" for fit in LIKENESS_FITS for sample in LIKE.values()],
         searches=[f"{RESULTS}/likeness/{kind}-{sample}.json" for kind in SEARCHES for sample in LIKE.values()],
     output: output=f"{RESULTS}/report/likeness.html", figures=f"{RESULTS}/lhcb.json"
-    params: code=code("likeness"), fits=LIKENESS_FITS, kinds=SEARCHES
-    log: f"{RESULTS}/logs/likeness.log"
+    params: code=code_of("likeness"), fits=LIKENESS_FITS, kinds=SEARCHES
+    log: logged("likeness.log")
     shell:
         stage("likeness") + passed(("embedded", "other", "measured", "searches"))
         + " --fits {params.fits} --kinds {params.kinds} --output {output.output:q} --figures {output.figures:q}" + LOGGED

@@ -2,7 +2,7 @@
 
 from parkf.report.picture import Captions
 
-GATES = document(gates_file())
+GATES = given(gates_file())
 
 
 rule report:
@@ -34,13 +34,13 @@ rule report:
         [f"{RESULTS}/{file}" for file in RUN.report_files],
         index=f"{RESULTS}/report/index.html",
     params:
-        code=code("report"),
+        code=code_of("report"),
         means={**MEANS, **meanings(gates_file())},
         # For `snakemake --report`; an object is no reason to run again.
         captions=lambda w, output: Captions(Path(output[0])),
     threads: LAST_THREADS
     resources: **needs(COSTS, "report", 1)
-    log: f"{RESULTS}/logs/report.log"
+    log: logged("report.log")
     shell:
         stage("report") + passed(("geometry", "alignment", "gates")) + " --reads {input:q} --index {output.index:q}"
         " --outputs {output:q} --threads {threads}" + LOGGED
@@ -54,7 +54,7 @@ rule publish:
         set=SET,
         figures=[f"{RESULTS}/validation.json", f"{RESULTS}/accuracy.json", *LHCB_FIGURES],
     output: f"{RESULTS}/published.json"
-    params: code=code("publish"), means=meanings(gates_file())
-    log: f"{RESULTS}/logs/publish.log"
+    params: code=code_of("publish"), means=meanings(gates_file())
+    log: logged("publish.log")
     shell:
         stage("publish") + passed(("set", "figures", "gates")) + " --output {output:q}" + LOGGED + " || (cat {log} >&2; exit 1)"

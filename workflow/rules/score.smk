@@ -6,14 +6,14 @@ if SCORE and not TRAINS_SCORE:
         """The ghost score of a run whose alignment is a little different."""
         input: f"{NEIGHBOUR}/score.json"
         output: SCORE
-        params: code=code("take_score")
+        params: code=code_of("take_score")
         priority: FIRST
         localrule: True
-        log: f"{RESULTS}/logs/score.log"
+        log: logged("score.log")
         shell: stage("take_score") + " --theirs {input:q} --output {output:q}" + LOGGED
 
 elif SCORE:
-    DRAFTED = {name: file for name, file in PARTS_OF_SET.items() if name != "closed_accuracy"}
+    DRAFTED = {name: file for name, file in PARTS_OF_SET.items() if name not in ("closed_accuracy", "closed_summary")}
 
     rule score:
         """The ghost score, on candidates of the first crossings of the training sample."""
@@ -22,10 +22,10 @@ elif SCORE:
             particles=[f"{RESULTS}/particles/{chunk}.parquet" for chunk in SCORED],
             candidates=[f"{RESULTS}/candidates/{chunk}.parquet" for chunk in SCORED],
         output: SCORE
-        params: code=code("score"), means=MEANS, **IN_MANIFEST
+        params: code=code_of("score"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
         priority: FIRST
-        resources: **needs(COSTS, "train_score", sum(map(RUN.scored, SCORED)))
-        log: f"{RESULTS}/logs/score.log"
+        resources: **needs(COSTS, "score", sum(map(RUN.scored, SCORED)))
+        log: logged("score.log")
         shell:
             stage("score") + passed(DRAFTED) + passed(("particles", "candidates")) + " --output {output:q}"
-            + ASSEMBLED + LOGGED
+            " --seed {params.seed} --configuration {params.configuration:q}" + LOGGED

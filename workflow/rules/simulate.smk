@@ -9,10 +9,10 @@ if RUN.imports_field:
         """The field on a grid, from a foreign map, which the log describes."""
         input: FIELD_SOURCE
         output: FIELD
-        params: code=code("import_field"), means=SOURCE_MEANS, **FIELD_ARGUMENTS
+        params: code=code_of("import_field"), means=SOURCE_MEANS, **FIELD_ARGUMENTS
         priority: FIRST
         resources: **needs(COSTS, "field", 1)
-        log: f"{RESULTS}/logs/import-field.txt"
+        log: logged("import-field.txt")
         shell:
             stage("import_field") + " --reads {input:q} --output {output:q}"
             + "".join(f" --{name} {{params.{name}:q}}" for name in FIELD_ARGUMENTS)
@@ -24,10 +24,10 @@ else:
         """The field on a grid, from an analytic dipole or a grid of this project."""
         input: FIELD_SOURCE
         output: FIELD
-        params: code=code("field"), means=SOURCE_MEANS, **{n: v for n, v in FIELD_ARGUMENTS.items() if n != "source"}
+        params: code=code_of("field"), means=SOURCE_MEANS, **{n: v for n, v in FIELD_ARGUMENTS.items() if n != "source"}
         priority: FIRST
         resources: **needs(COSTS, "field", 1)
-        log: f"{RESULTS}/logs/field.log"
+        log: logged("field.log")
         shell:
             stage("field") + " --source {input:q} --output {output:q} --spacing {params.spacing}"
             " --outside {params.outside} --interpolation {params.interpolation}" + LOGGED
@@ -38,7 +38,7 @@ rule generate:
     input: geometry=GEOMETRY
     output: [f"{RESULTS}/particles/{{purpose}}_{polarity}{{part}}.parquet" for polarity in RUN["polarities"]]
     params:
-        code=code("generate"),
+        code=code_of("generate"),
         means=GEOMETRY_MEANS,
         events=lambda w: len(RUN.chunk(RUN.generated(**w)[0])),
         first=lambda w: RUN.chunk(RUN.generated(**w)[0]).start,
@@ -47,7 +47,7 @@ rule generate:
     priority: lambda w: FIRST if w.purpose == "training" else 0
     threads: TWO_THREADS
     resources: **needs(COSTS, "generate", lambda w: sum(map(RUN.size, RUN.generated(**w))))
-    log: f"{RESULTS}/logs/generate-{{purpose}}{{part}}.log"
+    log: logged("generate-{purpose}{part}.log")
     shell:
         stage("generate") + " --geometry {input.geometry:q} --outputs {output:q} --seeds {params.seeds}"
         " --events {params.events} --first {params.first} --pile-up {params.pile_up} --threads {threads}" + LOGGED
@@ -59,7 +59,7 @@ rule generate_signal:
     output: f"{RESULTS}/particles/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *ELECTRONS, *STRANGE)
     params:
-        code=code("generate_signal"),
+        code=code_of("generate_signal"),
         means=GEOMETRY_MEANS,
         signal=lambda w: RUN.purpose(w.chunk),
         collisions=lambda w: len(RUN.chunk(w.chunk)),
@@ -68,7 +68,7 @@ rule generate_signal:
     # The measurement of other kinds of tracks, which is long, waits for the late decays.
     priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
     resources: **needs(COSTS, "generate_signal", lambda w: len(RUN.chunk(w.chunk)))
-    log: f"{RESULTS}/logs/generate-{{chunk}}.log"
+    log: logged("generate-{chunk}.log")
     shell:
         stage("generate_signal") + " --geometry {input.geometry:q} --output {output:q} --signal {params.signal}"
         " --collisions {params.collisions} --first {params.first} --seed {params.seed}" + LOGGED
@@ -91,15 +91,15 @@ rule simulate_training:
         **({"candidates": f"{RESULTS}/candidates/{{chunk}}.parquet"} if TRAINS_SCORE else {}),
     wildcard_constraints: chunk=RUN.pattern("training")
     params:
-        code=code("simulate"),
+        code=code_of("simulate"),
         means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
         seed=lambda w: RUN.seed(w.chunk),
         max_rows=RUN["training"]["max_rows"],
         pattern=RUN["pattern"] if TRAINS_SCORE else None,
     priority: FIRST
-    resources: **needs(COSTS, CROWDED or "simulate_training", lambda w: RUN.size(w.chunk))
-    log: f"{RESULTS}/logs/simulate-{{chunk}}.log"
+    resources: **needs(COSTS, DEAR or "simulate_training", lambda w: RUN.size(w.chunk))
+    log: logged("simulate-{chunk}.log")
     shell:
         # Without candidates, particles that yield no state for the training need no transport.
         stage("simulate") + TRANSPORTED + " --states {output.states:q} --draws {output.draws:q} --max-rows {params.max_rows}"
@@ -124,15 +124,15 @@ rule simulate_validation:
         **({"misaligned": f"{RESULTS}/candidates/misaligned_{{which}}.parquet"} if RUN.samples("misaligned") else {}),
     wildcard_constraints: which=RUN.endings("validation")
     params:
-        code=code("simulate"),
+        code=code_of("simulate"),
         means=MEANS,
         polarity=lambda w: RUN.polarity(f"validation_{w.which}"),
         seed=lambda w: RUN.seed(f"validation_{w.which}"),
         pattern=RUN["pattern"],
         **RUN["misalignment"],
         misalignment_seed=RUN["seed"],
-    resources: **needs(COSTS, CROWDED or "simulate_validation", lambda w: RUN.size(f"validation_{w.which}"))
-    log: f"{RESULTS}/logs/simulate-validation_{{which}}.log"
+    resources: **needs(COSTS, DEAR or "simulate_validation", lambda w: RUN.size(f"validation_{w.which}"))
+    log: logged("simulate-validation_{which}.log")
     shell:
         stage("simulate") + TRANSPORTED + " --hits {output.hits:q} --fates {output.fates:q}"
         " --crossings {output.crossings:q} --candidates {output.candidates:q}" + CROWDED_WORD + SEARCH_WORDS
@@ -151,13 +151,13 @@ rule simulate_signal:
     output: f"{RESULTS}/candidates/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("jpsi", "d0")
     params:
-        code=code("simulate"),
+        code=code_of("simulate"),
         means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
         seed=lambda w: RUN.seed(w.chunk),
         pattern=RUN["pattern"],
     resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
-    log: f"{RESULTS}/logs/simulate-{{chunk}}.log"
+    log: logged("simulate-{chunk}.log")
     shell: stage("simulate") + TRANSPORTED + " --candidates {output:q}" + CROWDED_WORD + SEARCH_WORDS + LOGGED
 
 
@@ -167,14 +167,14 @@ rule simulate_decays:
     output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "crossings")}
     wildcard_constraints: chunk=RUN.pattern(*ELECTRONS, *STRANGE)
     params:
-        code=code("simulate"),
+        code=code_of("simulate"),
         means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
         seed=lambda w: RUN.seed(w.chunk),
         crowded=RUN["pattern"]["crowded"],
     priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
     resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
-    log: f"{RESULTS}/logs/simulate-{{chunk}}.log"
+    log: logged("simulate-{chunk}.log")
     shell:
         stage("simulate") + TRANSPORTED + " --hits {output.hits:q} --crossings {output.crossings:q}" + CROWDED_WORD
         + LOGGED
@@ -188,12 +188,12 @@ rule candidates:
     output: f"{RESULTS}/candidates/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("lhcb")
     params:
-        code=code("candidates"),
+        code=code_of("candidates"),
         means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
     resources: **needs(COSTS, SEARCHED, lambda w: RUN.size(w.chunk))
-    log: f"{RESULTS}/logs/candidates-{{chunk}}.log"
+    log: logged("candidates-{chunk}.log")
     shell:
         stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity}"
         " --segments {params.segments}" + LOGGED
@@ -207,8 +207,8 @@ rule gather:
         product="particles|fates|crossings|hits|candidates|fitted/[a-z0-9_]+",
         sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0", *ELECTRONS, *STRANGE),
     params:
-        code=code("gather"),
+        code=code_of("gather"),
         chunks=lambda w, input: collapsed(input),
     resources: **needs(COSTS, "gather", lambda w: RUN.size(w.sample))
-    log: f"{RESULTS}/logs/gather-{{product}}-{{sample}}.log"
+    log: logged("gather-{product}-{sample}.log")
     shell: stage("gather") + " --chunks {params.chunks:q} --output {output:q}" + LOGGED

@@ -1,14 +1,9 @@
 """Magnet table, the fits of every step and the parameter set."""
 
 # Keys of the code of all stages that a parameter set depends on; the manifest has their digest.
-TRAINED_BY = code_key(
-    *(
-        f"parkf.stages.{name}"
-        for name in (
-            *("field", "generate", "simulate", "thresholds", "rows", "datasets", "table", "train"),
-            *("closure_tracks", "close", "rich", "slices", "electron"),
-        )
-    )
+TRAINED_BY = code_of(
+    *("field", "generate", "simulate", "thresholds", "rows", "datasets", "table", "train"),
+    *("closure_tracks", "close", "rich", "slices", "electron"),
 )
 # Rows that the accuracy is measured on.
 MEASURED_ROWS = sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)
@@ -22,7 +17,7 @@ rule table:
     input: geometry=GEOMETRY, field=FIELD
     output: output=TABLE, accuracy=TABLE_ACCURACY
     params:
-        code=code("table"),
+        code=code_of("table"),
         means=GEOMETRY_MEANS,
         rays=RUN["training"]["rays"],
         seed=RUN["seed"],
@@ -30,7 +25,7 @@ rule table:
     priority: FIRST
     threads: TWO_THREADS
     resources: **needs(COSTS, "table", RUN["training"]["rays"])
-    log: f"{RESULTS}/logs/table.log"
+    log: logged("table.log")
     shell:
         stage("table") + " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}"
         " --accuracy {output.accuracy:q} --rays {params.rays} --seed {params.seed} --forms {params.forms}"
@@ -46,18 +41,18 @@ rule train:
         # Tracks that are born in the magnet are carried through the field.
         field=lambda w: [FIELD] if RUN.steps[w.step].displaced else [],
         geometry=lambda w: [GEOMETRY] if RUN.steps[w.step].displaced else [],
-        start_from=lambda w: RUN.start(w.step),
+        start_from=lambda w: list(map(given, RUN.start(w.step))),
     output: f"{RESULTS}/fits/{{step}}.json"
     wildcard_constraints: step="|".join(step for step in STEPS if step not in IN_PARTS)
     params:
-        code=code("train"),
+        code=code_of("train"),
         means=lambda w: GEOMETRY_MEANS if RUN.steps[w.step].displaced else {},
         forms=RUN["forms"],
         seed=RUN["seed"],
     priority: FIRST
     threads: lambda w: cores_for(RUN.rows(w.step))
     resources: **needs(COSTS, "train", lambda w: RUN.rows(w.step))
-    log: f"{RESULTS}/logs/train-{{step}}.log"
+    log: logged("train-{step}.log")
     shell:
         stage("train") + " --step {wildcards.step} --dataset {input.dataset:q} --output {output:q}"
         + passed(("table", "field", "geometry", "start_from"))
@@ -75,11 +70,11 @@ if IN_PARTS:
             table=lambda w: [TABLE] if w.step == "UTTF" else [],
             field=lambda w: [FIELD] if RUN.steps[w.step].displaced else [],
             geometry=lambda w: [GEOMETRY] if RUN.steps[w.step].displaced else [],
-            start_from=lambda w: RUN.start(w.step),
+            start_from=lambda w: list(map(given, RUN.start(w.step))),
         output: f"{RESULTS}/fits/{{step}}/{{part}}.json"
         wildcard_constraints: step="|".join(IN_PARTS), part=r"\d+-of-\d+"
         params:
-            code=code("train"),
+            code=code_of("train"),
             means=lambda w: GEOMETRY_MEANS if RUN.steps[w.step].displaced else {},
             dataset=lambda w, input: collapsed(input.dataset),
             forms=RUN["forms"],
@@ -87,7 +82,7 @@ if IN_PARTS:
         priority: FIRST
         threads: lambda w: cores_for(RUN.part_rows(w.step))
         resources: **needs(COSTS, "train_part", lambda w: RUN.part_rows(w.step))
-        log: f"{RESULTS}/logs/train-{{step}}/{{part}}.log"
+        log: logged("train-{step}/{part}.log")
         shell:
             stage("train") + " --step {wildcards.step} --part {wildcards.part} --dataset {params.dataset:q}"
             " --output {output:q}" + passed(("table", "field", "geometry", "start_from"))
@@ -100,11 +95,11 @@ if IN_PARTS:
             parts=lambda w: [f"{RESULTS}/fits/{w.step}/{part}.json" for part in RUN.parts(w.step)],
         output: f"{RESULTS}/fits/{{step}}.json"
         wildcard_constraints: step="|".join(IN_PARTS)
-        params: code=code("join_fits")
+        params: code=code_of("join_fits")
         priority: FIRST
         threads: TWO_THREADS
         resources: **needs(COSTS, "join_fits", lambda w: RUN.rows(w.step))
-        log: f"{RESULTS}/logs/train-{{step}}/join.log"
+        log: logged("train-{step}/join.log")
         shell:
             stage("join_fits") + " --dataset {input.dataset:q} --parts {input.parts:q} --output {output:q}"
             " --threads {threads}" + LOGGED
@@ -118,9 +113,9 @@ rule rich:
         scifi=f"{RESULTS}/datasets/T.parquet",
         field=FIELD,
     output: RICH
-    params: code=code("rich")
-    resources: **needs(COSTS, "train_rich", PLANE_ROWS)
-    log: f"{RESULTS}/logs/rich.log"
+    params: code=code_of("rich")
+    resources: **needs(COSTS, "rich", PLANE_ROWS)
+    log: logged("rich.log")
     shell:
         stage("rich") + " --velo {input.velo:q} --ut {input.ut:q} --scifi {input.scifi:q} --field {input.field:q}"
         " --output {output:q}" + LOGGED
@@ -130,10 +125,10 @@ rule slices:
     """The steps inside the magnet, for states between UT and SciFi."""
     input: geometry=GEOMETRY, field=FIELD
     output: output=SLICES, accuracy=SLICES_ACCURACY
-    params: code=code("slices"), means=GEOMETRY_MEANS, seed=RUN["seed"]
+    params: code=code_of("slices"), means=GEOMETRY_MEANS, seed=RUN["seed"]
     threads: TWO_THREADS
     resources: **needs(COSTS, "slices", 1)
-    log: f"{RESULTS}/logs/slices.log"
+    log: logged("slices.log")
     shell:
         stage("slices") + " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}"
         " --accuracy {output.accuracy:q} --seed {params.seed} --threads {threads}" + LOGGED
@@ -143,9 +138,9 @@ rule electron:
     """What electrons radiate, from simulated electrons and their full fits."""
     input: **PASSAGE
     output: ELECTRON
-    params: code=code("electron"), means=MEANS, seed=RUN["seed"]
+    params: code=code_of("electron"), means=MEANS, seed=RUN["seed"]
     resources: **needs(COSTS, "electron", 1)
-    log: f"{RESULTS}/logs/electron.log"
+    log: logged("electron.log")
     shell: stage("electron") + PASSED + " --output {output:q} --seed {params.seed}" + LOGGED
 
 
@@ -177,9 +172,9 @@ rule assemble:
         electron=ELECTRON,
         **({"score": SCORE} if SCORE else {}),
     output: SET
-    params: code=code("assemble"), means={**MEANS, **SOURCE_MEANS}, **IN_MANIFEST
+    params: code=code_of("assemble"), means={**MEANS, **SOURCE_MEANS}, **IN_MANIFEST
     priority: FIRST
-    log: f"{RESULTS}/logs/assemble.log"
+    log: logged("assemble.log")
     shell:
         stage("assemble") + passed(PARTS_OF_SET) + " --sources {input.sources:q} --slices {input.slices:q}"
         " --electron {input.electron:q}" + (" --score {input.score:q}" if SCORE else "") + " --outputs {output:q}"
@@ -197,10 +192,10 @@ rule accuracy:
         field=FIELD,
         datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
     output: f"{RESULTS}/accuracy.json"
-    params: code=code("accuracy")
+    params: code=code_of("accuracy")
     threads: cores_for(MEASURED_ROWS)
     resources: **needs(COSTS, "accuracy", MEASURED_ROWS)
-    log: f"{RESULTS}/logs/accuracy.log"
+    log: logged("accuracy.log")
     shell:
         stage("accuracy")
         + passed(

@@ -14,10 +14,10 @@ rule fit_validation:
         candidates=[f"{RESULTS}/candidates/{purpose}_{{which}}.parquet" for purpose in OF_VALIDATION],
     output: [f"{RESULTS}/fitted/{fit}/{purpose}_{{which}}.parquet" for purpose in OF_VALIDATION for fit in MEASURED_BY]
     wildcard_constraints: which=RUN.endings("validation")
-    params: code=code("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in MEASURED_BY})
+    params: code=code_of("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in MEASURED_BY})
     priority: FIRST / 2
     resources: **needs(COSTS, "fit", lambda w: 2 * len(MEASURED_BY) * RUN.size(f"validation_{w.which}"))
-    log: f"{RESULTS}/logs/fit-validation_{{which}}.log"
+    log: logged("fit-validation_{which}.log")
     shell:
         stage("fit") + " --set {input.set:q} --candidates {input.candidates:q} --outputs {output:q} --fits {params.fits:q}"
         + LOGGED
@@ -31,10 +31,10 @@ for purpose, fitted in (("signals", ("jpsi", "d0")), ("likeness", OTHERS)):
         input: set=SET, candidates=f"{RESULTS}/candidates/{{chunk}}.parquet"
         output: [f"{RESULTS}/fitted/{fit}/{{chunk}}.parquet" for fit in RUN.fits(purpose)]
         wildcard_constraints: chunk=RUN.pattern(*fitted)
-        params: code=code("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in RUN.fits(purpose)})
+        params: code=code_of("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in RUN.fits(purpose)})
         priority: FIRST / 2
         resources: **needs(COSTS, "fit", lambda w, count=len(RUN.fits(purpose)): count * RUN.size(w.chunk))
-        log: f"{RESULTS}/logs/fit-{{chunk}}.log"
+        log: logged("fit-{chunk}.log")
         shell:
             stage("fit") + " --set {input.set:q} --candidates {input.candidates:q} --outputs {output:q}"
             " --fits {params.fits:q}" + LOGGED
@@ -47,9 +47,9 @@ rule fit_full_validation:
         candidates=[f"{RESULTS}/candidates/{purpose}_{{which}}.parquet" for purpose in OF_VALIDATION],
     output: [f"{RESULTS}/fitted/full/{purpose}_{{which}}.parquet" for purpose in OF_VALIDATION]
     wildcard_constraints: which=RUN.endings("validation")
-    params: code=code("fit_full"), means=MEANS
+    params: code=code_of("fit_full"), means=MEANS
     resources: **needs(COSTS, "fit_full", lambda w: 2 * RUN.size(f"validation_{w.which}"))
-    log: f"{RESULTS}/logs/fit-full-validation_{{which}}.log"
+    log: logged("fit-full-validation_{which}.log")
     shell: stage("fit_full") + PASSED + " --candidates {input.candidates:q} --outputs {output:q}" + LOGGED
 
 
@@ -58,9 +58,9 @@ rule fit_full:
     input: **PASSAGE, candidates=f"{RESULTS}/candidates/{{chunk}}.parquet"
     output: f"{RESULTS}/fitted/full/{{chunk}}.parquet"
     wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *OTHERS)
-    params: code=code("fit_full"), means=MEANS
+    params: code=code_of("fit_full"), means=MEANS
     resources: **needs(COSTS, "fit_full", lambda w: RUN.size(w.chunk))
-    log: f"{RESULTS}/logs/fit-full-{{chunk}}.log"
+    log: logged("fit-full-{chunk}.log")
     shell: stage("fit_full") + PASSED + " --candidates {input.candidates:q} --outputs {output:q}" + LOGGED
 
 
@@ -72,10 +72,10 @@ rule without_ut:
         particles=products("particles", *VALIDATED_ONCE),
         candidates=products("candidates", *VALIDATED_ONCE),
     output: f"{RESULTS}/kinds/long_no_ut.json"
-    params: code=code("without_ut"), means=MEANS
+    params: code=code_of("without_ut"), means=MEANS
     threads: SIDE_THREADS
     resources: **needs(COSTS, "without_ut", RUN.sizes("validation"))
-    log: f"{RESULTS}/logs/without-ut.log"
+    log: logged("without-ut.log")
     shell:
         stage("without_ut") + PASSED + passed(("set", "particles", "candidates")) + " --output {output:q}"
         " --threads {threads}" + LOGGED
@@ -91,10 +91,10 @@ rule measure_electrons:
         decay_particles=products("particles", *OF_ELECTRONS),
         decay_hits=products("hits", *OF_ELECTRONS),
     output: f"{RESULTS}/kinds/electron.json"
-    params: code=code("measure_electrons"), means=MEANS
+    params: code=code_of("measure_electrons"), means=MEANS
     threads: SIDE_THREADS
     resources: **needs(COSTS, "measure_electrons", RUN.sizes("validation", *ELECTRONS))
-    log: f"{RESULTS}/logs/measure-electrons.log"
+    log: logged("measure-electrons.log")
     shell:
         stage("measure_electrons") + PASSED
         + passed(("set", "particles", "candidates", "decay_particles", "decay_hits"))
@@ -113,12 +113,12 @@ rule measure_kinds:
         decay_hits=products("hits", *OF_STRANGE),
         decay_crossings=products("crossings", *OF_STRANGE),
     output: [f"{RESULTS}/kinds/{kind}.json" for kind in KINDS]
-    params: code=code("measure_kinds"), means=MEANS
+    params: code=code_of("measure_kinds"), means=MEANS
     # The longest of these jobs begins first.
     priority: FIRST / 2
     threads: SIDE_THREADS
     resources: **needs(COSTS, "measure_kinds", RUN.sizes("validation"))
-    log: f"{RESULTS}/logs/measure-kinds.log"
+    log: logged("measure-kinds.log")
     shell:
         stage("measure_kinds") + PASSED
         + passed(("set", "particles", "hits", "crossings", "decay_particles", "decay_hits", "decay_crossings"))
@@ -141,14 +141,14 @@ rule validate:
         kinds=[f"{RESULTS}/kinds/{kind}.json" for kind in ("long_no_ut", *KINDS, "electron")],
     output: f"{RESULTS}/validation.json"
     params:
-        code=code("validate"),
+        code=code_of("validate"),
         samples=VALIDATED_ONCE,
         misaligned=RUN.samples("misaligned"),
         signals=SIGNALS,
         fits=RUN["fits"]["of"],
     threads: LAST_THREADS
     resources: **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0"))
-    log: f"{RESULTS}/logs/validate.log"
+    log: logged("validate.log")
     shell:
         stage("validate") + passed(("particles", "candidates", "fates", "fitted", "kinds", "field", "inside"))
         + " --samples {params.samples} --misaligned {params.misaligned} --signals {params.signals} --fits {params.fits}"
@@ -159,11 +159,11 @@ rule throughput:
     """The speed of the fit on this machine, measured while no other job runs."""
     input: f"{RESULTS}/validation.json", set=SET, candidates=products("candidates", *VALIDATED_ONCE)
     output: f"{RESULTS}/throughput.json"
-    params: code=code("throughput")
+    params: code=code_of("throughput")
     # All cores of this machine; on a cluster, the profile sets the number.
     threads: CORES
     resources: **needs(COSTS, "throughput", 1)
-    log: f"{RESULTS}/logs/throughput.log"
+    log: logged("throughput.log")
     shell:
         stage("throughput") + " --set {input.set:q} --candidates {input.candidates:q} --output {output:q}"
         " --threads {threads}" + LOGGED

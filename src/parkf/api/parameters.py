@@ -22,8 +22,10 @@ from parkf.io.extras import extras_named
 from parkf.io.kinds import LONG
 from parkf.io.option_types import Backend, Origin, Precision
 from parkf.io.tables import FITTED
+from parkf.params.binary_form import MANIFEST_FILE
+from parkf.params.index import VERSION
 from parkf.params.manifest import Gate, Manifest
-from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet
+from parkf.params.parameter_set import ParameterSet
 from parkf.params.parameter_set import load as load_set
 from parkf.params.registry import readable_registry
 
@@ -34,22 +36,29 @@ if TYPE_CHECKING:
 
 
 def published() -> list[str]:
-    """Return the names of the published sets: those in ``params/`` if it exists, else the installed ones."""
-    return readable_registry().versions()
+    """Return the names of the published sets: those in ``params/``, and those of the installation."""
+    return readable_registry().names()
 
 
-def load(which: str | Path) -> "Parameters":
+def load(which: str | Path, *, sha256: str | None = None, withdrawn: bool = False) -> "Parameters":
     """Load a parameter set, and check all of it.
 
     `which` is the name of a published set, the folder of a set or a run, or the name of a run in
-    ``results/``. Raises a ParkfError when there is no such set, or a file of it is missing or damaged.
+    ``results/``. `sha256` is the digest that the set must have: who keeps it with a result knows later that
+    the set is the same. A set that was withdrawn is read only with `withdrawn`, to repeat old results.
+
+    Raises a ParkfError when there is no such set, a file of it is missing or damaged, it has another digest,
+    or it was withdrawn; and when ``params/`` and the installation have different sets of this name.
     """
-    for folder in (Path(which), Path(which) / "set", Path("results") / which / "set"):
-        if (folder / MANIFEST_FILE).is_file():
-            return Parameters(load_set(folder), str(which))
     registry, versions = readable_registry(), published()
     if str(which) in versions:
-        return Parameters(registry.load(str(which)), str(which))
+        numbers = registry.load(str(which), sha256=sha256, withdrawn=withdrawn)
+        return Parameters(numbers, str(which))
+    places = (Path(which), Path(which) / "set", Path("results") / which / "set")
+    # A folder in the working folder does not stand for a version, whatever its name is.
+    for folder in places if VERSION.fullmatch(str(which)) is None else ():
+        if (folder / MANIFEST_FILE).is_file():
+            return Parameters(load_set(folder, sha256=sha256, withdrawn=withdrawn), str(which))
     near = get_close_matches(str(which), versions, n=3, cutoff=0.5)
     there = f"did you mean {' or '.join(near)}?" if near else f"published are {', '.join(versions)}"
     raise ParkfError(f"{which}: no set of this name, no folder of a set and no run; {there}")
@@ -76,6 +85,11 @@ class Parameters:
     def __repr__(self) -> str:
         about = f"{self.manifest.forms} forms, {self.manifest.state}, detector {self.manifest.detector}"
         return f"<Parameters {self.name}: {about}>"
+
+    @property
+    def sha256(self) -> str | None:
+        """The digest of the set, to pin it: ``parkf.load(name, sha256=...)``."""
+        return self._numbers.sha256
 
     @property
     def manifest(self) -> Manifest:

@@ -229,6 +229,7 @@ def fit_file(
     outliers: float | None = None,
     rich_states: bool = False,
     trust: bool = False,
+    withdrawn: bool = False,
     **options: Unpack[FitOptions],
 ) -> Summary:
     """Fit a file of candidates with the set in a folder, batch by batch, and count good and failed fits.
@@ -238,14 +239,15 @@ def fit_file(
     other hits are removed (:mod:`parkf.fit.outliers`). It adds the columns ``REMOVED_HITS``. `rich_states`
     adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`). Both of them fit on processor cores.
     Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
-    `trust`, they are fitted, and the summary names what disagrees.
+    `trust`, they are fitted, and the summary names what disagrees. A set that was withdrawn is used only with
+    `withdrawn`.
     The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``,
     and ``FLAT_SCORE`` if the set has a flat cut. `electrons` adds ``ELECTRON``. A `kind` without VELO hits
     adds ``BEHIND_VELO``; the hits of kinds other than long tracks are not compared with the set's detector.
     """
     from parkf.io.checksums import is_sealed
 
-    numbers = load(parameters)
+    numbers = load(parameters, withdrawn=withdrawn)
     scheme, threads = options.get("scheme", "smoother"), options.get("threads")
     robust, origin = options.get("robust", False), options.get("origin", "vertex")
     if scheme != "smoother" and rich_states:

@@ -1,4 +1,4 @@
-"""The message about an error that a user can put right."""
+"""What an error means to a user, in one text."""
 
 import errno
 import shutil

@@ -145,6 +145,14 @@ def _is_left(path: Path, lock: int) -> bool:
     return True
 
 
+def remove(path: Path) -> None:
+    """Remove a file, a link or a whole folder, if it exists."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def matching(pattern: str | Path, folder: Path | None = None) -> list[Path]:
     """Return the files that a pattern matches, sorted by name; a ParkfError if there is none.
 

@@ -61,11 +61,14 @@ class Ledger:
     def append(self, entry: Entry) -> None:
         """Add an entry; a line is written whole or, if this process is killed, cut and never read."""
         self.run.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab") as file:
-            # The lock ends with the open file.
+        with self.path.open("a+b") as file:
+            # The lock ends as soon as this process closes the file, also where it has opened it twice.
             fcntl.lockf(file, fcntl.LOCK_EX)
-            # A cut line of a killed writer ends here.
-            begin = b"" if file.tell() == 0 or _ends_line(self.path) else b"\n"
+            begin = b""
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                # A cut line of a killed writer ends here.
+                begin = b"" if file.read(1) == b"\n" else b"\n"
             file.write(begin + json.dumps(asdict(entry), ensure_ascii=True).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
@@ -97,12 +100,12 @@ class Ledger:
 
 def doubt(path: Path) -> None:
     """Let the next check of a product's run read the product, of which a reader says that it is damaged."""
-    here = Path(os.path.relpath(path.resolve(), Path.cwd()))
-    run = run_of(here)
+    name = here(path.absolute())
+    run = run_of(name)
     # The reader's message is what matters; the ledger may be read-only.
     with suppress(OSError):
-        if run is not None and str(here) in Ledger(run).stamps():
-            Ledger(run).note_seen({str(here): []})
+        if run is not None and str(name) in Ledger(run).stamps():
+            Ledger(run).note_seen({str(name): []})
 
 
 def find(key: str) -> Iterator[Entry]:
@@ -131,9 +134,20 @@ def run_of(path: Path) -> Path | None:
     return Path(*path.parts[: len(RESULTS.parts) + 1]) if inside else None
 
 
-def fingerprint(path: Path) -> str:
-    """Return the SHA-256 of a product, or of what a user's document means."""
-    return content_of(path) if RESULTS.name in path.parts else meaning_of(path)
+def here(name: str | Path) -> Path:
+    """Return a path relative to the working folder, with links resolved."""
+    path = Path(name)
+    if path.is_absolute() or ".." in path.parts:
+        return Path(os.path.relpath(path.resolve(), Path.cwd()))
+    return path
+
+
+def fingerprint(path: Path, name: str | None = None) -> str:
+    """Return the SHA-256 of a product, or of what a user's document means.
+
+    `name` is the product's path in the working folder, if `path` is that of a copy.
+    """
+    return content_of(path) if run_of(here(name or path)) else meaning_of(path)
 
 
 def content_of(path: Path) -> str:
@@ -152,9 +166,3 @@ def stamp_of(path: Path) -> list[int]:
     # The times of a folder do not depend on the content of its files.
     folder = [file.stat().st_ctime_ns for file in sorted(path.rglob("*"))] if path.is_dir() else []
     return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, *folder]
-
-
-def _ends_line(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"

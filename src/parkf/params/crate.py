@@ -17,6 +17,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import UNFINISHED, copy, sha256, write_json
 from parkf.io.project import PROJECT
 from parkf.params.manifest import Manifest
+from parkf.params.parameter_set import load
 from parkf.params.provenance import configuration, statement
 
 METADATA_FILE, PROVENANCE_FILE, WORKFLOW_FILE = "ro-crate-metadata.json", "provenance.json", "Snakefile"
@@ -43,22 +44,21 @@ _PARTS = {
 Node = dict[str, Any]
 
 
-def write_crate(folder: Path, manifest: Manifest, publisher: str | None) -> None:
-    """Add workflow, provenance and the crate's metadata to the folder of a set.
-
-    `publisher` is the name of the key that signs the registry's log, or None.
-    """
+def write_crate(folder: Path, manifest: Manifest) -> None:
+    """Add workflow, provenance and the crate's metadata to the folder of a set."""
     copy(PROJECT / "Snakefile", folder / WORKFLOW_FILE)
     write_json(folder / PROVENANCE_FILE, statement(folder, manifest))
-    write_json(folder / METADATA_FILE, {"@context": _CONTEXT, "@graph": _graph(folder, manifest, publisher)})
+    write_json(folder / METADATA_FILE, {"@context": _CONTEXT, "@graph": _graph(folder, manifest)})
 
 
-def export_crate(path: Path, manifest: Manifest, to: Path, publisher: str | None) -> None:
+def export_crate(path: Path, to: Path) -> None:
     """Copy a published set to a new folder, which is an RO-Crate.
 
     A set that was published with its crate is copied as it is. A set that was not published, and a folder
     that exists, raise a ParkfError.
     """
+    loaded = load(path, withdrawn=True)
+    manifest = loaded.manifest
     if manifest.version is None:
         raise ParkfError(f"{path}: an unpublished set, expected a published one; publish it first")
     if to.exists():
@@ -69,18 +69,19 @@ def export_crate(path: Path, manifest: Manifest, to: Path, publisher: str | None
         staging.mkdir()
         for file in sorted(path.iterdir()):
             copy(file, staging / file.name)
+        # Otherwise, another set could have been copied, which was put in the place of the one that was read.
+        load(staging, sha256=loaded.sha256, withdrawn=True)
         if not (staging / METADATA_FILE).exists():
-            write_crate(staging, manifest, publisher)
+            write_crate(staging, manifest)
         shutil.move(staging, to)
 
 
-def _graph(folder: Path, manifest: Manifest, publisher: str | None) -> list[Node]:
+def _graph(folder: Path, manifest: Manifest) -> list[Node]:
     files = [_file(path) for path in sorted(folder.iterdir()) if path.name in _PARTS]
     results = [one for one in files if one["@id"] not in (WORKFLOW_FILE, PROVENANCE_FILE)]
     values = list(_values(manifest))
     parameters = [_parameter(one, "PropertyValue") for one in values]
     outputs = [_parameter(one, "File") for one in results]
-    agent = [] if publisher is None else [{"@id": "#publisher", "@type": "Organization", "name": publisher}]
     workflow = next(one for one in files if one["@id"] == WORKFLOW_FILE)
     workflow |= {
         "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
@@ -115,15 +116,13 @@ def _graph(folder: Path, manifest: Manifest, publisher: str | None) -> list[Node
         "object": _ids(values),
         "result": _ids(results),
     }
-    if agent:
-        root["publisher"] = root["author"] = run["agent"] = {"@id": "#publisher"}
     descriptor = {
         "@id": METADATA_FILE,
         "@type": "CreativeWork",
         "about": {"@id": "./"},
         "conformsTo": [{"@id": _CRATE}, {"@id": _WORKFLOW}],
     }
-    return [descriptor, root, run, *agent, *files, *values, *parameters, *outputs, *_known()]
+    return [descriptor, root, run, *files, *values, *parameters, *outputs, *_known()]
 
 
 def _known() -> Iterator[Node]:

@@ -17,10 +17,11 @@ import parkf._fitter as _fitter
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
 from parkf.params import flat_cut
-from parkf.params.blobs import blob_of, read_blob
+from parkf.params.binary_form import MANIFEST_FILE, SCORE_FILE
+from parkf.params.blobs import blob_of, read_finite_blob
 from parkf.params.manifest import FlatCut, GhostScore, ScoreNetwork
+from parkf.params.set_folder import SetFolder
 
-SCORE_FILE = "ghosts.f32"
 VERSION, HIDDEN, NUMBERS = _fitter.score["version"], _fitter.score["hidden"], _fitter.score["numbers"]
 # Inputs of the networks. The logarithm is to base two, interpolated linearly between powers of two.
 FEATURES = (
@@ -90,7 +91,7 @@ def load_score(path: Path) -> Score:
     return Score(numbers, content["genuine"], content["ghosts"], flat)
 
 
-def read_score(folder: Path, described: GhostScore | None) -> Score | None:
+def read_score(files: SetFolder, described: GhostScore | None) -> Score | None:
     """Read a set's score; None if it has none, or if this kernel evaluates another version.
 
     A file that is not as described, a number that is not finite, or a flat cut without ascending knots
@@ -98,10 +99,7 @@ def read_score(folder: Path, described: GhostScore | None) -> Score | None:
     """
     if described is None or described.version != VERSION:
         return None
-    path = folder / SCORE_FILE
-    numbers = read_blob(path, described.blob, NUMBERS)
-    for position in np.flatnonzero(~np.isfinite(numbers))[:1]:
-        raise ParkfError(f"{path}: index {position}: got {numbers[position]}, expected a number")
+    numbers = read_finite_blob(files, SCORE_FILE, described.blob, NUMBERS)
     if described.flat is not None and (problem := flat_cut.check(described.flat)):
-        raise ParkfError(f"{folder / 'manifest.json'}: ghost_score.flat: {problem}; train the score again")
+        raise ParkfError(f"{files.path / MANIFEST_FILE}: ghost_score.flat: {problem}; train the score again")
     return Score(numbers, described.genuine, described.ghosts, described.flat)

@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -240,7 +240,7 @@ class Manifest(Strict):
     minimum_reader: int = Field(ge=1, description="Oldest format whose readers may read this file.")
     version: Version | None = Field(description="Name in the registry; null before publication.")
     state: Literal["open", "validated", "published"] = Field(
-        description="A withdrawn set is a published one whose withdrawal is in the log or `withdrawn.json`."
+        description="A withdrawn set is a published one whose withdrawal is in the registry's index."
     )
     source: str = Field(description="Origin of the numbers: trained, or imported from named files.")
     detector: str = Field(description="Tag of the geometry.")
@@ -296,16 +296,17 @@ def read_manifest(path: Path) -> Manifest:
 
     A ParkfError reports a file that is missing, or is of a format that this reader does not understand, and
     each place where it is no manifest. A DamagedFileError reports one that cannot be read, or whose bytes do
-    not have its checksum. The same bytes of a file are checked once in a process.
+    not have its checksum.
     """
     size = existing(path).stat().st_size
     if size > LARGEST:
         raise ParkfError(f"{path}: {size} bytes, expected a manifest of at most {LARGEST}; get the set again")
-    return _checked(path, path.read_bytes())
+    return parse_manifest(path, path.read_bytes())
 
 
-@cache
-def _checked(path: Path, written: bytes) -> Manifest:
+@lru_cache(maxsize=64)
+def parse_manifest(path: Path, written: bytes) -> Manifest:
+    """Check the bytes of the manifest at `path`, as :func:`read_manifest` does; equal ones only once."""
     try:
         document = document_of(path, written)
     except ParkfError as error:
@@ -360,9 +361,3 @@ def _check_checksum(path: Path, written: bytes, checksum: object, format_version
         text = written.replace(str(checksum).encode(), _NONE.encode(), 1)
         if hashlib.sha256(text).hexdigest() != checksum:
             raise DamagedFileError(path, "a manifest", "the content does not have the checksum that it says")
-
-
-@cache
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of the manifest, which the C++ reader has."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Manifest.model_json_schema()}

@@ -1,6 +1,6 @@
 """The parameter set: the numbers shared by all tracks, 240,000 of the magnet table, and a manifest."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -8,19 +8,30 @@ from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
 from parkf.model.layout import TABLE_SHAPE, Layout, layouts_of
+from parkf.params.binary_form import (
+    CONSTANT_FILE,
+    MANIFEST_FILE,
+    RICH_FILE,
+    SCORE_FILE,
+    SLICES_FILE,
+    TABLE_FILE,
+    binary_form,
+    digest,
+)
 from parkf.params.blobs import blob_of, read_blob, write_blob
+from parkf.params.claims import check_claim, place_in_registry
 from parkf.params.description import describe, errors_of
 from parkf.params.electron import numbers_of
-from parkf.params.ghost_score import SCORE_FILE, Score, read_score
-from parkf.params.log import VERSION, is_signed, read_log
-from parkf.params.manifest import Blobs, BlockDescription, Manifest, read_manifest, write_manifest
-from parkf.params.rich import RICH_FILE, RichConstants, read_rich
-from parkf.params.slices import SLICES_FILE, MagnetSlices, read_slices
+from parkf.params.ghost_score import Score, read_score
+from parkf.params.manifest import Blobs, BlockDescription, Manifest, parse_manifest, write_manifest
+from parkf.params.rich import RichConstants, read_rich
+from parkf.params.set_folder import SetFolder
+from parkf.params.slices import MagnetSlices, read_slices
 
 F32 = NDArray[np.float32]
 
 CACHE_LINE = 64
-CONSTANT_FILE, TABLE_FILE, MANIFEST_FILE = "constant.f32", "global.f32", "manifest.json"
+_UNPUBLISHED = {"state": "open", "version": None, "supersedes": None, "created": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +44,9 @@ class ParameterSet:
     score: Score | None = None  # the ghost score, if the set has one that this kernel evaluates
     rich: RichConstants | None = None  # for states at the RICH planes, if the set has them
     slices: MagnetSlices | None = None  # for states inside the magnet, if the set has them
+    # Of a set that was loaded: its digest, and the reason if it was withdrawn.
+    sha256: str | None = field(default=None, init=False)
+    withdrawn: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Align the bins of the table to cache lines, which lets the fit read them 5 % faster.
@@ -49,6 +63,11 @@ class ParameterSet:
         return layouts_of(self.manifest.forms)[self.manifest.layout_version]
 
     @property
+    def state(self) -> str:
+        """State: that of the manifest, or ``withdrawn``."""
+        return self.manifest.state if self.withdrawn is None else "withdrawn"
+
+    @property
     def electron(self) -> NDArray[np.float64] | None:
         """Numbers for electrons, if the set has those of this kernel."""
         return numbers_of(self.manifest.electron)
@@ -58,6 +77,10 @@ class ParameterSet:
         return self.constant[self.layout.block_slice(name)].reshape(self.layout.block(name).shape)
 
     def save(self, folder: Path) -> None:
+        """Write the set as an open one, which only the registry's publisher can publish."""
+        self.write(folder, self.manifest.model_copy(update=_UNPUBLISHED))
+
+    def write(self, folder: Path, manifest: Manifest) -> None:
         """Write the files of numbers, and the manifest last: a folder with a manifest is then complete."""
         (folder / MANIFEST_FILE).unlink(missing_ok=True)
         write_blob(folder / CONSTANT_FILE, self.constant)
@@ -65,7 +88,7 @@ class ParameterSet:
         write_blob(folder / SCORE_FILE, self.score.numbers if self.score else None)
         write_blob(folder / RICH_FILE, self.rich.numbers if self.rich else None)
         write_blob(folder / SLICES_FILE, self.slices.numbers if self.slices else None)
-        write_manifest(folder / MANIFEST_FILE, self.manifest)
+        write_manifest(folder / MANIFEST_FILE, manifest)
 
 
 def with_blobs(
@@ -94,19 +117,43 @@ def with_blobs(
     return ParameterSet(constant, table, manifest.model_copy(update=more), score, rich, slices)
 
 
-def load(folder: Path, trust: Path | None = None) -> ParameterSet:
-    """Read a parameter set.
+def load(folder: Path, *, sha256: str | None = None, withdrawn: bool = False) -> ParameterSet:
+    """Read a parameter set; `sha256` is the digest that it must have, if the reader knows it.
 
     A set that is not whole raises a ParkfError: a file is missing, truncated, does not match its checksum or
     holds a number that is not finite, or the manifest has unknown fields or is of another format or layout.
-    A set in a signed registry must also be what its log lists; `trust` is a trusted copy of the log and
-    the keys, as in :func:`parkf.params.log.read_log`.
+    So does a published set that is not what its registry lists (:mod:`parkf.params.claims`), and one that
+    was withdrawn, which is read only with `withdrawn`, to repeat old results.
     """
-    place = folder.resolve()
-    if trust is not None or (VERSION.fullmatch(place.name) and is_signed(place.parent)):
-        read_log(place.parent, trust).check_set(place.name)
-    path = folder / MANIFEST_FILE
-    manifest = read_manifest(path)
+    return load_with_form(folder, sha256=sha256, withdrawn=withdrawn)[0]
+
+
+def load_with_form(
+    folder: Path, *, sha256: str | None = None, withdrawn: bool = False
+) -> tuple[ParameterSet, bytes]:
+    """Read a set as :func:`load` does, and return its binary form, too."""
+    place = place_in_registry(folder)
+    with SetFolder(folder, links=place is None, place=place) as files:
+        loaded, form = read_files(files)
+    got = digest(form)
+    if sha256 is not None and got != sha256:
+        raise ParkfError(f"{folder}: digest {got}, expected {sha256}; it is not the set that you want")
+    withdrawal = check_claim(folder, place, loaded.manifest, got, pinned=sha256 is not None)
+    if withdrawal is not None:
+        if not withdrawn:
+            raise ParkfError(
+                f"{folder}: was withdrawn at {withdrawal.time}: {withdrawal.reason}; use another set, or"
+                " repeat old results with withdrawn=True (--withdrawn)"
+            )
+        object.__setattr__(loaded, "withdrawn", withdrawal.reason)
+    object.__setattr__(loaded, "sha256", got)
+    return loaded, form
+
+
+def read_files(files: SetFolder) -> tuple[ParameterSet, bytes]:
+    """Read a whole set, whatever a registry says about it, and return its binary form, too."""
+    path = files.path / MANIFEST_FILE
+    manifest = parse_manifest(path, files.read(MANIFEST_FILE))
     layouts = layouts_of(manifest.forms)
     known = layouts.get(manifest.layout_version)
     if known is None:
@@ -115,14 +162,14 @@ def load(folder: Path, trust: Path | None = None) -> ParameterSet:
             f"{path}: layout_version: got {manifest.layout_version}, expected {known_versions} of forms "
             f"'{manifest.forms}'; train the set again, or read it with the version of parkf that made it"
         )
-    constant = read_blob(folder / CONSTANT_FILE, manifest.blobs.constant, known.constant_count)
-    table = read_blob(folder / TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE)))
+    constant = read_blob(files, CONSTANT_FILE, manifest.blobs.constant, known.constant_count)
+    table = read_blob(files, TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE)))
     table = table.reshape(TABLE_SHAPE)
-    _refuse_non_finite(str(folder), known, constant, table)
+    _refuse_non_finite(str(files.path), known, constant, table)
     _compare(path, known, manifest.layout, constant)
-    score, rich = read_score(folder, manifest.ghost_score), read_rich(folder, manifest.rich)
-    slices = read_slices(folder, manifest.slices)
-    return ParameterSet(constant, table, manifest, score, rich, slices)
+    score, rich = read_score(files, manifest.ghost_score), read_rich(files, manifest.rich)
+    slices = read_slices(files, manifest.slices)
+    return ParameterSet(constant, table, manifest, score, rich, slices), binary_form(manifest, files.read)
 
 
 def _refuse_non_finite(where: str, known: Layout, constant: F32, table: F32) -> None:

@@ -1,7 +1,7 @@
 """The provenance of a set: what it was made from, as an in-toto statement with SLSA's predicate.
 
 The statement follows https://in-toto.io/Statement/v1 and https://slsa.dev/provenance/v1. It has no signature
-of its own. In a signed registry, the log has its SHA-256.
+of its own. The registry's index has its SHA-256.
 """
 
 import json

@@ -2,21 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
-from parkf.params.blobs import blob_of, read_blob
+from parkf.params.binary_form import RICH_FILE
+from parkf.params.blobs import blob_of, read_finite_blob
 from parkf.params.description import Errors, describe_block
 from parkf.params.manifest import BlockDescription, Rich
+from parkf.params.set_folder import SetFolder
 
 if TYPE_CHECKING:
     from parkf.model.layout import Block
-
-RICH_FILE = "rich.f32"
 
 
 def rich_blocks() -> "dict[str, Block]":
@@ -62,23 +61,20 @@ class RichConstants:
         return Rich(blob=blob_of(self.numbers), layout=self.layout)
 
 
-def read_rich(folder: Path, described: Rich | None) -> RichConstants | None:
+def read_rich(files: SetFolder, described: Rich | None) -> RichConstants | None:
     """Read a set's RICH constants; None where it has none.
 
     A file that is not as described, or has a number that is not finite, raises a ParkfError.
     """
     if described is None:
         return None
-    path = folder / RICH_FILE
     told = [number.value for block in described.layout for one in block.sets for number in one.numbers]
-    numbers = read_blob(path, described.blob, len(told))
-    for position in np.flatnonzero(~np.isfinite(numbers))[:1]:
-        raise ParkfError(f"{path}: index {position}: got {numbers[position]}, expected a number")
+    numbers = read_finite_blob(files, RICH_FILE, described.blob, len(told))
     with np.errstate(over="ignore"):
         others = np.flatnonzero(np.array(told).astype(np.float32) != numbers)
     for position in others[:1]:
         raise ParkfError(
-            f"{path}: index {position}: got {numbers[position]:.9g}, expected {told[position]:.9g} of the"
-            " manifest"
+            f"{files.path / RICH_FILE}: index {position}: got {numbers[position]:.9g}, expected"
+            f" {told[position]:.9g} of the manifest"
         )
     return RichConstants(numbers, described.layout)

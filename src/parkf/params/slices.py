@@ -12,13 +12,14 @@ import parkf._slices as _slices
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.npz import load_arrays
-from parkf.params.blobs import blob_of, read_blob
+from parkf.params.binary_form import SLICES_FILE
+from parkf.params.blobs import blob_of, read_finite_blob
 from parkf.params.manifest import Scatterer, Slices
+from parkf.params.set_folder import SetFolder
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
-SLICES_FILE = "slices.f32"
 # Version of the formulas in `parkf.model.steps.slices`, and of the order of the numbers.
 VERSION = 1
 # Floats of a node: one for each map, then zeros.
@@ -109,16 +110,13 @@ def load_slices(path: Path) -> MagnetSlices:
     return MagnetSlices(arrays["numbers"], described)
 
 
-def read_slices(folder: Path, described: Slices | None) -> MagnetSlices | None:
+def read_slices(files: SetFolder, described: Slices | None) -> MagnetSlices | None:
     """Read a set's slices; None where it has none, or has those of a newer version of the formulas.
 
     A file that is not as described, or has a number that is not finite, raises a ParkfError.
     """
     if described is None or described.version != VERSION:
         return None
-    path = folder / SLICES_FILE
     shape = len(described.centre), described.nodes_x, described.nodes_y, ROW
-    numbers = read_blob(path, described.blob, int(np.prod(shape)))
-    for position in np.flatnonzero(~np.isfinite(numbers))[:1]:
-        raise ParkfError(f"{path}: index {position}: got {numbers[position]}, expected a number")
+    numbers = read_finite_blob(files, SLICES_FILE, described.blob, int(np.prod(shape)))
     return MagnetSlices(numbers.reshape(shape), described)

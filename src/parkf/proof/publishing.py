@@ -1,17 +1,22 @@
 """Whether the set of a run may be published, and what keeps it from that."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from parkf.io.errors import ParkfError
-from parkf.params.manifest import Gate
-from parkf.params.parameter_set import ParameterSet
+from parkf.params.manifest import Gate, Validity
+from parkf.params.parameter_set import ParameterSet, load
+from parkf.params.publisher import Publisher
 from parkf.params.registry import Registry
+from parkf.proof.comparing.documents import publish_documents
 from parkf.proof.comparing.figures import Measured
+from parkf.proof.gates.hold import hold
 from parkf.proof.gates.room import unmeasured
+from parkf.proof.gates.thresholds import Thresholds
 from parkf.proof.trigger_client import client_gates
 
 # Range of true momentum of the figure that sets are judged by, GeV.
@@ -25,7 +30,6 @@ class Decision:
     gates: Sequence[Gate]  # of the run and, for production's forms, of the trigger
     replaces: Mapping[str, Sequence[str]]  # published sets, and what the new set has less or other
     problems: Sequence[str]  # other reasons for a refusal
-    signed: bool  # whether the registry needs a key
 
     @property
     def missed(self) -> list[Gate]:
@@ -54,7 +58,7 @@ class Decision:
     def command(self, parameters: Path) -> str:
         """Return the command that publishes the set; it names the sets that need ``--supersede``."""
         named = "".join(f" --supersede {name}" for name, less in self.replaces.items() if less)
-        return f"parkf params publish {parameters}{named}{' --key KEY' if self.signed else ''}"
+        return f"parkf params publish {parameters}{named}"
 
 
 def decide(parameters: ParameterSet, run: Path, gates: Sequence[Gate], registry: Registry) -> Decision:
@@ -69,11 +73,9 @@ def decide(parameters: ParameterSet, run: Path, gates: Sequence[Gate], registry:
             held += client_gates(parameters, run, registry.load(before) if before else None)[1]
         except ParkfError as error:
             problems.append(f"not measured in the trigger's arithmetic: {error}")
-    for version in registry.versions():
-        other = registry.load(version).manifest
-        if (other.blobs, other.constants) == (manifest.blobs, manifest.constants):
-            problems.append(f"the same numbers are published already, as {version}")
-    return Decision(held, registry.replaced(manifest), problems, registry.log() is not None)
+    if (same := registry.same_numbers(manifest)) is not None:
+        problems.append(f"the same numbers are published already, as {same}")
+    return Decision(held, registry.replaced(manifest), problems)
 
 
 def core(fit: Mapping[str, Any]) -> Measured | None:
@@ -85,3 +87,30 @@ def core(fit: Mapping[str, Any]) -> Measured | None:
     value = sum(one["n"] * one["core"] for one in bins) / tracks
     error = math.sqrt(sum((one["n"] * one["core_error"]) ** 2 for one in bins)) / tracks
     return Measured(100 * value, 100 * error)
+
+
+def publish_run(
+    folder: Path,
+    registry: Path,
+    thresholds: Thresholds,
+    *,
+    year: int | None = None,
+    validity: Validity | None = None,
+    supersede: Collection[str] = (),
+) -> ParameterSet:
+    """Publish the set of a run under the next free name, if it meets its gates; return it as published.
+
+    A set that the trigger can read is measured in the trigger's arithmetic, too, with the candidates of its
+    run. `year` is that of the data, by default this one. A set that misses a gate raises a ParkfError, and so
+    does one that would replace others with less, unless `supersede` names these.
+    """
+    sets, run, numbers = Publisher(registry), folder.absolute().parent, load(folder)
+    held = hold(folder, thresholds)
+    if numbers.manifest.forms == "production" and (run / "candidates").is_dir():
+        before = sets.newest_alike(numbers.manifest)
+        held += client_gates(numbers, run, sets.load(before) if before else None)[1]
+    year = year or datetime.now(UTC).year
+    version = sets.publish(folder, year=year, gates=held, validity=validity, supersede=supersede)
+    published = sets.load(version)
+    publish_documents(run, published.manifest, registry)
+    return published

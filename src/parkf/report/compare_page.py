@@ -36,9 +36,8 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
 
 def published_trend(own: Subject, thresholds: Thresholds, registry: Registry) -> Drawn | None:
     """Draw the figures of a run and of all published sets for its detector; None without published sets."""
-    valid = (version for version in registry.versions() if registry.withdrawal(version) is None)
-    published = (load_subject(version, thresholds, registry) for version in valid)
-    alike = [one for one in published if one.manifest.detector == own.manifest.detector]
+    versions = registry.valid(detector=own.manifest.detector)
+    alike = [load_subject(version, thresholds, registry) for version in versions]
     return _trend([*alike, own]) if alike else None
 
 

@@ -31,10 +31,9 @@ from parkf.report.figures import FIT_NAMES
 from parkf.report.gantt import gantt
 from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
-from parkf.report.rule_graph import draw_rules
 from parkf.report.site import Page, write_page
 from parkf.report.slices import slices_page
-from parkf.report.stages import collect_stages, graph_of
+from parkf.report.stages import collect_stages
 from parkf.report.step_page import moves, step_page
 from parkf.training.assembly import CLOSED_TABLE
 from parkf.training.result import FitResult
@@ -95,7 +94,7 @@ def write_report(
         "slices": ("Slices", "slices", partial(slices_page, validation["fits"]["parkf"])),
         "directions": ("Directions", "directions", partial(directions_page, validation["fits"])),
         "kinds": ("Kinds of tracks", "kinds", partial(kinds_page, validation.get("kinds", {}))),
-        "timing": ("How it ran", "timing", partial(_timing, results, stages)),
+        "timing": ("How it ran", "timing", partial(_timing, stages)),
         "parameters": (
             "All constants",
             "parameters",
@@ -175,10 +174,9 @@ def _detector(run: Path, figures: Path) -> dict[str, Any]:
     }
 
 
-def _timing(run: Path, stages: Mapping[str, Any]) -> dict[str, Any]:
+def _timing(stages: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "content": stages,
         "gantt": gantt(stages["stages"]),
-        "rules": draw_rules(graph_of(run)),
         "stages": tables.stages(stages),
     }

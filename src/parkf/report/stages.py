@@ -1,4 +1,4 @@
-"""Wall time, processor time and peak memory of every stage of a run, and what needs what, from its ledger."""
+"""Wall time, processor time and peak memory of every stage of a run, from its ledger."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -38,19 +38,6 @@ def collect_stages(run: Path) -> dict[str, Any]:
         "stages": stages,
         "total_cpu_s": sum(stage["cpu_s"] for stage in stages.values()),
         "peak_mb": max(stage["peak_mb"] for stage in stages.values()),
-    }
-
-
-def graph_of(run: Path) -> dict[str, dict[str, Any]]:
-    """Return ``<stage> = {jobs, needs}``: the number of its jobs, and the stages whose products they read."""
-    entries = _entries(run)
-    maker = {path: _name(entry) for entry in entries for path in entry.outputs}
-    return {
-        name: {
-            "jobs": len(jobs),
-            "needs": sorted({maker[path] for job in jobs for path in job.inputs if path in maker} - {name}),
-        }
-        for name, jobs in _by_stage(entries).items()
     }
 
 

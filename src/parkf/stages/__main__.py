@@ -48,8 +48,8 @@ def run(words: list[str], state: str | None = None) -> int:
     return 0
 
 
-def stand_ready(number: int) -> None:
-    """Fork for each stage that asks at a socket, which this process has inherited by its number."""
+def _be_ready(number: int) -> None:
+    """Serve stages at the socket with this number until the process that has started this one ends."""
     from parkf.io.fingerprints.code_key import sources_state
     from parkf.io.process_settings import prepare_process
 
@@ -60,13 +60,12 @@ def stand_ready(number: int) -> None:
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    if words[:1] == [READY]:
-        stand_ready(int(words[1]))
+    if sys.argv[1:2] == [READY]:
+        _be_ready(int(sys.argv[2]))
         sys.exit()
-    code = ask(words)
+    code = ask(sys.argv[1:])
     if code is None:
-        code = run(words)
+        code = run(sys.argv[1:])
     # Otherwise the interpreter searches all modules for garbage at its exit, for up to 0.3 s.
     gc.freeze()
     sys.exit(code)

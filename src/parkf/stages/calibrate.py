@@ -1,8 +1,5 @@
 """Stage ``calibrate``: what data without truth say of the detector."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 from parkf.detector.alignment import load_alignment
 from parkf.io.terminal import say
 from parkf.params.parameter_set import load
@@ -39,7 +36,7 @@ def calibrate(
     reference
         Candidates of the set's own simulation.
     pairs, reference_pairs
-        Candidates of decays, ``<decay>=<file>``; the same files are `pair_files`, `reference_pair_files`.
+        The decay of each file in `pair_files`, `reference_pair_files`, which have the decays' candidates.
     before
         calibration.json of the round before, whose factors this one refines.
     survey
@@ -50,15 +47,11 @@ def calibrate(
     errors = (one.partition("=") for one in survey)
     after, found = find(
         load(set_folder(set)),
-        Sample.read(candidates, _decays(pairs)),
-        Sample.read(reference, _decays(reference_pairs)),
+        Sample.read(candidates, list(zip(pairs, pair_files, strict=True))),
+        Sample.read(reference, list(zip(reference_pairs, reference_pair_files, strict=True))),
         read_state(geometry, alignment, field, before),
         placed=load_alignment(placed),
         survey={freedom: float(error) for freedom, _, error in errors},
     )
     write_state(folder_of(outputs), after, found)
     say("\n".join(sentences(found)))
-
-
-def _decays(pairs: Sequence[str]) -> list[tuple[str, Path]]:
-    return [(decay, Path(file)) for decay, _, file in (one.partition("=") for one in pairs)]

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from parkf.io.documents import json_text
 from parkf.io.errors import ParkfError
+from parkf.io.fingerprints.code_key import code_key
 from parkf.stages.files import MADE, READ
 
 _NO_STAGES = ("call", "files", "ready", "run")
@@ -47,6 +48,11 @@ def module_of(stage: str) -> str:
         known = ", ".join(one for one in here if one not in _NO_STAGES)
         raise UsageError(f"no stage {stage}; there are {known}")
     return name
+
+
+def code_of(*stages: str) -> str:
+    """Return the key of all code that decides what stages make, with what every stage sets at its begin."""
+    return code_key(*map(module_of, stages), "parkf.io.process_settings")
 
 
 def read_call(stage: str, words: Sequence[str]) -> Call:
@@ -128,7 +134,10 @@ def _value(where: str, kind: Any, texts: Sequence[str]) -> Any:
 def _single(where: str, kind: Any, text: str) -> Any:
     try:
         if get_origin(kind) is dict:
-            return json_text.parse(text)
+            content = json_text.parse(text)
+            if not isinstance(content, dict):
+                raise ValueError("it is no mapping")
+            return content
         if kind is bool:
             return {"True": True, "False": False}[text]
         if get_origin(kind) is Literal and text not in get_args(kind):
@@ -136,6 +145,8 @@ def _single(where: str, kind: Any, text: str) -> Any:
         return text if get_origin(kind) is Literal else kind(text)
     except (ValueError, KeyError) as error:
         name = " or ".join(get_args(kind)) if get_origin(kind) is Literal else getattr(kind, "__name__", kind)
+        if get_origin(kind) is dict:
+            name = f"a mapping as JSON: {error}"
         raise UsageError(f"{where}: got {text}, expected {name}") from error
 
 

@@ -19,11 +19,11 @@ def fit(
     Parameters
     ----------
     outputs
-        For each file of candidates, a file for each of the fits.
+        For each file of candidates, a file for each of the fits, in the order of their names.
     fits
         Arguments of each fit by its name: scheme, precision, backend, robust, score.
     """
-    for output, (file, name) in zip(outputs, product(candidates, fits), strict=True):
+    for output, (file, name) in zip(outputs, product(candidates, sorted(fits)), strict=True):
         how: dict[str, Any] = dict(fits[name])
         # The reference fit of VELO hits alone runs in NumPy.
         choice: BackendChoice = how["backend"] if how["scheme"] != "velo_only" else "cpu"

@@ -1,9 +1,9 @@
 """A process that is ready for the stages of a run on this machine: it has imported what they import.
 
-Python would start anew for each stage, and import NumPy, Arrow, SymPy and the package again, which takes .4 to
-2 s: a fifth of the processor's time of an everyday run. Instead one process starts (:func:`start`), and each
-stage is a fork of it. ``python -m parkf.stages`` only asks for the fork (:func:`ask`), and runs the stage by
-itself where nobody is ready.
+Python would start anew for each stage, and import NumPy, Arrow, SymPy and the package again, which takes .4
+to 2 s: a fifth of the processor's time of an everyday run. Instead one process starts (:func:`start`), and
+each stage is a fork of it. ``python -m parkf.stages`` only asks for the fork (:func:`ask`), and runs the
+stage by itself where nobody is ready.
 
 Nothing lists what to import: a fork tells which modules it had to import itself, and the process imports them
 for the stages that follow.
@@ -27,7 +27,7 @@ from select import select
 
 VARIABLE = "PARKF_READY"
 READY = "--ready"
-"""Word with which ``python -m parkf.stages`` becomes the process that is ready, on a socket by its number."""
+"""Word of the command line, before the number of the socket, with which ``parkf.stages`` serves."""
 _ALLOCATION = "SLURM_JOB_ID"
 _MOST_BYTES = 1 << 16
 
@@ -71,7 +71,7 @@ def start() -> None:
         # From now on stages can ask; they wait until the process answers.
         listening.listen()
         begin, _ = os.pipe()
-        words = [sys.executable, "-P", "-m", "parkf.stages", READY, str(listening.fileno())]
+        words = [sys.executable, "-P", "-m", __package__, READY, str(listening.fileno())]
         subprocess.Popen(words, stdin=begin, stdout=subprocess.DEVNULL, pass_fds=[listening.fileno()])
         os.close(begin)
     os.environ[VARIABLE] = f"{place}@{os.environ.get(_ALLOCATION, '')}"

@@ -5,72 +5,78 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from parkf.io import ledger, store
 from parkf.io.errors import ParkfError
-from parkf.io.fingerprints.code_key import code_key, sources_state
+from parkf.io.files import remove
+from parkf.io.fingerprints.code_key import sources_state
 from parkf.io.ledger import RESULTS, Entry, Ledger, content_of, fingerprint, stamp_of
 from parkf.io.process_settings import environment
 from parkf.io.terminal import say
-from parkf.stages.call import Call, module_of
+from parkf.stages.call import Call, code_of
 
-# Stages of which each run has its own: measurements of the machine, pages, and imports, which say what they find.
+# Stages of which each run has its own: measurements of the machine, pages, and what says what it finds.
 _NOT_SHARED = {"throughput", "report", "family_report", "likeness", "publish", "adopt_dataset"}
 
 
 def run_stage(call: Call, code: str | None, state: str) -> None:
     """Run a stage, or copy its products where a run here has made the same ones already.
 
-    `code` is the key of the stage's code in the plan of the run, and `state` is from
-    :func:`parkf.io.fingerprints.code_key.sources_state`, before a module of the stage was imported. Without `code`, nobody
+    `code` is the key of the stage's code in the plan of the run, and `state` is that of the sources
+    (:mod:`parkf.io.fingerprints.code_key`) before a module of the stage was imported. Without `code`, nobody
     has planned the call: it writes no ledger, and takes nothing. A ParkfError reports sources that are not
     those of the plan, or have changed since; the products are removed.
     """
     if code is None:
         call.function(**call.arguments)
         return
-    if code_key(module_of(call.stage)) != code:
+    if code_of(call.stage) != code:
         raise ParkfError(f"{call.stage}: {_CHANGED}")
-    run = _run_of(call)
+    plain = _plain(call)
+    run = _run_of(plain(call.outputs[0]))
     began, clock, used = time.time(), time.perf_counter(), _cpu_s()
-    inputs = {name: {plain(path): fingerprint(path) for path in files} for name, files in call.inputs.items()}
-    key = _key(call, code, inputs, run) if _is_shared(call) else ""
+    inputs = {
+        argument: {(name := plain(path)): fingerprint(path, name) for path in files}
+        for argument, files in call.inputs.items()
+    }
+    makes = [str(Path(plain(path)).relative_to(run)) for path in call.outputs]
+    key = _key(call, code, inputs, makes) if _is_shared(call) else ""
     read = {path: digest for files in inputs.values() for path, digest in files.items()}
-    taken = ""
-    if key:
-        with ledger.being_made(key):
-            taken = _take(call, key)
-            if not taken:
-                _work(call, state)
-    else:
-        _work(call, state)
-    outputs = {path: content_of(path) for path in call.outputs}
-    if key and not taken:
-        store.keep(outputs)
-    Ledger(run).append(
-        Entry(
-            key=key,
-            stage=call.stage,
-            outputs={plain(path): digest for path, digest in outputs.items()},
-            inputs=read,
-            code=code,
-            values=dict(call.values),
-            environment=environment(),
-            stamps={plain(path): stamp_of(path) for path in call.outputs},
-            taken_from=taken,
-            began=round(began, 3),
-            wall_s=round(time.perf_counter() - clock, 3),
-            cpu_s=round(_cpu_s() - used, 3),
-            peak_mb=_peak_mb(),
-            threads=call.threads,
+    # A process that waits for the same products takes them, and finds them by the ledger.
+    with ledger.being_made(key) if key else nullcontext():
+        taken = _take(call, key) if key else ""
+        if not taken:
+            _work(call, state)
+        outputs = {path: content_of(path) for path in call.outputs}
+        # Copies of a job are removed when it ends; links to them would need space.
+        if key and not taken and call.outputs[0].is_relative_to(RESULTS):
+            store.keep(outputs)
+        Ledger(run).append(
+            Entry(
+                key=key,
+                stage=call.stage,
+                outputs={plain(path): digest for path, digest in outputs.items()},
+                inputs=read,
+                code=code,
+                values=dict(call.values),
+                environment=environment(),
+                stamps={plain(path): stamp_of(path) for path in call.outputs},
+                taken_from=taken,
+                began=round(began, 3),
+                wall_s=round(time.perf_counter() - clock, 3),
+                cpu_s=round(_cpu_s() - used, 3),
+                peak_mb=_peak_mb(),
+                threads=call.threads,
+            )
         )
-    )
 
 
 _CHANGED = "its code has changed since the run was planned: start the run again"
+_RIVALS = "runs here have made other bytes of the same, and none is taken: `parkf verify results` names them"
 
 
 def _work(call: Call, state: str) -> None:
@@ -78,13 +84,17 @@ def _work(call: Call, state: str) -> None:
     # Whatever was imported meanwhile may have been other code, also if it is as before again.
     if sources_state() != state:
         for path in call.outputs:
-            path.unlink(missing_ok=True)
+            remove(path)
         raise ParkfError(f"{call.stage}: {_CHANGED}; what it made is neither kept nor shared")
 
 
 def _take(call: Call, key: str) -> str:
     """Copy the products of another execution with the same key; return its run, or an empty text."""
-    for entry in ledger.find(key):
+    entries = list(ledger.find(key))
+    if len({tuple(entry.outputs.values()) for entry in entries}) > 1:
+        say(f"{call.stage}: {_RIVALS}", file=sys.stderr)
+        return ""
+    for entry in entries:
         made = list(entry.outputs.items())
         if len(made) == len(call.outputs):
             wanted = {
@@ -104,34 +114,32 @@ def _is_shared(call: Call) -> bool:
     return not (on_gpu or call.stage in _NOT_SHARED or call.stage.startswith("import_"))
 
 
-def _key(call: Call, code: str, inputs: Mapping[str, Mapping[str, str]], run: Path) -> str:
-    """Digest everything that decides the bytes of the products, which excludes the names of run and inputs."""
+def _key(call: Call, code: str, inputs: Mapping[str, Mapping[str, str]], makes: list[str]) -> str:
+    """Digest all that decides the bytes of the products, which excludes the names of run and inputs."""
     deciding: dict[str, Any] = {
         "stage": call.stage,
         "code": code,
         "values": call.values,
         "inputs": {name: list(files.values()) for name, files in inputs.items()},
-        "outputs": [str(Path(plain(path)).relative_to(run)) for path in call.outputs],
+        "outputs": makes,
         "environment": environment(),
     }
     return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _run_of(call: Call) -> Path:
-    run = ledger.run_of(Path(plain(call.outputs[0])))
+def _run_of(product: str) -> Path:
+    run = ledger.run_of(Path(product))
     if run is None:
-        raise ParkfError(
-            f"{call.outputs[0]}: a planned stage makes files of a run, expected results/<run>/..."
-        )
+        raise ParkfError(f"{product}: a planned stage makes files of a run, expected results/<run>/...")
     return run
 
 
-def plain(path: Path) -> str:
-    """Return a product's path in the working folder; a job of a cluster may have a copy of it elsewhere."""
-    parts = path.parts
-    if RESULTS.name in parts and not path.is_relative_to(RESULTS):
-        return str(Path(*parts[len(parts) - 1 - parts[::-1].index(RESULTS.name) :]))
-    return str(path)
+def _plain(call: Call) -> Callable[[Path], str]:
+    """Return a function for a product's path in the working folder; a storage has copies of it elsewhere."""
+    parts = call.outputs[0].parts
+    here = call.outputs[0].is_relative_to(RESULTS) or RESULTS.name not in parts
+    storage = Path(*([] if here else parts[: len(parts) - 1 - parts[::-1].index(RESULTS.name)]))
+    return lambda path: str(path.relative_to(storage) if path.is_relative_to(storage) else path)
 
 
 def _cpu_s() -> float:

@@ -3,9 +3,7 @@
 import sys
 from typing import Any
 
-from parkf.io.files import read_json
 from parkf.io.terminal import say
-from parkf.params.validity import validity_of
 from parkf.stages.files import AllRead, Made, Read, folder_of
 from parkf.training.assembly import assemble
 from parkf.training.ghost_score.train import train_score
@@ -20,30 +18,22 @@ def score(
     fits: AllRead,
     rich: Read,
     closed: Read | None = None,
-    closed_summary: Read | None = None,
     particles: AllRead,
     candidates: AllRead,
     output: Made,
     seed: int,
-    seeds: dict[str, Any],
     configuration: dict[str, Any],
-    inputs: dict[str, Any],
-    validity: dict[str, Any],
     threads: int = 1,
 ) -> None:
     """Train the score on candidates, fitted with the set without a score, and on their particles.
 
-    The arguments of the set are those of ``assemble``.
+    The arguments of the set are those of ``assemble``; its `configuration` needs the factors of noise alone.
     """
-    closed_with = {} if closed_summary is None else read_json(closed_summary)["inputs"]
     draft = assemble(
         *(folder_of(fits), table, geometry, alignment, field),
         seed=seed,
         configuration=configuration,
-        inputs={**closed_with, **inputs},
-        validity=validity_of(validity),
         closed=closed,
-        seeds=seeds,
         rich=rich,
     )
     files = list(zip(particles, candidates, strict=True))

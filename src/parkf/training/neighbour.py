@@ -12,8 +12,9 @@ from parkf.io.files import sha256
 from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS
 from parkf.model.steps.frozen import forms_of
+from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.configuration import start_file
-from parkf.params.parameter_set import MANIFEST_FILE, load
+from parkf.params.parameter_set import load
 from parkf.training.fit_noise import fitted_numbers, way_through_magnet
 from parkf.training.result import FitResult
 

@@ -54,7 +54,7 @@ def read_layers(path: Path) -> list[Document]:
 
 
 def extended(config: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], list[Document]]:
-    """Merge a configuration with all that it extends in a folder; return it and these documents, lowest first.
+    """Merge a configuration with all that it extends in a folder; return it and these, lowest first.
 
     `config` has the content of a file and the keys of the command line.
     """

@@ -1,7 +1,7 @@
 """Families of runs: many alignments, fields and geometries, trained together with common products.
 
-A member is a base configuration with some other settings, and a whole run of its own: it has the same bytes as
-alone. What another member has made of the same is copied (:mod:`parkf.stages.run`).
+A member is a base configuration with some other settings, and a whole run of its own: it has the same bytes
+as alone. What another member has made of the same is copied (:mod:`parkf.stages.run`).
 """
 
 import json

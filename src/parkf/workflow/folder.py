@@ -10,6 +10,12 @@ _COPIED = ("workflow/config", "workflow/profiles", "data")
 _SNAKEFILE = '''\
 """Runs with the rules of the installed parkf: `parkf run smoke`. Rules of your own can follow."""
 
+import sys
+from pathlib import Path
+
+# Snakemake looks for modules in this folder first, where a file `random.py` is not that of Python.
+sys.path[:] = [place for place in sys.path if not Path(place, "Snakefile").exists()]
+
 from parkf.io.project import PROJECT
 
 

@@ -106,7 +106,8 @@ def kernel_is_current() -> bool:
     if find_spec("sympy") is None:
         return True
     from parkf.model.steps.frozen import kernel_forms
-    from parkf.params.registry import SHIPPED, Registry
+    from parkf.params.claims import SHIPPED
+    from parkf.params.registry import Registry
 
     wanted = kernel_forms(Registry(SHIPPED).layouts)
     return {name: forms.hash() for name, forms in wanted.items()}.items() <= _fitter.formulas.items()

@@ -4,7 +4,6 @@ A product is right if it has the bytes that its stage made, and if the stage rea
 file of another run, of another sample or of an earlier time is recognised.
 """
 
-import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import chdir
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.meaning import meaning_of
-from parkf.io.ledger import FILE, RESULTS, Entry, Ledger, content_of, run_of, stamp_of
+from parkf.io.ledger import FILE, RESULTS, Entry, Ledger, content_of, here, run_of, stamp_of
 from parkf.workflow.damage import ASIDE, damage_of
 
 PROOF = ("set/manifest.json", "validation.json", "accuracy.json")
@@ -67,7 +66,7 @@ class Products:
             latest = ledger.latest()
             self.entries |= latest
             self.stamps |= {path: list(stamp) for path, stamp in ledger.stamps().items()}
-            read = {run_of(_here(path)) for entry in latest.values() for path in entry.inputs}
+            read = {run_of(here(path)) for entry in latest.values() for path in entry.inputs}
             waiting += [one for one in read if one is not None and one not in runs]
             runs |= {*waiting}
 
@@ -93,9 +92,22 @@ class Products:
             self._foreign(path, "no stage of this run has made it")
             for path in files
             if str(path) not in self.entries
+            and path.exists()
             and path.relative_to(self.run).parts[0] not in _NO_PRODUCTS
             and not any(path.is_relative_to(folder) for folder in folders)
         ]
+
+    def rivals(self) -> list[Problem]:
+        """Find the products of this run of which another run has made other bytes, of the same."""
+        found: list[Problem] = []
+        for file in sorted(RESULTS.glob(f"*/{FILE}")):
+            theirs = {one.key: one for one in Ledger(file.parent).latest().values() if one.key}
+            for path, entry in self.entries.items():
+                other = theirs.get(entry.key)
+                if other and [*other.outputs.values()] != [*entry.outputs.values()]:
+                    what = f"{min(other.outputs)} was made of the same, and has other bytes; one is wrong"
+                    found.append(Problem(Path(path), what, "rival"))
+        return [one for one in found if run_of(one.path) == self.run]
 
     def after(self, paths: Iterable[str]) -> set[str]:
         """Return the products of this run that were made of these, directly or not."""
@@ -116,8 +128,8 @@ class Products:
             path = waiting.pop()
             if path not in needed:
                 needed[path] = None
-                if (entry := self.entries.get(str(_here(path)))) is not None:
-                    waiting += [str(_here(one)) for one in entry.inputs if str(_here(one)) in self.entries]
+                if (entry := self.entries.get(str(here(path)))) is not None:
+                    waiting += [str(here(one)) for one in entry.inputs if str(here(one)) in self.entries]
                     waiting += entry.outputs
         return needed
 
@@ -129,7 +141,7 @@ class Products:
         elif not self._has(path, digest):
             yield self._foreign(path, "not what this run has made", digest)
         for read, was in entry.inputs.items():
-            source = _here(read)
+            source = here(read)
             maker = self.entries.get(str(source))
             if maker is not None:
                 if maker.outputs[str(source)] != was:
@@ -158,7 +170,9 @@ class Products:
         damage = [] if names else damage_of(path)
         found = [*(f"it is {name}" for name in names), *damage] or [f"no run here has made {_kind(path)}"]
         text = found[0].removeprefix(f"{path}: ")
-        return Problem(path, f"{what}: {text}", "foreign", digest, is_known=bool(names or damage))
+        return Problem(
+            path, f"{what}: {text}", "foreign", digest, is_known=bool(names or damage) and not path.is_dir()
+        )
 
     @cached_property
     def _known(self) -> dict[str, list[str]]:
@@ -180,14 +194,14 @@ def check_runs(folder: Path) -> list[str]:
 
     The content of every file is read. Other folders have no ledger.
     """
-    here = folder.resolve()
-    if here.name == RESULTS.name:
-        return [line for run in sorted(here.iterdir()) if run.is_dir() for line in check_runs(run)]
-    if here.parent.name != RESULTS.name:
+    run = folder.resolve()
+    if run.name == RESULTS.name:
+        return [line for one in sorted(run.iterdir()) if one.is_dir() for line in check_runs(one)]
+    if run.parent.name != RESULTS.name:
         return []
-    with chdir(here.parents[1]):
-        products = Products(RESULTS / here.name, whole=True)
-        return lines([*products.problems(), *products.strangers()])
+    with chdir(run.parents[1]):
+        products = Products(RESULTS / run.name, whole=True)
+        return lines([*products.problems(), *products.strangers(), *products.rivals()])
 
 
 def require_own(run: Path) -> list[str]:
@@ -196,15 +210,15 @@ def require_own(run: Path) -> list[str]:
     Returns a line for what else is to be known: documents that have changed, products without an entry. Only
     files whose times or sizes have changed are read.
     """
-    here = run.resolve()
-    if here.parent.name != RESULTS.name:
+    folder = run.resolve()
+    if folder.parent.name != RESULTS.name:
         return []
-    with chdir(here.parents[1]):
-        products = Products(RESULTS / here.name)
+    with chdir(folder.parents[1]):
+        products = Products(RESULTS / folder.name)
         problems = products.problems([str(products.run / name) for name in PROOF])
     said = lines(problems)
     if any(one.kind not in _NO_FAULT for one in problems):
-        raise ParkfError("\n".join([*said, f"{run}: `parkf run {here.name}` makes these files again"]))
+        raise ParkfError("\n".join([*said, f"{run}: `parkf run {folder.name}` makes these files again"]))
     return said
 
 
@@ -220,16 +234,6 @@ def lines(problems: Iterable[Problem]) -> list[str]:
         else:
             said += map(str, found)
     return said
-
-
-def _here(name: str) -> Path:
-    """Return a path relative to the working folder, with links resolved."""
-    path = Path(name)
-    return (
-        Path(os.path.relpath(path.resolve(), Path.cwd()))
-        if path.is_absolute() or ".." in path.parts
-        else path
-    )
 
 
 def _kind(path: Path) -> str:

@@ -1,12 +1,12 @@
 """Repair of a run before it starts: products that are not its own are replaced or removed, and made again."""
 
 import os
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 
 from parkf.io import store
 from parkf.io.errors import ParkfError
+from parkf.io.files import remove
 from parkf.io.ledger import Ledger, run_of
 from parkf.workflow.damage import ASIDE
 from parkf.workflow.products import Problem, Products, lines
@@ -52,14 +52,14 @@ def repair(run: Path, ends: Collection[str] = (), *, strict: bool = False) -> tu
         for line in lines(one for one in wrong if one.kind not in ("foreign", "missing"))
     ]
     for path in map(Path, products.after(again)):
-        _remove(path)
+        remove(path)
     return said, any(one.kind == "unrecorded" for one in mine)
 
 
 def _restored(problem: Problem, products: Products) -> bool:
     """Copy a product back to its place, with its earlier time: for Snakemake, nothing has changed."""
     path, name = problem.path, str(problem.path)
-    _remove(path)
+    remove(path)
     if not problem.digest or not store.take({path: (problem.digest, path)}):
         return False
     if stamp := products.stamps.get(name):
@@ -70,17 +70,10 @@ def _restored(problem: Problem, products: Products) -> bool:
 def _put_away(foreign: Problem) -> str:
     path, run = foreign.path, run_of(foreign.path) or foreign.path.parent
     if foreign.is_known:
-        _remove(path)
+        remove(path)
         return "removed, "
     aside = run / ASIDE / path.relative_to(run)
     aside.parent.mkdir(parents=True, exist_ok=True)
-    _remove(aside)
+    remove(aside)
     path.rename(aside)
     return f"moved to {aside}, "
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

@@ -18,10 +18,11 @@ from parkf.io.files import existing, replacing, sha256
 from parkf.io.fingerprints.meaning import is_file_of
 from parkf.io.process_settings import environment
 from parkf.model.layout import layout_of
+from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.comparison import Comparison, changed, compare
 from parkf.params.configuration import NEIGHBOURS_TABLE, nested, start_file
 from parkf.params.manifest import Manifest
-from parkf.params.parameter_set import MANIFEST_FILE, ParameterSet, load
+from parkf.params.parameter_set import ParameterSet, load
 from parkf.workflow.config import CONFIGS, load_config
 from parkf.workflow.config_files import merged
 from parkf.workflow.snakemake import environment as of_snakemake

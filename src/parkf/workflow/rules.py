@@ -18,10 +18,10 @@ from parkf.io.project import found
 _DOCUMENTS = (".yaml", ".json")
 _PART = re.compile(r"\d+(?=-of-\d+)")
 
-# Snakemake's modules and the jobs of its plan are a million objects that stay. Python would search them for garbage
-# many times, and once more at its exit, in a fifth of the time of a plan.
+# Snakemake's modules and the jobs of its plan are a million objects that stay. Python would search them for
+# garbage many times, and once more at its exit, in a fifth of the time of a plan.
 gc.set_threshold(100_000)
-# Modules become bytecode once, and not in each job anew; a module in the working folder is not that of a library.
+# Modules become bytecode once, not in each job anew; one in the working folder is not that of a library.
 os.environ |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONSAFEPATH": "1"}
 
 
@@ -46,7 +46,7 @@ def gates_file() -> str:
 
 
 def collapsed(paths: Iterable[str]) -> list[str]:
-    """Return paths with one pattern in the place of all chunks of a sample, so that a command is not too long."""
+    """Return paths with one pattern for all chunks of a sample, so that a command is not too long."""
     return list(dict.fromkeys(_PART.sub("*", str(path)) for path in paths))
 
 

@@ -53,7 +53,7 @@ def cores_for(rows: float) -> int:
 
 
 def read_run(config: Mapping[str, Any], widths: Mapping[str, int]) -> "Run":
-    """Check a configuration as Snakemake has it, from a file and the command line, with all that it extends."""
+    """Check a configuration as Snakemake has it, from a file and the command line, and what it extends."""
     whole, layers = extended(config, CONFIGS)
     return Run(load_config(whole, Path(), layers), widths)
 
@@ -276,11 +276,11 @@ class Run(dict[str, Any]):
         }
 
     def fits(self, purpose: str) -> list[str]:
-        """Fits of a purpose's candidates with the set; ``likeness`` is for hits of another simulation."""
-        measured = [fit for fit in SCHEMES if fit in self["fits"]["of"]]
+        """Fits of candidates with the set, sorted; ``likeness`` is for hits of another simulation."""
+        measured = sorted(fit for fit in SCHEMES if fit in self["fits"]["of"])
         if purpose == "likeness":
             return [fit for fit in measured if fit in ("parkf", "parkf_robust")]
-        return [*measured, "parkf_float64"] if purpose == "validation" else measured
+        return sorted([*measured, "parkf_float64"]) if purpose == "validation" else measured
 
     def generated(self, purpose: str, part: str) -> list[str]:
         """Chunks of all polarities that one job generates."""

@@ -86,13 +86,14 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "ignore::UserWarning:htcondor2"}
 
 
-def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) -> int:
+def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = (), *, stored: bool = False) -> int:
     """Run Snakemake for the run in a folder until all its products are right; return its exit code.
 
-    `words` are from :func:`command`; `runs` are the folders of a family's members. If another run is active
-    in one of them, a ParkfError is raised.
+    `words` are from :func:`command`; `runs` are the folders of a family's members. Products that are `stored`
+    elsewhere are not held against the ledger. If another run is active in one of the folders, a ParkfError is
+    raised.
     """
-    runs = runs or [folder]
+    runs = [*runs, folder]
     targets = words[words.index("--") + 1 :]
     # Files of a run, and rules with the name of the file that they make.
     ends = [{"validate": "validation.json", "publish": "published.json"}.get(one, one) for one in targets]
@@ -102,7 +103,7 @@ def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) ->
     of_snakemake = environment() | {HELD: os.pathsep.join(str(one.absolute()) for one in runs)}
     try:
         for attempt in range(_ATTEMPTS + 1):
-            found = [repair(one, ends, strict=attempt > 0) for one in runs]
+            found = [] if stored else [repair(one, ends, strict=attempt > 0) for one in runs]
             for line in (line for lines, _ in found for line in lines):
                 _say(line)
             everything = ["--forceall"] if any(unknown for _, unknown in found) else []
@@ -131,7 +132,10 @@ def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) ->
 def _run(
     words: Sequence[str], folder: Path, environment: dict[str, str], locks: Collection[int]
 ) -> tuple[int, bool]:
-    """Run Snakemake, whose text goes to a file, and show its progress; return its code, and if it was stopped."""
+    """Run Snakemake and show its progress; return its exit code, and whether it was stopped.
+
+    Its text goes to a file in the folder of the run.
+    """
     output = folder / _OUTPUT
     output.parent.mkdir(parents=True, exist_ok=True)
     stopped = False

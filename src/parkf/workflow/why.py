@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from parkf.io.errors import ParkfError
-from parkf.io.fingerprints.code_key import code_key
 from parkf.io.ledger import Entry
+from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.comparison import changed
 from parkf.params.configuration import flat
 from parkf.params.manifest import read_manifest
-from parkf.params.parameter_set import MANIFEST_FILE
+from parkf.stages.call import code_of
 from parkf.workflow.config import read_config
 from parkf.workflow.products import Products, lines
 from parkf.workflow.run import Run
@@ -92,7 +92,7 @@ def _causes(run: Path, now: Run, entries: Mapping[str, Entry]) -> dict[str, list
             texts = (_short(one.get(key, "not there")) for one in (before, after))
             causes[f"{key}: {' → '.join(texts)}"] = []
     codes = {entry.stage: entry.code for entry in entries.values()}
-    if stages := sorted(stage for stage, code in codes.items() if code_key(f"parkf.stages.{stage}") != code):
+    if stages := sorted(stage for stage, code in codes.items() if code_of(stage) != code):
         causes["code"] = stages
     return causes
 

@@ -1,10 +1,13 @@
 """The C++ example, built and run as its users do."""
 
+import hashlib
 import runpy
 import subprocess
 import sys
 from pathlib import Path
 from unittest.mock import patch
+
+from parkf.params.parameter_set import load_with_form
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ARCHITECTURES = {"plain": "", "v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4"}
@@ -37,10 +40,17 @@ def convert(*words):
         runpy.run_path(program, run_name="__main__")
 
 
+def exported(parameters, file):
+    """Write the set in a folder as the one file that the header reads; return its digest."""
+    file.write_bytes(load_with_form(parameters)[1])
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
 def fit(program, parameters, candidates, fitted, kind="long"):
-    """Fit the candidates of a Parquet file and write another; return the program's output."""
+    """Fit the candidates of a Parquet file with the set in a folder; return the program's output."""
     folder = fitted.parent
     convert("write", candidates, folder / "tracks.bin")
-    said = run(program, parameters, "tracks.bin", "fitted.bin", 2, kind, cwd=folder)
+    sha256 = exported(parameters, folder / "set.parkf")
+    said = run(program, "set.parkf", sha256, "tracks.bin", "fitted.bin", 2, kind, cwd=folder)
     convert("read", folder / "fitted.bin", candidates, fitted)
     return said

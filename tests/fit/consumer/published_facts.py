@@ -2,9 +2,9 @@
 
 Usage: ``published_facts.py <params> <candidates> <folder>``.
 
-It writes as JSON their fits, their exports, the sets as they are written back, and the differences between
-two of them. It also writes the C++ header, and a set of today's improved forms. That set is made from a
-published one, with 0 for the terms that the published one lacks.
+It writes as JSON their digests, their fits, their exports, the sets as they are written back, and the
+differences between two of them. It also writes the C++ header, and a set of today's improved forms. That set
+is made from a published one, with 0 for the terms that the published one lacks.
 """
 
 import hashlib
@@ -24,6 +24,7 @@ from parkf.model.layout import layout_of
 from parkf.params.comparison import compare
 from parkf.params.exchange.trigger import export_trigger
 from parkf.params.imported import imported
+from parkf.params.parameter_set import load_with_form
 from parkf.params.registry import Registry
 from parkf.proof.comparing.effect import changes
 
@@ -43,7 +44,12 @@ def main(params, candidates, folder):
         rows = [getattr(fitted, name).tobytes() for name in (*NUMBERS, *INTEGERS)]
         (folder / f"{version}.fit").write_bytes(b"".join(rows))
         one.save(folder / version)
-        facts[version] = {"layout": one.layout.layout_version, "saved": _fingerprints(folder / version)}
+        (folder / f"{version}.parkf").write_bytes(load_with_form(registry.path(version))[1])
+        facts[version] = {
+            "layout": one.layout.layout_version,
+            "sha256": one.sha256,
+            "saved": _fingerprints(folder / version),
+        }
         if one.manifest.forms == "production":
             export_trigger(one, folder / version / "trigger")
             facts[version]["trigger"] = _fingerprints(folder / version / "trigger")
@@ -56,6 +62,7 @@ def main(params, candidates, folder):
             *(asdict(change) for change in changes(*pair)),
         ]
     _today_like(sets[LIKE]).save(folder / "today")
+    (folder / "today.parkf").write_bytes(load_with_form(folder / "today")[1])
     (folder / "parkf.hpp").write_text(cpp_header())
     (folder / "facts.json").write_text(json.dumps(facts))
 

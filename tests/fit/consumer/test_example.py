@@ -52,7 +52,7 @@ def expect_same_bits(path, expected):
 def test_the_example_gives_the_same_bits(tmp_path, built_example, rows, toy_set, build):
     toy_set.save(tmp_path / "set")
     fitted = tmp_path / "fitted.parquet"
-    said = example.fit(built_example(build), "set", tmp_path / "candidates.parquet", fitted)
+    said = example.fit(built_example(build), tmp_path / "set", tmp_path / "candidates.parquet", fitted)
     assert said.startswith("1001 tracks, ")
     tracks = from_arrow(rows, np.float32)
     expect_same_bits(fitted, cpu.fit(toy_set, tracks, smoother=True, threads=1, build=build))
@@ -63,7 +63,7 @@ def test_other_kinds_of_tracks_have_the_same_bits(tmp_path, built_example, rows,
     with_slices = with_blobs(toy_set.manifest, toy_set.constant, toy_set.table, slices=uniform(0.1))
     with_slices.save(tmp_path / "set")
     fitted = tmp_path / "fitted.parquet"
-    example.fit(built_example(FASTEST), "set", tmp_path / "candidates.parquet", fitted, kind)
+    example.fit(built_example(FASTEST), tmp_path / "set", tmp_path / "candidates.parquet", fitted, kind)
     tracks = from_arrow(rows, np.float32)
     expect_same_bits(fitted, cpu.fit_kind(with_slices, tracks, KINDS[kind], threads=1, build=FASTEST))
 
@@ -75,7 +75,7 @@ def test_electrons_have_the_same_numbers(tmp_path, built_example, rows, toy_set)
     knowing = with_blobs(manifest, toy_set.constant, toy_set.table, slices=uniform(0.1))
     knowing.save(tmp_path / "set")
     path = tmp_path / "fitted.parquet"
-    example.fit(built_example(FASTEST), "set", tmp_path / "candidates.parquet", path, "electron")
+    example.fit(built_example(FASTEST), tmp_path / "set", tmp_path / "candidates.parquet", path, "electron")
     tracks = from_arrow(rows, np.float32)
     plain = cpu.fit(knowing, tracks, smoother=True, threads=1, build=FASTEST)
     expected = as_electrons(knowing, tracks, plain, threads=1)
@@ -94,7 +94,7 @@ def published(request, toy_set, tmp_path):
         toy_set.save(tmp_path / "set")
         gate = Gate(what="ghosts", measured="25 %", bar="≤ 40 %", met=True)
         return sets, sets.publish(tmp_path / "set", year=2026, gates=[gate])
-    usable = [name for name in SHIPPED.versions() if SHIPPED.withdrawal(name) is None]
+    usable = list(SHIPPED.valid())
     if not usable:
         pytest.skip("params/ holds no set yet")
     manifest = SHIPPED.load(usable[-1]).manifest
@@ -121,15 +121,18 @@ def test_the_example_and_parkf_fit_agree(published, built_example, tmp_path, mon
 
 
 def test_the_example_says_what_is_wrong(tmp_path, built_example, toy_set):
-    toy_set.save(tmp_path / "set")
+    toy_set.save(tmp_path / "folder")
+    pinned = example.exported(tmp_path / "folder", tmp_path / "set")
     (tmp_path / "tracks.bin").write_bytes(np.int32([1 << 30]).tobytes() + bytes(1000))
     (tmp_path / "none.bin").write_bytes(np.int32([0]).tobytes())
     for arguments, code, message in (
         ((), 2, "usage"),
-        (("nowhere", "tracks.bin", "out"), 1, "nowhere/manifest.json: no such file"),
-        (("set", "tracks.bin", "out"), 1, "1073741824 tracks are not in this file"),
-        (("set", "none.bin", "out", "1", "downstrem"), 1, "kind 'downstrem': expected one of long,"),
-        (("set", "none.bin", "out", "1", "scifi"), 1, "it has no steps inside the magnet"),
+        (("nowhere", pinned, "tracks.bin", "out"), 1, "nowhere: no such file; expected a set as one file"),
+        (("folder", pinned, "tracks.bin", "out"), 1, "folder: no such file, it is a folder"),
+        (("set", "0" * 64, "tracks.bin", "out"), 1, f"set: digest {pinned}, expected 0000"),
+        (("set", pinned, "tracks.bin", "out"), 1, "1073741824 tracks are not in this file"),
+        (("set", pinned, "none.bin", "out", "1", "downstrem"), 1, "kind 'downstrem': expected one of long,"),
+        (("set", pinned, "none.bin", "out", "1", "scifi"), 1, "it has no steps inside the magnet"),
     ):
         done = subprocess.run(
             [built_example(FASTEST), *arguments], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -1,5 +1,6 @@
 """Adding a term as the how-to describes changes one file and leaves published sets as they were."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -115,15 +116,16 @@ def test_published_sets_load_fit_export_and_compare_as_before(changed, tmp_path)
     example.run(sys.executable, example.EXAMPLES / "cpp/tracks.py", "write", SAMPLE, tracks)
 
     def fitted(parameters):
-        example.run(program, parameters, tracks, tmp_path / "fitted.bin")
+        sha256 = hashlib.sha256(parameters.read_bytes()).hexdigest()
+        example.run(program, parameters, sha256, tracks, tmp_path / "fitted.bin")
         return (tmp_path / "fitted.bin").read_bytes()
 
     for version in layouts:
         expected = (before / f"{version}.fit").read_bytes()
         assert (after / f"{version}.fit").read_bytes() == expected
-        assert fitted(PARAMS / version) == expected
+        assert fitted(after / f"{version}.parkf") == expected
     # A term that is 0 may change roundings, but nothing else.
-    one, other = rows_of(fitted(after / "today")), rows_of((before / f"{LIKE}.fit").read_bytes())
+    one, other = rows_of(fitted(after / "today.parkf")), rows_of((before / f"{LIKE}.fit").read_bytes())
     for name in ("x", "y", "tx", "ty", "qop"):
         moved = np.abs(one[name] - other[name]) / np.sqrt(other[name + name])
         assert moved.max() < 0.02, name

@@ -3,17 +3,13 @@
 import fcntl
 import os
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from parkf.workflow.running.snakemake import SNAKEMAKE
 
 from ..conftest import ROOT
 
@@ -70,16 +66,16 @@ def command(*arguments):
 class Workflow:
     """Snakemake running in the background; its output goes to a file."""
 
-    def __init__(self, folder, *arguments, environment=None):
+    def __init__(self, folder, *arguments):
         folder.mkdir(parents=True, exist_ok=True)
         self._log = folder / "snakemake.log"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [*SNAKEMAKE, "--directory", str(folder), *arguments],
+                [sys.executable, "-P", "-m", "snakemake", "--directory", str(folder), *arguments],
                 stdout=log,
                 stderr=log,
                 cwd=folder,
-                env=os.environ | FEW_PLUGINS | (environment or {}),
+                env=os.environ | FEW_PLUGINS,
             )
 
     @property
@@ -104,37 +100,6 @@ class Workflow:
             time.sleep(0.3)
 
 
-@contextmanager
-def ready_with(*plugins):
-    """A process that is ready for Slurm's jobs, as the variables with which they are forks of it.
-
-    `plugins` are those of the storage that the jobs use. Others would add options to their command lines.
-    """
-    with tempfile.TemporaryDirectory(prefix="ready-") as folder, socket.socket(socket.AF_UNIX) as listening:
-        place = Path(folder, "jobs")
-        listening.bind(str(place))
-        listening.listen()
-        process = subprocess.Popen(
-            [sys.executable, STARTS / "ready.py", str(listening.fileno()), "slurm-jobstep", *plugins],
-            stdin=subprocess.PIPE,
-            env=os.environ | FEW_PLUGINS,
-            pass_fds=[listening.fileno()],
-            start_new_session=True,
-        )
-        try:
-            yield {"PARKF_READY": str(place)}
-        finally:
-            # Forks may be at work if a test has failed.
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-
-
-@pytest.fixture(scope="module")
-def ready():
-    with ready_with() as variables:
-        yield variables
-
-
 @pytest.fixture(scope="module")
 def node():
     with Node() as node:
@@ -142,14 +107,12 @@ def node():
 
 
 @pytest.fixture
-def kills(tmp_path, ready):
+def kills(tmp_path):
     """Return a function that starts the workflow of kills in a folder, by default the test's."""
     started = []
 
     def start(*arguments, folder=tmp_path):
-        # What Slurm kills is no fork.
-        environment = ready | {"PARKF_READY_FOR": "batch"}
-        started.append(Workflow(folder, *KILLS, *arguments, environment=environment))
+        started.append(Workflow(folder, *KILLS, *arguments))
         return started[-1]
 
     yield start

@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from parkf.workflow.running.snakemake import SNAKEMAKE, command
 from typer.main import get_command
 
 from parkf.cli.main import app
+from parkf.workflow.snakemake import command
 
 from ..conftest import ROOT
 
@@ -51,7 +51,9 @@ def snakemake(line, folder):
     configuration = Path(f"workflow/config/{given.pop('name')}.yaml")
     with contextlib.chdir(folder):
         called = command(configuration, given.pop("targets") or (), **given)
-    return called[called.index(SNAKEMAKE[-1]) + 1 :]
+    # The separator before targets, of which none are given.
+    assert called[-1] == "--"
+    return called[called.index("snakemake") + 1 : -1]
 
 
 def shell(line, folder):

@@ -1,12 +1,11 @@
 """A real Slurm runs the chain, and ends jobs for each of its reasons."""
 
-import re
 import shutil
 
 import pytest
 
 from ..conftest import Project
-from .conftest import OFTEN, Workflow, command, ready_with
+from .conftest import OFTEN, Workflow, command
 from .documented import checkout, snakemake
 
 pytestmark = pytest.mark.slurm
@@ -14,15 +13,13 @@ SET = ("constant.f32", "global.f32")
 # Rules that one job of the cluster runs together, and the number of parts that do not depend on each other.
 TOGETHER = {
     "inside": (("table", "slices", "electron", "closure_tracks"), 5),
-    "samples": (("candidates", "draw", "thresholds", "rows", "datasets"), 5),
-    "training": (("train", "train_rich", "close", "draft", "train_score", "assemble"), 1),
+    "samples": (("thresholds", "rows", "datasets"), 4),
+    "training": (("train", "rich", "close", "score", "assemble"), 1),
 }
-# Slurm's reasons for a job that waits for a drained node.
-NOT_THERE = "Job waiting .* waits: (Nodes required for job are DOWN, DRAINED|ReqNodeNotAvail)"
 
 
 @pytest.fixture(scope="module")
-def training(node, ready, tmp_path_factory):
+def training(node, tmp_path_factory):
     """A training run of the smoke configuration, under way while other tests look at single jobs."""
     folder = checkout(Project.new(tmp_path_factory.mktemp("slurm")))
     workflow = Workflow(
@@ -36,38 +33,32 @@ def training(node, ready, tmp_path_factory):
         "--group-components",
         *(f"{group}={parts}" for group, (_, parts) in TOGETHER.items()),
         *("--", "results/smoke/set/constant.f32"),
-        environment=ready,
     )
     yield folder, workflow
     workflow.stop()
 
 
-def test_a_job_killed_for_memory_or_time_gets_more_and_others_are_not_repeated(training, kills, tmp_path):
+def test_a_job_killed_for_memory_or_time_gets_more(training, kills, tmp_path):
     workflow = kills("--keep-going", "hungry", "slow", "wrong")
     assert workflow.wait() == 1
-    said = workflow.said
-    assert "Job hungry: OUT_OF_MEMORY: it needed more memory than it had asked for; attempt 2" in said
-    assert "Job slow: TIMEOUT: it needed more time than it had asked for; attempt 2" in said
-    assert "Job wrong: FAILED: its log says why." in said
     assert (tmp_path / "hungry.attempts").read_text() == "400\n1200\n"
     assert (tmp_path / "hungry.txt").exists()
     assert (tmp_path / "slow.attempts").read_text() == "1\n2\n"
     assert (tmp_path / "slow.txt").exists()
-    assert (tmp_path / "wrong.attempts").read_text() == "once\n"
+    # Snakemake does not ask why a job has failed.
+    assert (tmp_path / "wrong.attempts").read_text() == 3 * "once\n"
 
 
-def test_a_cancelled_job_is_named_and_the_next_run_finishes(training, kills, tmp_path):
+def test_a_cancelled_job_runs_again(training, kills, tmp_path):
     workflow = kills("waiting")
     workflow.wait_for((tmp_path / "waiting.started").exists)
     (job,) = [
         line.split()[0] for line in command("squeue", "-h", "-o", "%i %k").splitlines() if "waiting" in line
     ]
     command("scancel", job)
-    assert workflow.wait() == 1
-    assert "Job waiting: CANCELLED: somebody cancelled it; start the run again." in workflow.said
     (tmp_path / "go-on").touch()
-    again = kills("waiting")
-    assert again.wait() == 0, again.said
+    assert workflow.wait() == 0, workflow.said
+    assert "CANCELLED" in workflow.said
     assert (tmp_path / "waiting.txt").read_text() == "done\n"
 
 
@@ -85,22 +76,9 @@ def test_jobs_that_copy_their_files_to_the_node_give_the_same_bytes(node, projec
     scratch, wanted = tmp_path / "scratch", "results/smoke/states/training_up.parquet"
     folder = checkout(project)
     arguments = snakemake(f"make run PROFILE=slurm RUN=smoke SCRATCH={scratch}", folder)
-    with ready_with("fs") as ready:
-        workflow = Workflow(folder, *arguments, *OFTEN, "--", wanted, environment=ready)
-        assert workflow.wait() == 0, workflow.said[-5000:]
+    workflow = Workflow(folder, *arguments, *OFTEN, "--", wanted)
+    assert workflow.wait() == 0, workflow.said[-5000:]
     assert (folder / wanted).read_bytes() == (finished.folder / wanted).read_bytes()
     assert "(retrieve from storage)" in workflow.said
     # Copies are removed when the jobs that needed them end.
     assert not [path for path in scratch.rglob("*") if path.is_file()]
-
-
-def test_a_drained_node_is_named_and_the_run_goes_on_when_it_is_back(node, training, kills, tmp_path):
-    (tmp_path / "go-on").touch()
-    command("scontrol", "update", f"nodename={node.name}", "state=drain", "reason=disk")
-    try:
-        workflow = kills("waiting")
-        workflow.wait_for(lambda: re.search(NOT_THERE, workflow.said))
-    finally:
-        command("scontrol", "update", f"nodename={node.name}", "state=resume")
-    assert workflow.wait() == 0, workflow.said
-    assert (tmp_path / "waiting.txt").read_text() == "done\n"

@@ -13,6 +13,7 @@ from parkf.io.errors import ParkfError
 from parkf.params.flat_cut import check, flat_score, variables
 from parkf.params.ghost_score import NUMBERS, Score, load_score, read_score
 from parkf.params.manifest import Constants, FlatAxis, FlatCut
+from parkf.params.set_folder import SetFolder
 from parkf.training.ghost_score.flat import fit_flat_cut
 
 CONSTANTS = Constants(velo_sigma=0.0125, beam_x=0.3, beam_y=-0.2)
@@ -111,7 +112,8 @@ def test_a_score_keeps_its_flat_cut(cut, tmp_path):
     assert load_score(tmp_path / "score.json").flat == cut
     assert score.description().flat == cut
     (tmp_path / "ghosts.f32").write_bytes(score.numbers.tobytes())
-    assert read_score(tmp_path, score.description()).flat == cut
+    with SetFolder(tmp_path) as files:
+        assert read_score(files, score.description()).flat == cut
 
 
 @pytest.mark.parametrize(
@@ -128,5 +130,6 @@ def test_a_wrong_flat_cut_is_refused(knots, cuts, problem, tmp_path):
     assert problem in check(flat)
     score = Score(np.ones(NUMBERS, np.float32), 1000, 500, flat)
     (tmp_path / "ghosts.f32").write_bytes(score.numbers.tobytes())
-    with pytest.raises(ParkfError, match=r"manifest\.json: ghost_score\.flat: pt: "):
-        read_score(tmp_path, score.description())
+    refused = pytest.raises(ParkfError, match=r"manifest\.json: ghost_score\.flat: pt: ")
+    with SetFolder(tmp_path) as files, refused:
+        read_score(files, score.description())

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -5,9 +6,6 @@ import pytest
 
 from parkf.io.errors import ParkfError
 from parkf.workflow.cluster import COSTS_FILE, load_costs, needs
-from parkf.workflow.cluster.costs import Cost
-from parkf.workflow.cluster.executors import htcondor_names
-from parkf.workflow.cluster.schedule import seconds_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -34,12 +32,9 @@ def test_what_a_job_asks_for_grows_with_its_size_and_doubles_with_each_attempt(c
     assert asked["runtime"](large, attempt=2) == 104
     assert asked["disk_mb"](large, attempt=1) == 100 + 1.5 * 500
     # The same for HTCondor, which counts seconds.
-    resources = {name: asked[name](large, attempt=2) for name in ("mem_mb", "disk_mb", "runtime")}
-    assert htcondor_names(SimpleNamespace(**resources)) == {
-        "htcondor_request_mem_mb": asked["mem_mb"](large, attempt=2),
-        "htcondor_request_disk_mb": asked["disk_mb"](large, attempt=2),
-        "allowed_execute_duration": 104 * 60,
-    }
+    assert asked["htcondor_request_mem_mb"](large, attempt=2) == asked["mem_mb"](large, attempt=2)
+    assert asked["htcondor_request_disk_mb"](large, attempt=2) == asked["disk_mb"](large, attempt=2)
+    assert asked["allowed_execute_duration"](large, attempt=2) == 104 * 60
 
 
 def test_a_stage_without_a_cost_and_an_unknown_key_are_named(costs, tmp_path):
@@ -63,18 +58,8 @@ def test_a_margin_below_one_is_none(costs, tmp_path, margin, least):
         load_costs(file)
 
 
-def test_the_projects_own_costs_load():
-    assert {"generate", "candidates", "table", "train"} <= load_costs(ROOT / COSTS_FILE).stages.keys()
-
-
-def test_what_one_core_does_alone_is_not_divided():
-    """Of 100 s, 20 s are done by one core alone; four cores do the rest at 85 % of their speed."""
-    cost = Cost(unit="track", job_s=0.0, unit_ms=100.0, alone_ms=20.0, job_mb=1.0)
-    assert cost.alone_s(1000) == pytest.approx(20)
-    assert cost.wall_s(1000, 1) == pytest.approx(100)
-    assert cost.wall_s(1000, 4) == pytest.approx(20 + 80 / (0.85 * 4))
-
-
-def test_a_rule_without_a_cost_takes_the_start_of_a_command(costs):
-    job = SimpleNamespace(rule=SimpleNamespace(name="links"), resources={}, threads=1)
-    assert 0.2 < seconds_of(costs, job) < 5
+def test_the_rules_use_all_costs_of_the_project():
+    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    used = set(re.findall(r'needs\(COSTS, (?:DEAR or )?"(\w+)"', rules)) | {"simulate_crowded"}
+    used |= {"candidates", "candidates_found"}
+    assert used == load_costs(ROOT / COSTS_FILE).stages.keys()

@@ -100,15 +100,13 @@ def fit(
     trust: Annotated[
         bool, Option("--trust", help="Fit even if candidates and set are of different detectors.")
     ] = False,
+    withdrawn: options.Withdrawn = False,
 ) -> None:
     """Fit track candidates with a parameter set."""
     from parkf.fit import fit_file
     from parkf.fit.gpu import choose_backend
 
-    registry = options.registry_in(None)
-    folder = registry.find(parameters)
-    if folder.parent == registry.folder and (withdrawal := registry.withdrawal(folder.name)):
-        say(f"warning: {folder} was withdrawn: {withdrawal.reason}", file=sys.stderr)
+    folder = options.registry_in(None).find(parameters)
     # The reference fit of VELO hits alone runs in NumPy.
     where, device = choose_backend("cpu" if scheme == "velo_only" else backend)
     say(f"fit: on {device}", file=sys.stderr)
@@ -128,6 +126,7 @@ def fit(
         kind=kind,
         electrons=electrons,
         trust=trust,
+        withdrawn=withdrawn,
     )
     summary.tell(candidates, output)
 

@@ -61,6 +61,7 @@ def monitor(
     ] = False,
     to: Annotated[Path | None, Option("--json", metavar="FILE", help="Figures to write (.json).")] = None,
     report: Annotated[Path | None, Option(metavar="FILE", help="Page to write (.html).")] = None,
+    withdrawn: options.Withdrawn = False,
 ) -> None:
     """Compare candidates without truth with what a set expects; exits with 1 when the set does not fit."""
     from parkf.proof.monitoring.monitor import monitor as run
@@ -73,6 +74,7 @@ def monitor(
         pairs=_pairs(pairs),
         reference_pairs=_pairs(reference_pairs),
         follow=follow,
+        withdrawn=withdrawn,
     )
     if to is not None:
         write_sealed(to, content)

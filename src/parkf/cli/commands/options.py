@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
@@ -14,12 +13,10 @@ from typer import Argument, BadParameter, Option
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import Interpolation, Outside
 from parkf.io.project import found
-from parkf.io.terminal import say
 
 if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
     from parkf.detector.geometry import Geometry
-    from parkf.params.publisher import Publisher
     from parkf.params.registry import Registry
 
 GATES = Path("workflow/config/gates.yaml")
@@ -42,7 +39,7 @@ def _polarity(value: int) -> int:
 
 def _published(incomplete: str) -> list[str]:
     """Return the published versions that begin with the given text, for the shell's completion."""
-    return [version for version in registry_in(None).versions() if version.startswith(incomplete)]
+    return [version for version in registry_in(None).names() if version.startswith(incomplete)]
 
 
 Candidates = Annotated[Path, Argument(help="Track candidates (.parquet).")]
@@ -68,7 +65,10 @@ GatesFile = Annotated[
     Path, Option("--gates", callback=found, help="File of thresholds, each with its reason.")
 ]
 Set = Annotated[str, Argument(metavar="SET", help="Version or folder of a set.", autocompletion=_published)]
-_REGISTRY_HELP = "Folder of published sets; by default params/ here, or else the sets that parkf ships."
+_REGISTRY_HELP = "Folder of published sets; by default params/ here, then the sets that parkf ships."
+Withdrawn = Annotated[
+    bool, Option("--withdrawn", help="Use the set even if it was withdrawn, to repeat old results.")
+]
 RegistryFolder = Annotated[Path | None, Option("--registry", help=_REGISTRY_HELP)]
 
 
@@ -77,14 +77,6 @@ def registry_in(folder: Path | None) -> "Registry":
     from parkf.params.registry import Registry, readable_registry
 
     return readable_registry() if folder is None else Registry(folder)
-
-
-def print_repaired(registry: "Publisher") -> list[str]:
-    """Finish publications that were interrupted, name their sets on stderr, and return their versions."""
-    repaired = registry.repair() if registry.folder.is_dir() else []
-    for version in repaired:
-        say(f"{registry.folder / version}: its publication was interrupted; finished it", file=sys.stderr)
-    return repaired
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

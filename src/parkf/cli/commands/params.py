@@ -42,23 +42,24 @@ _NUMBER = ("block", "set", "index", "name", "value", "error", "scale", "unit", "
 @app.command("list", epilog="Example: parkf params list")
 def list_(registry: RegistryFolder = None, as_json: Json = False) -> None:
     """List published sets; if one is broken, name it and exit with 1."""
+    from parkf.params.parameter_set import load
     from parkf.params.validity import Interval
 
     sets = registry_in(registry)
     with exit_on_error(NO):
         if not sets.folder.is_dir():
             raise ParkfError(f"{sets.folder}: no such folder; expected a registry of sets: correct the name")
-        sets.log()
+        entries = sorted(sets.index().sets.items())
     rows = []
-    for version in sets.versions():
+    for version, entry in entries:
         row: dict[str, Any] = {"version": version, "state": "broken"}
-        row |= dict.fromkeys(("forms", "detector", "created", "supersedes", "validity"))
+        row |= dict.fromkeys(("forms", "detector", "created", "supersedes", "validity", "sha256"))
         try:
-            manifest, withdrawal = sets.load(version).manifest, sets.withdrawal(version)
+            loaded = load(sets.folder / version, withdrawn=True)
+            manifest = loaded.manifest
             row["validity"] = str(Interval.of(manifest.validity))
             row |= {name: getattr(manifest, name) for name in ("forms", "detector", "created", "supersedes")}
-            row["state"] = "published" if withdrawal is None else "withdrawn"
-            row["problem"] = None if withdrawal is None else withdrawal.reason
+            row |= {"state": loaded.state, "problem": loaded.withdrawn, "sha256": entry.sha256}
         except ParkfError as error:
             row["problem"] = str(error)
         rows.append(row)
@@ -81,18 +82,19 @@ def show(
 ) -> None:
     """Show what a set is made of."""
     from parkf.params.parameter_set import load
-    from parkf.params.registry import state_of
     from parkf.params.validity import Interval
 
     with exit_on_error(NO_ANSWER):
         path = registry_in(registry).find(name)
-        manifest = load(path).manifest
-        state, reason = state_of(path, manifest)
+        loaded = load(path, withdrawn=True)
+        manifest, state, reason = loaded.manifest, loaded.state, loaded.withdrawn
         validity = str(Interval.of(manifest.validity))
-    content = manifest.model_dump(mode="json") | {"state": state, "withdrawn": reason}
+    content = manifest.model_dump(mode="json")
+    content |= {"state": state, "withdrawn": reason, "sha256": loaded.sha256}
     facts = [
         ("set", path),
         ("version", manifest.version or "none"),
+        ("digest", f"sha256 {loaded.sha256}"),
         ("state", state if reason is None else f"{state}: {reason}"),
         ("source", manifest.source),
         ("detector", manifest.detector),
@@ -219,7 +221,7 @@ def diff(
 
     with exit_on_error(NO_ANSWER):
         sets = registry_in(registry)
-        a, b = (load(sets.find(name)) for name in (first, second))
+        a, b = (load(sets.find(name), withdrawn=True) for name in (first, second))
         found = compare(a, b)
         effect = [] if found.identical else changes(a, b)
         shift = None if found.identical else table_map(a, b)
@@ -299,7 +301,7 @@ def reproduce(
 
     with exit_on_error(NO_ANSWER):
         path = registry_in(registry).find(name)
-        parameters = load(path)
+        parameters = load(path, withdrawn=True)
         folder = work or Path("results/reproduced") / (parameters.manifest.version or path.name)
         found = replay(parameters, Path(), folder, cores or os.cpu_count() or 1)
     content = {"set": str(path), "work": str(folder), **asdict(found)}

@@ -1,7 +1,6 @@
 """``parkf params``: validation, publication and withdrawal of sets, and exchange with other programs."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,7 +12,7 @@ from parkf.cli.commands.options import (
     Json,
     RegistryFolder,
     Set,
-    print_repaired,
+    Withdrawn,
     registry_in,
 )
 from parkf.cli.commands.params import app
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 # Default folder of new sets. Sets to read may also be those that parkf ships.
 PARAMS = Path("params")
 OwnRegistry = Annotated[Path, Option("--registry", help="Folder of published sets.")]
-_KEY_HELP = "SSH key (Ed25519) that signs the registry's log, secret or public; the registry names it."
-Key = Annotated[Path | None, Option("--key", help=_KEY_HELP, envvar="PARKF_SIGNING_KEY")]
 
 
 @app.command(epilog="Example: parkf params validate results/default/set --client trigger")
@@ -50,7 +47,6 @@ def validate(
     as LHCb's trigger does.
     """
     from parkf.params.parameter_set import load
-    from parkf.params.registry import state_of
     from parkf.proof.gates import hold, load_thresholds
 
     with exit_on_error(NO_ANSWER):
@@ -60,9 +56,9 @@ def validate(
         if client is not None:
             _validate_client(path, run, before, sets, as_json=as_json)
             return
-        manifest = load(path).manifest
-        state, reason = state_of(path, manifest)
-        held = manifest.gates or hold(path, load_thresholds(gates))
+        loaded = load(path, withdrawn=True)
+        state, reason = loaded.state, loaded.withdrawn
+        held = loaded.manifest.gates or hold(path, load_thresholds(gates))
     met = all(one.met for one in held) and state != "withdrawn"
     if state == "open" and met:
         state = "validated"
@@ -78,7 +74,7 @@ def _validate_client(
     from parkf.params.parameter_set import load
     from parkf.proof.trigger_client import client_gates
 
-    parameters = load(path)
+    parameters = load(path, withdrawn=True)
     before = before or registry.newest_alike(parameters.manifest, apart_from=path)
     other = load(registry.find(before)) if before else None
     client, gates = client_gates(parameters, run or path.absolute().parent, other)
@@ -106,7 +102,6 @@ def publish(
     supersede: Annotated[
         list[str] | None, Option(help="Set to replace by one with less, or for another detector; repeatable.")
     ] = None,
-    key: Key = None,
     registry: OwnRegistry = PARAMS,
     gates: GatesFile = GATES,
     as_json: Json = False,
@@ -119,106 +114,61 @@ def publish(
     A set that the trigger can read is measured in the trigger's arithmetic, too, with the candidates of its
     run.
     """
-    from parkf.params.parameter_set import load
-    from parkf.params.publisher import Publisher
     from parkf.params.validity import validity_of
-    from parkf.proof.comparing.documents import publish_documents
-    from parkf.proof.gates import hold, load_thresholds
-    from parkf.proof.trigger_client import client_gates
+    from parkf.proof.gates import load_thresholds
+    from parkf.proof.publishing import publish_run
 
     limits = {"first_run": first_run, "last_run": last_run, "first_time": first_time, "last_time": last_time}
     given = {name: value for name, value in limits.items() if value is not None}
     with exit_on_error(NO_ANSWER):
         validity = validity_of(given) if given else None
-    sets, run = Publisher(registry), parameters.absolute().parent
     with exit_on_error(NO):
-        print_repaired(sets)
-        refuse_foreign(run)
-        held = hold(parameters, load_thresholds(gates))
-        numbers = load(parameters)
-        if numbers.manifest.forms == "production" and (run / "candidates").is_dir():
-            before = sets.newest_alike(numbers.manifest)
-            held += client_gates(numbers, run, sets.load(before) if before else None)[1]
-        year = year or datetime.now(UTC).year
-        version = sets.publish(
-            parameters, year=year, gates=held, validity=validity, supersede=supersede or (), key=key
+        refuse_foreign(parameters.absolute().parent)
+        published = publish_run(
+            parameters,
+            registry,
+            load_thresholds(gates),
+            year=year,
+            validity=validity,
+            supersede=supersede or (),
         )
-        publish_documents(run, sets.load(version).manifest, registry)
-    path = registry / version
-    answer(as_json, {"version": version, "path": str(path)}, f"published {path}")
+    version = published.manifest.version
+    path = registry / str(version)
+    content = {"version": version, "path": str(path), "sha256": published.sha256}
+    answer(as_json, content, f"published {path}")
 
 
 @app.command(epilog='Example: parkf params withdraw 2026-run3-like-2-r001 --reason "UT misaligned"')
 def withdraw(
     version: Annotated[str, Argument(help="Version of the set: a folder of the registry.")],
     reason: Annotated[str, Option(help="What is wrong with the set.")],
-    key: Key = None,
     registry: OwnRegistry = PARAMS,
 ) -> None:
-    """Mark a published set as one that must not be used any more; its files stay."""
+    """Mark a published set as one that must not be used any more, for good; its files stay.
+
+    All commands refuse a withdrawn set, but those that show or compare it. Some take --withdrawn.
+    """
     from parkf.params.publisher import Publisher
 
     with exit_on_error(NO):
-        sets = Publisher(registry)
-        print_repaired(sets)
-        sets.withdraw(version, reason, key)
+        Publisher(registry).withdraw(version, reason)
     say(f"withdrawn {registry / version}")
 
 
-@app.command(epilog="Example: parkf params sign ~/.ssh/parkf")
+@app.command(epilog="Example: parkf params sign ~/.ssh/id_ed25519")
 def sign(
-    key: Annotated[Path, Argument(help="SSH key (Ed25519), secret, or public with an agent.")],
+    key: Annotated[Path, Argument(help="SSH key, secret, or public with an agent.")],
     registry: OwnRegistry = PARAMS,
 ) -> None:
-    """Sign a registry's log with a key that the registry names; make the log where there is none.
+    """Sign the index of a registry with ssh-keygen: index.json.sig.
 
-    From then on the sets are read only if they are what the log lists, and whoever publishes or withdraws
-    signs. The first key is named in the file allowed_signers. Other keys sign after a handover.
+    Sign again after each publication and withdrawal. `parkf verify --signers FILE` checks the signature.
     """
-    from parkf.params.publisher import Publisher
+    from parkf.params.signature import sign
 
     with exit_on_error(NO):
-        sets = Publisher(registry)
-        sets.sign(key)
-        log = sets.log()
-    say(f"signed {registry}: {len(log.entries) if log else 0} entries")
-
-
-@app.command(epilog="Example: parkf params handover ~/.ssh/new.pub --key ~/.ssh/old")
-def handover(
-    keys: Annotated[list[Path], Argument(help="SSH keys (Ed25519) that sign from now on.")],
-    key: Key = None,
-    registry: OwnRegistry = PARAMS,
-) -> None:
-    """Let other keys sign a registry's log from now on; the key that signs today signs this entry.
-
-    Readers follow the handover by themselves, also those with an older copy of the log.
-    """
-    from parkf.params.publisher import Publisher
-
-    with exit_on_error(NO):
-        sets = Publisher(registry)
-        if key is None:
-            raise ParkfError(f"{registry}: name the key that signs today with --key")
-        print_repaired(sets)
-        sets.hand_over(keys, key)
-    say(f"{registry}: from now on signed by {', '.join(str(one) for one in keys)}")
-
-
-@app.command(epilog="Example: parkf params repair")
-def repair(registry: OwnRegistry = PARAMS) -> None:
-    """Finish the publication of sets whose publisher was killed between the set and its entry in the log.
-
-    A set is finished only if the killed publisher left its signed entry behind. Other sets that the log does
-    not list are named and refused. Publishing and withdrawing repair first, too.
-    """
-    from parkf.params.publisher import Publisher
-
-    with exit_on_error(NO):
-        sets = Publisher(registry)
-        if not print_repaired(sets):
-            sets.log()
-            say(f"{registry}: nothing to finish")
+        signature = sign(registry, key)
+    say(f"written {signature}")
 
 
 @app.command(epilog="Example: parkf params crate 2026-run3-like-2-r011 crate/")
@@ -232,42 +182,49 @@ def crate(
     Sets from before the crates get workflow, provenance and metadata beside the copies of their files.
     """
     from parkf.params.crate import export_crate
-    from parkf.params.parameter_set import load
-    from parkf.params.registry import Registry
 
     with exit_on_error(NO_ANSWER):
         path = registry_in(registry).find(name)
-        manifest = load(path).manifest
-        log = Registry(path.parent).log()
-        export_crate(path, manifest, to, None if log is None else log.signer)
-    say(f"{to}: the crate of {manifest.version}")
+        export_crate(path, to)
+    say(f"{to}: the crate of {path}")
 
 
 @app.command(epilog="Example: parkf params export 2026-run3-like-2-r003 trigger/")
 def export(
     name: Set,
-    to: Annotated[Path, Argument(help="Folder for params.json and params_UTT_v0.tab, or Parquet file.")],
+    to: Annotated[Path, Argument(help="Folder for params.json and params_UTT_v0.tab, or the other file.")],
     format_: Annotated[
-        Literal["trigger", "parquet"],
-        Option("--format", help="trigger: its files (production's forms); parquet: a table of all numbers."),
+        Literal["trigger", "parquet", "binary"],
+        Option(
+            "--format",
+            help="trigger: its files (production's forms); parquet: a table of all numbers; binary: one file"
+            " for the C++ header.",
+        ),
     ] = "trigger",
     ut_rows: Annotated[
         UtRows, Option(help="Order of UT's backward rows: as in the trigger of 2026, or as in older code.")
     ] = "2026",
+    withdrawn: Withdrawn = False,
     registry: RegistryFolder = None,
 ) -> None:
-    """Write a set as the trigger reads it, or as a table of all its numbers."""
+    """Write a set as the trigger or the C++ header reads it, or as a table of all its numbers."""
     from parkf.params.exchange import export_parquet, export_trigger
-    from parkf.params.parameter_set import load
+    from parkf.params.parameter_set import load_with_form
 
     with exit_on_error(NO_ANSWER):
-        parameters = load(registry_in(registry).find(name))
+        parameters, form = load_with_form(registry_in(registry).find(name), withdrawn=withdrawn)
         if format_ == "parquet":
             export_parquet(parameters, to)
+        elif format_ == "binary":
+            with replacing(to) as temporary:
+                temporary.write_bytes(form)
         else:
             export_trigger(parameters, to, ut_rows=ut_rows)
-    order = "" if format_ == "parquet" else f", UT's backward rows in the order '{ut_rows}'"
-    say(f"exported to {to}{order}")
+    about = {
+        "trigger": f", UT's backward rows in the order '{ut_rows}'",
+        "binary": f", sha256 {parameters.sha256}",
+    }
+    say(f"exported to {to}{about.get(format_, '')}")
 
 
 @app.command("import", epilog="Example: parkf params import trigger/ my-set")

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +14,6 @@ from parkf.cli.commands.options import (
     Json,
     RegistryFolder,
     RunFolder,
-    print_repaired,
     registry_in,
 )
 from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
@@ -146,26 +144,20 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
 @app.command(epilog="Example: parkf verify results/default params")
 def verify(
     folders: Annotated[list[Path], Argument(help="Folders of runs, or registries of sets.")],
-    trust: Annotated[
-        Path | None, Option(help="Folder with a trusted copy of a registry's log and keys.")
+    signers: Annotated[
+        Path | None,
+        Option(help="Your file of keys (allowed_signers); one of them must have signed the index."),
     ] = None,
 ) -> None:
     """Read every table, archive, JSON file and set in folders, and compare them with their checksums.
 
     Of a run, also find what is not the product of its own jobs and of today's geometry, alignment and field.
-    The sets of a signed registry are also compared with its log. Before that, publications that were killed
-    between set and entry are finished.
+    All files of a registry are also compared with its index.
     """
-    from parkf.params.publisher import Publisher
     from parkf.workflow.damage import verify as run
     from parkf.workflow.products import check_runs
 
-    for folder in folders:
-        # A publisher that is at work, or a folder that this user cannot write to, is no reason not to read.
-        with suppress(ParkfError, PermissionError):
-            if Publisher(folder).is_interrupted():
-                print_repaired(Publisher(folder))
-    results = [run(folder) for folder in folders]
+    results = [run(folder, signers) for folder in folders]
     count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]
     broken = [one for folder in folders for one in check_runs(folder)]
     named = {one.partition(":")[0] for one in broken}

@@ -76,11 +76,11 @@ def run(
     )
     if dry_run:
         raise Exit(subprocess.run(words, check=False, env=environment()).returncode)
-    code = lead_run(results, words, members)
+    stored = "" if scratch is not None else settings(profile).get("default-storage-prefix", "")
+    code = lead_run(results, words, members, stored=bool(stored))
     # Each round of a calibration may be a reason for another one.
     while code == 0 and family and not targets and (now := _runs(configuration, family)[1:]) != members:
-        members, code = now, lead_run(results, words, now)
-    stored = "" if scratch is not None else settings(profile).get("default-storage-prefix", "")
+        members, code = now, lead_run(results, words, now, stored=bool(stored))
     if code == 0 and stored:
         say(f"{results}: its products are in {stored}/{results}, its logs are here")
     elif code == 0 and not family:

@@ -1,10 +1,10 @@
 #pragma once
 // The steps inside the magnet, as a parameter set has them.
 
-#include <string>
+#include <cmath>
+#include <cstddef>
 #include <vector>
 
-#include "json.hpp"
 #include "fit/slices.hpp"
 
 namespace parkf {
@@ -14,17 +14,22 @@ class MagnetSlices {
   std::vector<float> numbers;  // (slice, node in x, node in y, row), MeV/mm; empty where the set has none of this version
   double loss_before_ut = 0, loss_before_scifi = 0;  // median losses of a pion's momentum, MeV
 
-  MagnetSlices() = default;
-
-  /// Everything but the numbers, from the manifest's entry.
-  explicit MagnetSlices(const json::Value& entry)
-      : loss_before_ut(entry.at("loss_before_ut").number()), loss_before_scifi(entry.at("loss_before_scifi").number()),
-        first_(entry.at("z_first").number()), last_(entry.at("z_last").number()),
-        edge_x_(entry.at("edge_x").number()), edge_y_(entry.at("edge_y").number()) {
-    for (const json::Value& bend : entry.at("centre").items) centre_.push_back(bend.number());
-    for (const json::Value& layer : entry.at("scatterers").items) {
-      scatterers_.push_back({layer.at("z").number(), layer.at("angle").number(), layer.at("opening").number()});
-    }
+  /// Everything but the maps, from the numbers of the set's section; none if they do not fit together.
+  static MagnetSlices of(const std::vector<double>& said) {
+    MagnetSlices result;
+    if (said.size() < 9 || said[2] <= 0 || said[3] <= 0 || said[6] != slices::nodes_x || said[7] != slices::nodes_y) return result;
+    const double count = said[8], rest = static_cast<double>(said.size()) - 9 - count;
+    if (!(count >= 1 && rest >= 0) || count != std::floor(count) || std::fmod(rest, 3) != 0) return result;
+    result.first_ = said[0];
+    result.last_ = said[1];
+    result.edge_x_ = said[2];
+    result.edge_y_ = said[3];
+    result.loss_before_ut = said[4];
+    result.loss_before_scifi = said[5];
+    const auto layers = said.begin() + 9 + static_cast<std::ptrdiff_t>(count);
+    result.centre_.assign(said.begin() + 9, layers);
+    for (auto one = layers; one != said.end(); one += 3) result.scatterers_.push_back({one[0], one[1], one[2]});
+    return result;
   }
 
   /// How many numbers the maps have.

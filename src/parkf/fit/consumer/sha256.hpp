@@ -1,5 +1,5 @@
 #pragma once
-// SHA-256 (FIPS 180-4), and the rounds that it shares with SHA-512.
+// SHA-256 (FIPS 180-4).
 
 #include <array>
 #include <cstddef>
@@ -8,42 +8,6 @@
 #include <string_view>
 
 namespace parkf {
-
-/// By how many bits the rounds turn and, last of the first two rows, shift words: σ₀ and σ₁ of the schedule, Σ₁ and Σ₀.
-struct Sha2Turns {
-  int schedule[2][3], round[2][3];
-};
-
-/// Change the state by one block, whose words are the first 16 of `w`.
-template <class Word, std::size_t rounds>
-void sha2_block(const Word (&k)[rounds], const Sha2Turns& by, Word (&w)[rounds], std::array<Word, 8>& state) {
-  constexpr int bits = 8 * sizeof(Word);
-  const auto turned = [](Word word, int places) { return static_cast<Word>(word >> places | word << (bits - places)); };
-  const auto mixed = [&](Word word, const int (&places)[3]) {
-    return turned(word, places[0]) ^ turned(word, places[1]) ^ word >> places[2];
-  };
-  const auto stirred = [&](Word word, const int (&places)[3]) {
-    return turned(word, places[0]) ^ turned(word, places[1]) ^ turned(word, places[2]);
-  };
-  for (std::size_t i = 16; i < rounds; ++i) {
-    w[i] = w[i - 16] + mixed(w[i - 15], by.schedule[0]) + w[i - 7] + mixed(w[i - 2], by.schedule[1]);
-  }
-  auto [a, b, c, d, e, f, g, h] = state;
-  for (std::size_t i = 0; i < rounds; ++i) {
-    const Word t1 = h + stirred(e, by.round[0]) + ((e & f) ^ (~e & g)) + k[i] + w[i];
-    const Word t2 = stirred(a, by.round[1]) + ((a & b) ^ (a & c) ^ (b & c));
-    h = g;
-    g = f;
-    f = e;
-    e = d + t1;
-    d = c;
-    c = b;
-    b = a;
-    a = t1 + t2;
-  }
-  const Word added[8] = {a, b, c, d, e, f, g, h};
-  for (std::size_t i = 0; i < 8; ++i) state[i] += added[i];
-}
 
 class Sha256 {
  public:
@@ -88,9 +52,29 @@ class Sha256 {
       w[i] = static_cast<std::uint32_t>(block_[4 * i]) << 24 | static_cast<std::uint32_t>(block_[4 * i + 1]) << 16 |
              static_cast<std::uint32_t>(block_[4 * i + 2]) << 8 | block_[4 * i + 3];
     }
-    static constexpr Sha2Turns by{{{7, 18, 3}, {17, 19, 10}}, {{6, 11, 25}, {2, 13, 22}}};
-    sha2_block(k, by, w, state_);
+    for (int i = 16; i < 64; ++i) {
+      const std::uint32_t s0 = turned(w[i - 15], 7) ^ turned(w[i - 15], 18) ^ w[i - 15] >> 3;
+      const std::uint32_t s1 = turned(w[i - 2], 17) ^ turned(w[i - 2], 19) ^ w[i - 2] >> 10;
+      w[i] = w[i - 16] + s0 + w[i - 7] + s1;
+    }
+    auto [a, b, c, d, e, f, g, h] = state_;
+    for (int i = 0; i < 64; ++i) {
+      const std::uint32_t t1 = h + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + ((e & f) ^ (~e & g)) + k[i] + w[i];
+      const std::uint32_t t2 = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+      h = g;
+      g = f;
+      f = e;
+      e = d + t1;
+      d = c;
+      c = b;
+      b = a;
+      a = t1 + t2;
+    }
+    const std::uint32_t added[8] = {a, b, c, d, e, f, g, h};
+    for (int i = 0; i < 8; ++i) state_[i] += added[i];
   }
+
+  static std::uint32_t turned(std::uint32_t word, int places) { return word >> places | word << (32 - places); }
 
   std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};

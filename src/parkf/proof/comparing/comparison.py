@@ -143,8 +143,7 @@ def compare_subjects(subjects: Sequence[Subject]) -> Comparison:
 
 def published_of(detector: str, registry: Registry) -> list[str]:
     """List a detector's versions that are not withdrawn, oldest first; fewer than two raise a ParkfError."""
-    valid = (version for version in registry.versions() if registry.withdrawal(version) is None)
-    found = [version for version in valid if registry.load(version).manifest.detector == detector]
+    found = list(registry.valid(detector=detector))
     if len(found) < 2:
         raise ParkfError(
             f"{registry.folder}: {len(found)} published sets of {detector}, expected two at least"

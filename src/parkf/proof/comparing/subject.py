@@ -13,8 +13,9 @@ from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, scratch_folder, sha256, write_sealed
 from parkf.io.process_settings import environment
+from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.manifest import Gate, Manifest
-from parkf.params.parameter_set import MANIFEST_FILE, load
+from parkf.params.parameter_set import load
 from parkf.params.registry import Registry
 from parkf.proof.comparing.documents import FILES, KEPT, file_name, find_document
 from parkf.proof.gates import Thresholds, hold
@@ -61,7 +62,7 @@ def load_subject(name: str, thresholds: Thresholds, registry: Registry) -> Subje
     if folder.is_dir() and not (folder / MANIFEST_FILE).is_file():
         raise ParkfError(f"{folder}: neither a run (set/{MANIFEST_FILE}) nor a set ({MANIFEST_FILE})")
     path = registry.find(name)
-    manifest = load(path).manifest
+    manifest = load(path, withdrawn=True).manifest
     return Subject(manifest.version or path.name, None, manifest, manifest.gates)
 
 

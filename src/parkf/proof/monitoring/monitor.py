@@ -87,14 +87,15 @@ def monitor(
     pairs: Mapping[str, Path] | None = None,
     reference_pairs: Mapping[str, Path] | None = None,
     follow: bool = False,
+    withdrawn: bool = False,
     seen: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Compare candidates with a set; return what is measured, beside the reference, and the verdict.
 
     With `follow`, candidates are batches in the order of their rows, and reading ends at a change; `seen`
-    receives a line for it.
+    receives a line for it. A set that was withdrawn is used only with `withdrawn`.
     """
-    parameters = load(folder)
+    parameters = load(folder, withdrawn=withdrawn)
     expected = reference_of(folder, parameters, reference, reference_pairs)
     histograms = Histograms.empty(expected.stations)
     detector = Detector(expected) if follow else None

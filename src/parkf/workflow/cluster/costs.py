@@ -11,8 +11,6 @@ from parkf.io.documents.models import Strict, load_document
 from parkf.io.errors import ParkfError
 
 COSTS_FILE = Path("workflow/costs.yaml")
-EFFICIENCY = 0.85
-"""Speed of each of several threads, as a fraction of the speed of a single thread."""
 
 
 class Cost(Strict):
@@ -21,7 +19,6 @@ class Cost(Strict):
     unit: str = Field(description="What the stage's size is counted in: event, track, row, ray, collision.")
     job_s: float = Field(ge=0, description="Processor seconds of a job of size 0.")
     unit_ms: float = Field(ge=0, description="Processor milliseconds a unit.")
-    alone_ms: float = Field(default=0.0, ge=0, description="Of unit_ms, what one core does alone.")
     job_mb: float = Field(gt=0, description="Peak memory of a job of size 0, MB.")
     unit_kb: float = Field(default=0.0, ge=0, description="Peak memory a unit, kB; 0 if it does not grow.")
     disk_kb: float = Field(default=0.0, ge=0, description="What it writes, scratch included, kB a unit.")
@@ -29,17 +26,6 @@ class Cost(Strict):
     def cpu_s(self, size: float) -> float:
         """Processor seconds of a job with `size` units."""
         return self.job_s + 1e-3 * self.unit_ms * size
-
-    def alone_s(self, size: float) -> float:
-        """Time in s of a job with `size` units in which only one core works."""
-        return 1e-3 * self.alone_ms * size
-
-    def wall_s(self, size: float, threads: int) -> float:
-        """Time in s of a job with `size` units on a number of cores."""
-        if threads == 1:
-            return self.cpu_s(size)
-        alone = self.alone_s(size)
-        return alone + (self.cpu_s(size) - alone) / (EFFICIENCY * threads)
 
 
 class Margins(Strict):
@@ -70,29 +56,36 @@ def needs(costs: Costs, stage: str, size: Callable[[Any], float] | float) -> dic
 
     `size` is the number of units of work in a job, or a function of its wildcards that returns it. An unknown
     `stage` raises a ParkfError. The resources are functions of wildcards and attempt: ``mem_mb`` and, where
-    a stage writes more than others, ``disk_mb`` in MB, ``runtime`` in minutes, and ``units``, the size, for
-    readers of a run's plan.
+    a stage writes more than others, ``disk_mb`` in MB, and ``runtime`` in minutes. The executor for HTCondor
+    reads these under names of its own, and the time in s.
     """
     if stage not in costs.stages:
         raise ParkfError(f"costs: no stage {stage!r}; there are {', '.join(sorted(costs.stages))}")
     cost, margins = costs.stages[stage], costs.margins
 
-    def units(wildcards: Any) -> float:
-        return size(wildcards) if callable(size) else size
+    def doubled(once: Callable[[float], float], factor: int = 1) -> Callable[[Any, int], int]:
+        def request(wildcards: Any, attempt: int) -> int:
+            units = size(wildcards) if callable(size) else size
+            return math.ceil(once(units)) * factor * 2 ** (attempt - 1)
 
-    def doubled(once: Callable[[float], float]) -> Callable[[Any, int], int]:
-        return lambda wildcards, attempt: math.ceil(once(units(wildcards))) * 2 ** (attempt - 1)
+        return request
 
-    disk = {"disk_mb": doubled(lambda count: 100 + margins.memory * (1e-3 * cost.disk_kb * count))}
-    return {
-        "units": lambda wildcards: math.ceil(units(wildcards)),
-        "mem_mb": doubled(
-            lambda count: margins.snakemake_mb + margins.memory * (cost.job_mb + 1e-3 * cost.unit_kb * count)
-        ),
+    def memory(units: float) -> float:
+        return margins.snakemake_mb + margins.memory * (cost.job_mb + 1e-3 * cost.unit_kb * units)
+
+    def minutes(units: float) -> float:
         # Threads may have to use the same core.
-        "runtime": doubled(
-            lambda count: max(margins.minutes, margins.time * (margins.snakemake_s + cost.cpu_s(count)) / 60)
-        ),
-        # Snakemake keeps each resource of each job of a plan in three forms.
-        **(disk if cost.disk_kb else {}),
+        return max(margins.minutes, margins.time * (margins.snakemake_s + cost.cpu_s(units)) / 60)
+
+    def disk(units: float) -> float:
+        return 100 + margins.memory * 1e-3 * cost.disk_kb * units
+
+    asked = {
+        "mem_mb": doubled(memory),
+        "htcondor_request_mem_mb": doubled(memory),
+        "runtime": doubled(minutes),
+        "allowed_execute_duration": doubled(minutes, 60),
     }
+    if cost.disk_kb:
+        asked |= {"disk_mb": doubled(disk), "htcondor_request_disk_mb": doubled(disk)}
+    return asked
