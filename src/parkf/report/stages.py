@@ -42,7 +42,9 @@ def collect_stages(run: Path) -> dict[str, Any]:
 
 
 def _entries(run: Path) -> list[Entry]:
-    return list({id(entry): entry for entry in Ledger(run).latest().values()}.values())
+    # The report that is being written replaces the one of the ledger.
+    latest = (entry for entry in Ledger(run).latest().values() if entry.stage != "report")
+    return list({id(entry): entry for entry in latest}.values())
 
 
 def _by_stage(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:
