@@ -1,9 +1,8 @@
-"""The drawings of a run's timing page: jobs along a time axis, and rules below those that they need."""
+"""The drawing of a run's timing page: jobs along a time axis."""
 
 import csv
 import io
 import re
-from xml.etree import ElementTree
 
 import pytest
 from tests.ledgers import entry
@@ -11,8 +10,7 @@ from tests.ledgers import entry
 from parkf.io.errors import ParkfError
 from parkf.io.ledger import Ledger
 from parkf.report.gantt import PAUSE, gantt
-from parkf.report.rule_graph import draw_rules
-from parkf.report.stages import collect_stages, graph_of
+from parkf.report.stages import collect_stages
 
 
 def stage(*spans, cpu_s=1.0):
@@ -64,63 +62,7 @@ def test_logs_without_times_give_no_chart():
     assert gantt({"a": without}) is None
 
 
-RULES = {
-    "field": {"jobs": 1, "needs": []},
-    "simulate": {"jobs": 8, "needs": ["field"]},
-    "train": {"jobs": 7, "needs": ["simulate", "field"]},
-    "assemble": {"jobs": 1, "needs": ["train", "field"]},
-    "late": {"jobs": 1, "needs": []},
-    "<report>": {"jobs": 1, "needs": ["assemble", "simulate", "late"]},
-}
-
-
-def test_a_rule_stands_below_what_it_waits_for():
-    picture = draw_rules(RULES)
-    ElementTree.fromstring(picture.standalone(""))
-    names = re.findall(r'<text class="mid" x="([\d.]+)" y="([\d.]+)">([^<]*)', picture.body)
-    place = {text.split(" ×")[0]: (float(x), float(y)) for x, y, text in names}
-    assert place.keys() == {"field", "simulate", "train", "assemble", "late", "&lt;report&gt;"}
-    for name, rule in RULES.items():
-        for needed in rule["needs"]:
-            here = place[name.replace("<", "&lt;").replace(">", "&gt;")]
-            assert place[needed][1] < here[1]
-    # A rule that needs nothing stands above the rule that needs it, and does not overlap another.
-    assert place["late"][1] == place["assemble"][1]
-    assert abs(place["late"][0] - place["assemble"][0]) > 100
-    # The arrows simulate → report, field → train and field → assemble follow from others.
-    assert picture.body.count('class="wire"') == 5
-    assert picture.body.count("needed") == 4
-    assert "simulate × 8" in picture.body
-    assert ["<report>", "1", "assemble late simulate"] in [*csv.reader(io.StringIO(picture.csv))]
-
-
-def test_a_line_goes_from_rule_to_rule_beside_the_boxes_between():
-    """Three rules lead to the last one by one way, and two by the other, whose line passes a row."""
-    needs = {"x": [], "y": ["x"], "z": ["y"], "p": [], "q": ["p"], "last": ["z", "q"]}
-    picture = draw_rules({name: {"jobs": 1, "needs": of} for name, of in needs.items()})
-    found = re.findall(r'<text class="mid" x="([\d.]+)" y="([\d.]+)">([^<]*)', picture.body)
-    place = {text: (float(x), float(y)) for x, y, text in found}
-    lines = []
-    for path in re.findall(r'class="wire" d="([^"]+)"', picture.body):
-        numbers = [float(number) for number in re.findall(r"[\d.]+", path)]
-        points = [numbers[:2], *(numbers[i : i + 2] for i in range(6, len(numbers), 6))]
-        ends = [
-            next(name for name, (x, y) in place.items() if abs(x - a) < 0.2 and abs(y - b) < 40)
-            for a, b in (points[0], points[-1])
-        ]
-        lines.append((*ends, len(points) - 2))
-        for x, y in points[1:-1]:
-            assert all(abs(x - a) > 20 for a, b in place.values() if abs(y - b) < 20)
-    assert sorted(lines) == [
-        ("p", "q", 0),
-        ("q", "last", 1),
-        ("x", "y", 0),
-        ("y", "z", 0),
-        ("z", "last", 0),
-    ]
-
-
-def test_a_ledger_says_how_long_stages_took_and_what_they_needed(tmp_path):
+def test_a_ledger_says_how_long_stages_took(tmp_path):
     ledger = Ledger(tmp_path / "results/run")
     usual = {"cpu_s": 2.0, "peak_mb": 50.0}
     ledger.append(entry({"a": "0"}, stage="field", began=100.0, wall_s=9.0, **usual))
@@ -139,11 +81,6 @@ def test_a_ledger_says_how_long_stages_took_and_what_they_needed(tmp_path):
     rows = found["stages"]["rows"]
     assert (rows["jobs"], rows["taken"], rows["wall_s"], rows["cpu_s"]) == (2, 1, 4.0, 4.0)
     assert (found["total_cpu_s"], found["peak_mb"]) == (8.0, 70.0)
-    assert graph_of(ledger.run) == {
-        "field": {"jobs": 1, "needs": []},
-        "rows": {"jobs": 2, "needs": ["field"]},
-        "train T": {"jobs": 1, "needs": ["rows"]},
-    }
     with pytest.raises(ParkfError, match=r"none: no ledger; .*: parkf run none"):
         collect_stages(tmp_path / "results/none")
 
@@ -158,17 +95,3 @@ def test_parts_of_an_earlier_division_do_not_count(tmp_path):
         ledger.append(entry({"fit": "0"}, {f"fit/{part}": "0" for part in parts}, stage="join", cpu_s=1.0))
     found = collect_stages(ledger.run)["stages"]
     assert {name: one["cpu_s"] for name, one in found.items()} == {"rows": 2.0, "train": 8.0, "join": 1.0}
-
-
-def test_names_fit_into_their_boxes_which_do_not_overlap():
-    long = {name: {"jobs": 12, "needs": []} for name in ("simulate_validation", "simulate_misaligned_hits")}
-    picture = draw_rules(long | {"fit": {"jobs": 1, "needs": sorted(long)}})
-    found = re.findall(
-        r'<rect [^>]*x="([\d.]+)" y="([\d.]+)" width="([\d.]+)".*?>([^<]*)</text>', picture.body
-    )
-    boxes = {text: (float(y), float(x), float(x) + float(width)) for x, y, width, text in found}
-    for text, (_, begin, end) in boxes.items():
-        assert end - begin > 6.2 * len(text), text
-    (_, _, end), (_, begin, last) = sorted(boxes.values())[:2]
-    assert end < begin
-    assert last < picture.width

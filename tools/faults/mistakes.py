@@ -177,7 +177,7 @@ def _be(folder: Path, change: str, words: Sequence[str], said: Path, notes: Path
 def _as_program(words: Sequence[str]) -> int:
     """Run the command line as the interpreter would; return the exit code. `stage NAME` runs a stage."""
     from parkf.cli.main import main
-    from parkf.stages.__main__ import main as run_stage
+    from parkf.stages.__main__ import run as run_stage
 
     sys.argv = ["parkf", *words]
     code = 0

@@ -1,5 +1,7 @@
 """The report, and the publication of the set."""
 
+from parkf.report.picture import Captions
+
 GATES = given(gates_file())
 
 
@@ -31,7 +33,11 @@ rule report:
         ),
         [f"{RESULTS}/{file}" for file in RUN.report_files],
         index=f"{RESULTS}/report/index.html",
-    params: code=code_of("report"), means={**MEANS, **meanings(gates_file())}
+    params:
+        code=code_of("report"),
+        means={**MEANS, **meanings(gates_file())},
+        # For `snakemake --report`; an object is no reason to run again.
+        captions=lambda w, output: Captions(Path(output[0])),
     threads: LAST_THREADS
     resources: **needs(COSTS, "report", 1)
     log: logged("report.log")

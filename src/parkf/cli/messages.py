@@ -1,4 +1,4 @@
-"""Results of commands, as text or JSON, and messages when a command cannot continue."""
+"""Results of commands, as text or JSON, and messages about wrong usage."""
 
 import json
 import sys

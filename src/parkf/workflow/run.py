@@ -288,7 +288,7 @@ class Run(dict[str, Any]):
 
     @property
     def report_files(self) -> list[str]:
-        """Files that `parkf report` writes in addition to its index and figures."""
+        """Files that the stage ``report`` writes in addition to its index and figures."""
         pages = [
             "compare",
             "event",

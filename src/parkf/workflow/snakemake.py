@@ -29,7 +29,7 @@ _ATTEMPTS = 3
 # Free space of a disk in bytes; a log never needs more.
 _NO_ROOM = 1 << 20
 _OUTPUT = Path("logs/snakemake.txt")
-_STEPS = re.compile(r"\d+ of \d+ steps \(\d+%\) done")
+_STEPS = re.compile(r"(\d+) of (\d+) steps \(\d+%\) done")
 _WRONG = re.compile(r"^.*(?:Error|Exception|error:)", re.MULTILINE)
 # Characters and lines of an error that are shown.
 _LONGEST, _MOST_LINES = 6000, 30
@@ -185,10 +185,13 @@ def _run(
 
 
 def _show(folder: Path, line: str) -> None:
+    """Show how far a run is: on a terminal after each job, elsewhere after each twentieth of them."""
     if (steps := _STEPS.search(line)) and not is_quiet():
+        done, jobs = map(int, steps.groups())
         is_terminal = sys.stderr.isatty()
-        end = "\r" if is_terminal and "100%" not in line else "\n"
-        say(f"{folder}: {steps[0]}", file=sys.stderr, end=end, flush=True)
+        if is_terminal or 20 * done // jobs > 20 * (done - 1) // jobs:
+            end = "\r" if is_terminal and done < jobs else "\n"
+            say(f"{folder}: {steps[0]}", file=sys.stderr, end=end, flush=True)
 
 
 def _say(text: str) -> None:
