@@ -1,39 +1,38 @@
 """Finds the costs of each rule's jobs from runs of different sizes, for the stages of `workflow/costs.yaml`.
 
-Run: python -m benchmarks.costs FOLDER CONFIG [FOLDER CONFIG ...]
+Run: python -m benchmarks.costs results/RUN [results/RUN ...]
 
-Each run has finished in its folder, with its configuration and one chunk per sample. Every log ends with the
-time and memory of its job. The plan of the run says to which rule the job belongs and how many units it has.
-The costs of a stage are a straight line that is fitted to its jobs. The line for memory lies above all jobs.
+Each run was made with one chunk per sample, by one `parkf run`. Its ledger has the time and the memory of
+each job, and Snakemake's text in its logs has the job's rule and units. The costs of a stage are a straight
+line that is fitted to its jobs. The line for memory lies above all jobs.
 """
 
-import sys
+import argparse
+import re
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import yaml
-from benchmarks.plan import ROOT, plan
-from parkf.io.usage import Usage, read_usage, was_taken
 
+from parkf.io.ledger import Entry, Ledger
 from parkf.workflow.cluster import COSTS_FILE, Costs, load_costs
-from parkf.workflow.cluster.schedule import stage_of
-from parkf.workflow.config_files import laid, read_layers
 
-Jobs = dict[str, list[tuple[int, Usage]]]
+ROOT = Path(__file__).parents[1]
+Jobs = dict[str, list[tuple[int, Entry]]]
+_JOB = re.compile(
+    r"rule (\w+):\n(?:    .*\n)*?    output: ([^,\n]+).*\n(?:    .*\n)*?    resources: .*units=(\d+)"
+)
 
 
-def collect(folder: Path, config: Path, known: Costs, jobs: Jobs) -> None:
-    """Add a run's jobs to their stages: the units of each, and its time and memory."""
-    for job in plan(laid(read_layers(config)), {}).jobs:
-        log = folder / str(job.log[0]) if job.log else None
-        if log is None or job.resources.get("units") is None or not log.is_file():
-            continue
-        said = log.read_text(errors="replace")
-        usage = read_usage(said)
-        if usage is not None and not was_taken(said):
-            stage = stage_of(known, job.rule.name) or job.rule.name
-            jobs[stage].append((job.resources["units"], usage))
+def collect(run: Path, known: Costs, jobs: Jobs) -> None:
+    """Add a run's jobs to their stages: the units of each, and its entry in the ledger."""
+    made = Ledger(run).latest()
+    for rule, output, units in _JOB.findall((run / "logs/snakemake.txt").read_text(errors="replace")):
+        entry = made.get(output)
+        named = [stage for stage in known.stages if f"_{stage}_" in f"_{rule}_"]
+        if named and entry is not None and not entry.taken_from:
+            jobs[max(named, key=len)].append((int(units), entry))
 
 
 def line(units: np.ndarray, values: np.ndarray) -> tuple[float, float]:
@@ -50,29 +49,27 @@ def line(units: np.ndarray, values: np.ndarray) -> tuple[float, float]:
 
 def main() -> None:
     """Print the stages in the form of the file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", type=Path, nargs="+", help="folders results/RUN")
     jobs: Jobs = defaultdict(list)
     costs = load_costs(ROOT / COSTS_FILE)
-    pairs = list(map(Path, sys.argv[1:]))
-    for folder, config in zip(pairs[::2], pairs[1::2], strict=True):
-        collect(folder, config, costs, jobs)
-    known = costs.stages
-    for rule in sorted(jobs):
-        units = np.array([count for count, _ in jobs[rule]], dtype=float)
-        cpu = np.array([usage.cpu_s for _, usage in jobs[rule]])
-        memory = np.array([usage.peak_mb for _, usage in jobs[rule]])
-        job_s, unit_s = line(units, cpu)
+    for run in parser.parse_args().runs:
+        collect(run, costs, jobs)
+    for stage in sorted(jobs):
+        units = np.array([count for count, _ in jobs[stage]], dtype=float)
+        memory = np.array([entry.peak_mb for _, entry in jobs[stage]])
+        job_s, unit_s = line(units, np.array([entry.cpu_s for _, entry in jobs[stage]]))
         _, unit_mb = line(units, memory)
         entry = {
-            "unit": known[rule].unit,
+            "unit": costs.stages[stage].unit,
             "job_s": round(job_s, 2),
             "unit_ms": float(f"{1e3 * unit_s:.3g}"),
             "job_mb": round(float(np.max(memory - unit_mb * units))),
             "unit_kb": float(f"{1e3 * unit_mb:.2g}"),
-            "disk_kb": known[rule].disk_kb,
+            "disk_kb": costs.stages[stage].disk_kb,
         }
-        print(
-            f"  {rule}: {yaml.safe_dump(entry, default_flow_style=True, sort_keys=False, width=200).strip()}"
-        )
+        text = yaml.safe_dump(entry, default_flow_style=True, sort_keys=False, width=200)
+        print(f"  {stage}: {text.strip()}")
 
 
 if __name__ == "__main__":
