@@ -16,7 +16,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from parkf.cli.main import PANELS, STAGES, app
+from parkf.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 PARKF = Path(sys.executable).with_name("parkf")
@@ -47,7 +47,6 @@ def main() -> None:
         logs = [line for line in lines if line.endswith("snakemake.txt")]
     measured: dict[str, Any] = {
         "commands": len(known),
-        "stages in --help": sum(f"│ {name} " in shown for name in PANELS[STAGES]),
         "lines of --help": len(shown.splitlines()),
         "arguments and options": len(parameters),
         "of these without a text": sum(not one.help for one in parameters),

@@ -1,6 +1,5 @@
 """A run with every stage, as small as the stages allow, in a folder of its own."""
 
-import fcntl
 import os
 import shutil
 import signal
@@ -125,19 +124,8 @@ class Project:
         }
 
     def leftovers(self) -> list[str]:
-        """Return unfinished files, scratch, sockets, held locks, and files of the store with other bytes."""
+        """Return unfinished files, scratch, sockets, Snakemake's locks, and wrong files of the store."""
         unfinished = [path for root in ("results", "data") for path in (self.folder / root).rglob(".*.tmp")]
         locks = [*(self.folder / ".snakemake/locks").iterdir(), *(self.folder / "tmp").iterdir()]
-        held = [path for path in (self.results / ".leader", self.folder / "results/.lock") if _is_held(path)]
-        store = (self.folder / "results/.store").iterdir()
-        wrong = [path for path in store if sha256(path) != path.name]
-        return [str(path.relative_to(self.folder)) for path in (*unfinished, *locks, *held, *wrong)]
-
-
-def _is_held(path: Path) -> bool:
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+        wrong = [path for path in (self.folder / "results/.store").iterdir() if sha256(path) != path.name]
+        return [str(path.relative_to(self.folder)) for path in (*unfinished, *locks, *wrong)]

@@ -57,29 +57,29 @@ def _finished(project: Project, *words: str) -> None:
 
 def plan(draw: random.Random, count: int, project: Project, earlier: Path) -> Iterator[list[tuple[str, str]]]:
     """Yield rounds of cases: kinds in turn, with a product whose stage is not in the round yet."""
-    ends, number = project.files(), 0
-    entries = {name: entry for name, entry in _entries(project).items() if name in ends}
-    while number < count:
+    entries = {name: entry for name, entry in _entries(project).items() if name in project.files()}
+    for begin in range(0, count, _PER_ROUND):
         here: list[tuple[str, str]] = []
         stages: list[str] = []
         names = draw.sample(sorted(entries), len(entries))
-        while len(here) < _PER_ROUND and number < count:
+        for number in range(begin, min(begin + _PER_ROUND, count)):
             kind = list(KINDS)[number % len(KINDS)]
             fits = (one for one in names if entries[one].key not in stages)
             name = next(one for one in fits if _is_possible(kind, one, project, earlier))
-            names.remove(name)
             stages.append(entries[name].key)
             here.append((kind, name))
-            number += 1
         yield here
 
 
 def _is_possible(kind: str, name: str, project: Project, earlier: Path) -> bool:
-    source = {"earlier": earlier, "other run": project.results.with_name(_OTHER)}.get(kind)
-    good = sha256(project.results / name)
     if kind == "other line":
         return name in _entries(project, _OTHER)
-    return source is None or ((source / name).is_file() and sha256(source / name) != good)
+    source = _source(kind, name, project, earlier)
+    return source is None or (source.is_file() and sha256(source) != sha256(project.results / name))
+
+
+def _source(kind: str, name: str, project: Project, earlier: Path) -> Path | None:
+    return {"earlier": earlier / name, "other run": project.results.with_name(_OTHER) / name}.get(kind)
 
 
 def _entries(project: Project, run: str = RUN) -> dict[str, Any]:
@@ -90,43 +90,39 @@ def _entries(project: Project, run: str = RUN) -> dict[str, Any]:
 def disturb(kind: str, name: str, project: Project, earlier: Path, draw: random.Random) -> None:
     """Put a wrong file in the place of a product, or a wrong line in the place of its own."""
     path = project.results / name
-    content = path.read_bytes()
+    content, source = path.read_bytes(), _source(kind, name, project, earlier)
     if kind in ("no line", "other line"):
         _disturb_ledger(kind, name, project)
-    elif kind == "flipped":
+        return
+    if kind == "flipped":
         # In place, as a fault of a disk: the store has the same file.
         place = draw.randrange(len(content))
         with path.open("r+b") as file:
             file.seek(place)
             file.write(bytes([content[place] ^ 1 << draw.randrange(8)]))
-    else:
-        # A file of a run is never changed in place: the store shares it.
-        path.unlink()
-        sources = {"earlier": earlier / name, "other run": project.results.with_name(_OTHER) / name}
-        if kind == "another":
-            same = (project.results / one for one in project.files() if Path(one).suffix == path.suffix)
-            sources[kind] = draw.choice([one for one in same if one.read_bytes() != content])
-        if kind in sources:
-            shutil.copyfile(sources[kind], path)
-        elif kind == "truncated":
-            path.write_bytes(content[: len(content) // 2])
-        elif kind == "link":
-            path.symlink_to("nowhere")
+        return
+    if kind == "another":
+        same = (project.results / one for one in project.files() if Path(one).suffix == path.suffix)
+        source = draw.choice([one for one in same if one.read_bytes() != content])
+    # A file of a run is never changed in place: the store shares it.
+    path.unlink()
+    if source is not None:
+        shutil.copyfile(source, path)
+    elif kind == "truncated":
+        path.write_bytes(content[: len(content) // 2])
+    elif kind == "link":
+        path.symlink_to("nowhere")
 
 
 def _disturb_ledger(kind: str, name: str, project: Project) -> None:
-    ledger = Ledger(project.results)
+    ledger, other = Ledger(project.results).path, Ledger(project.results.with_name(_OTHER)).path
     kept = [
-        line
-        for line in ledger.path.read_text().splitlines()
-        if f"{_HERE}/{name}" not in json.loads(line)["outputs"]
+        one for one in ledger.read_text().splitlines() if f"{_HERE}/{name}" not in json.loads(one)["outputs"]
     ]
     if kind == "other line":
-        other = Ledger(project.results.with_name(_OTHER))
-        theirs = f"results/{_OTHER}/{name}"
-        found = [one for one in other.path.read_text().splitlines() if theirs in json.loads(one)["outputs"]]
-        kept.append(found[-1].replace(f"results/{_OTHER}/", f"{_HERE}/"))
-    ledger.path.write_text("\n".join(kept) + "\n")
+        theirs = (one.replace(f"results/{_OTHER}/", f"{_HERE}/") for one in other.read_text().splitlines())
+        kept.append([one for one in theirs if f"{_HERE}/{name}" in json.loads(one)["outputs"]][-1])
+    ledger.write_text("\n".join(kept) + "\n")
 
 
 def tried(
