@@ -41,7 +41,7 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(PIP) 'parkf[$*]'
 	touch $@
 
-.PHONY: run family dry-run why validate verify publish test lint docs build smoke paper mutants faults clean
+.PHONY: run family dry-run why validate verify publish test lint docs build smoke paper faults clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
@@ -96,15 +96,10 @@ $(VENV)/.read: $(VENV)/.extra-dev
 	@$(TEST) --collect-only -q > /dev/null
 	@touch $@
 
-# Both go on where they were stopped; on two cores the first takes two hours, the second half an hour.
-mutants: build $(VENV)/.extra-dev  ## deliberate mistakes in the code, and whether tests notice
-	$(VENV)/bin/python -m tools.mutants --json benchmarks/results/mutants.json
-
-faults: build $(VENV)/.extra-dev  ## kills, damaged files, full disks and files of others, and whether a run ends with the same bytes
-	$(VENV)/bin/python -m tools.faults --json benchmarks/results/faults.json
+# On two idle cores, a quarter of an hour.
+faults: build $(VENV)/.extra-dev  ## killed runs and files of others, and whether a run ends with the same bytes
+	$(VENV)/bin/python -m tools.faults.kills --json benchmarks/results/faults.json
 	$(VENV)/bin/python -m tools.faults.swaps --json benchmarks/results/swaps.json
-	$(VENV)/bin/python -m tools.faults.mistakes --json benchmarks/results/mistakes.json
-	$(VENV)/bin/python -m tools.faults.endings --json benchmarks/results/endings.json
 
 clean:
 	rm -rf build $(VENV)

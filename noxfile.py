@@ -78,6 +78,21 @@ def sbom(session: nox.Session) -> None:
     session.run("python", "-m", "tools.sbom", "--json", "dist/parkf.cdx.json")
 
 
+@nox.session(python=PYTHONS[0], default=False)
+def mutants(session: nox.Session) -> None:
+    """Make one mistake at a time in the code, and run the tests that reach it; this takes hours."""
+    session.install(".[dev]", "mutmut>=3.8")
+    copy = Path(session.create_tmp()).absolute() / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
+    session.run("git", "clone", "--quiet", ".", str(copy), external=True)
+    # The changed package hides the installed one, and needs its compiled modules.
+    for module in Path(session.virtualenv.location).glob("lib/*/site-packages/parkf/_*.so"):
+        shutil.copy(module, copy / "src/parkf")
+    session.chdir(copy)
+    session.run("mutmut", "run", *session.posargs)
+    session.run("mutmut", "results")
+
+
 def first_tracks() -> str:
     """Return the lines of docs/how-to/install.md that fit the first tracks with a wheel alone."""
     page = Path("docs/how-to/install.md").read_text()

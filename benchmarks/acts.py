@@ -18,6 +18,7 @@ full fit goes through all material three times. All times are CPU times of the t
 import sys
 import tempfile
 import time
+from argparse import ArgumentParser
 from pathlib import Path
 
 import acts
@@ -238,6 +239,7 @@ def fit_with_acts(tracks: Tracks, planes: Planes, field: acts.MagneticFieldProvi
 
 
 def main() -> None:
+    ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     planes = Planes()
     source = ROOT / "data/field/dipole.json"
     field = make_field_map(source, spacing=100.0, outside="error", interpolation="linear")

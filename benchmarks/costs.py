@@ -7,7 +7,8 @@ each job. The costs of a stage are a straight line that is fitted to its jobs. T
 all jobs.
 """
 
-import sys
+import argparse
+import re
 from collections import defaultdict
 from pathlib import Path
 

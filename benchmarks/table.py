@@ -8,8 +8,8 @@ scattered tracks over the full acceptance. It prints the 68 % and 99 % quantiles
 """
 
 import resource
-import sys
 import time
+from argparse import ArgumentParser
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,9 @@ COMPONENTS = {"x": ("mm", 1.0), "y": ("mm", 1.0), "tx": ("1e-4", 1e4), "ty": ("1
 
 def main() -> None:
     """Train, test, print and write."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_500_000
+    parser = ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rays", nargs="?", type=int, default=1_500_000)
+    count = parser.parse_args().rays
     geometry = load_geometry(ROOT / "data/geometry/run3.yaml")
     trilinear = make_field_map(
         ROOT / "data/field/dipole.json", spacing=100.0, interpolation="linear", outside="error"

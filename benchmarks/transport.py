@@ -7,6 +7,7 @@ spacing.
 """
 
 import time
+from argparse import ArgumentParser
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,7 @@ def made(spacing: float, interpolation: Interpolation) -> FieldMap:
 
 
 if __name__ == "__main__":
+    ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     tracks = sample()
     exact = made(50.0, "cubic")
     for grid in (made(100.0, "linear"), made(100.0, "cubic"), made(50.0, "linear")):

@@ -7,7 +7,6 @@ The first folder is a finished run with production's forms. The second has LHCb'
 """
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from itertools import pairwise
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.command import parser, write
 
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import load_geometry
@@ -128,8 +128,8 @@ def figures(samples: Samples, folder: Path, older: ParameterSet) -> Iterator[tup
     yield "trigger, noise of VUT and UT × 0.7", run(tighter, "trigger")
 
 
-def main(results: Path, shared: Path) -> None:
-    """Print the measured figures as JSON."""
+def main(results: Path, shared: Path) -> dict[str, Any]:
+    """Print the measured figures as JSON, and return them."""
     rest = load(PROJECT / "params" / PUBLISHED)
     older = import_text_files(shared / "reference/lhcb_params", rest=rest)
     with scratch_folder() as name:
@@ -137,7 +137,9 @@ def main(results: Path, shared: Path) -> None:
         samples = {"embedded": samples_of(results), "LHCb's ten events": lhcb_events(shared, folder)}
         found = {sample: dict(figures(files, folder, older)) for sample, files in samples.items()}
     print(json.dumps(found, indent=1))
+    return found
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    options = parser(__doc__, results="results/default", shared="../shared").parse_args()
+    write(options.json, main(options.results, options.shared))

@@ -9,13 +9,13 @@ itself is visible: the trigger's own results in the two precisions differ as muc
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.command import parser, write
 from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
@@ -147,8 +147,8 @@ def _most(values: F64) -> float:
     return float(np.percentile(values, 99))
 
 
-def main(path: Path) -> None:
-    """Print the comparison, and its figures as JSON in the last line."""
+def main(path: Path) -> list[dict[str, Any]]:
+    """Print the comparison, with its figures as JSON in the last line, and return them."""
     all_of_it = list(compared(np.load(path), load(SET)))
     for one in all_of_it:
         print(f"polarity {one.polarity:+d}, {one.precision}, {one.tracks} tracks; 99 % differ by at most")
@@ -158,8 +158,11 @@ def main(path: Path) -> None:
         print("  results  " + ", ".join(f"{name} {value:.1e}" for name, value in one.results.items()))
         print(f"  other ndof {one.wrong_ndof}, other charge {one.wrong_charge}")
         print("  not finite: {} there, {} here, {} in both".format(*one.nan))
-    print(json.dumps([vars(one) for one in all_of_it]))
+    found = [vars(one) for one in all_of_it]
+    print(json.dumps(found))
+    return found
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    options = parser(__doc__, file="../shared/data/trigger_client/golden_r007.npz").parse_args()
+    write(options.json, main(options.file))

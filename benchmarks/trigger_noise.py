@@ -18,10 +18,11 @@ validation candidates.
 """
 
 import json
-import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from benchmarks.command import parser, write
 from benchmarks.pull_bound import Noise, Truth, with_truth
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -100,8 +101,8 @@ def _factors(logarithms: NDArray[np.float64]) -> dict[str, float]:
     return {"V": V} | {kind: round(value, 3) for kind, value in zip(KINDS, values, strict=True)}
 
 
-def main(run: Path, like: Path) -> None:
-    """Choose factors, measure them and those for the smoother, and print all as JSON."""
+def main(run: Path, like: Path) -> dict[str, Any]:
+    """Choose factors, measure them and those for the smoother; print all as JSON, and return it."""
     noise = Noise(load(run / "set"))
     chosen = choose(noise, [with_truth(one, "training") for one in (run, like)])
     validations = {one.name: with_truth(one, "validation") for one in (run, like)}
@@ -113,8 +114,9 @@ def main(run: Path, like: Path) -> None:
         for name, factors in (("for the smoother", FOR_THE_SMOOTHER), ("for the trigger", chosen))
     }
     print(json.dumps(found, indent=1))
+    return found
 
 
 if __name__ == "__main__":
-    folders = [Path(name) for name in sys.argv[1:]] or [Path("results/default"), Path("results/fullsim")]
-    main(*folders)
+    options = parser(__doc__, run="results/default", like="results/fullsim").parse_args()
+    write(options.json, main(options.run, options.like))

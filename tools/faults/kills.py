@@ -1,130 +1,142 @@
-"""Kills runs at moments that are spread over all work; each run continues where the one before was ended.
+"""Kills a run again and again at random moments; it has to end with the bytes of an undisturbed one.
 
-The moments are spread evenly over all jobs, and within each job over its processor time, so that other work
-on the machine does not matter. After each kill the finished files must be the same as without disturbance. In
-the end this must hold for all files, and no other file may be left over.
+Run: python -m tools.faults.kills --json benchmarks/results/faults.json [--runs 20] [--plain 10]
+
+A small run with every stage is started by `parkf run`, as `make run` does, and killed. It is started again
+and goes on, until it was killed `--runs` times. Another one is started by Snakemake itself, and killed
+`--plain` times. The moment comes when up to three more stages have ended, and some seconds have passed.
+Then no process may be left, and in the end no unfinished file, scratch or lock.
 """
 
+import argparse
 import os
 import random
-import re
 import signal
+import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from tools.faults.cases import Case, Journal
-from tools.faults.forked import Forked
-from tools.faults.project import Ended, Project, jobs, log_of, processor_time, wait_until_gone
+from tools.faults.project import ROOT, Project
 
-_GROUP = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT, "terminate": signal.SIGTERM}
-_WORKER, _SECOND, _POWER = "worker killed", "second run", "power cut"
-_END = "end of the run"
-_LOOK_S = 0.05
-# Fraction of the work after which the last fault comes. It is below one because the times of two runs differ
-# slightly, and a run must not end before its fault.
-_UP_TO = 0.98
-# Data of the last seconds may not have reached the disk when the power fails.
-_UNWRITTEN_S = 5.0
-# Names of unfinished files of a dead writer, and of the training's hits, which are removed after their use.
-_TRANSIENT = re.compile(r"(^|/)\.|^hits/training")
+from parkf.io.files import write_json
+from parkf.io.ledger import Ledger
 
-
-def plan(seed: int, kills: int, others: int) -> list[str]:
-    """Return the faults of each moment, in a random order."""
-    kinds = ["kill"] * kills + [
-        kind for kind in ("interrupt", "terminate", _WORKER, _SECOND, _POWER) for _ in range(others)
-    ]
-    random.Random(seed).shuffle(kinds)
-    return kinds
+KINDS = {
+    "leader": "the leading process is killed (SIGKILL)",
+    "process": "one of its processes is killed, as for want of memory",
+    "terminate": "all are terminated (SIGTERM)",
+    "interrupt": "all are interrupted (Ctrl-C)",
+}
+STARTERS = {False: "`parkf run`", True: "`snakemake`"}
+_MOST_STAGES, _MOST_S = 3, 5.0
+# What a killed process has started ends by itself within this time, s.
+_PATIENCE_S = 15.0
 
 
-def disturb(
-    project: Project,
-    undisturbed: Mapping[str, bytes],
-    work: Mapping[str, float],
-    kinds: list[str],
-    journal: Journal,
-) -> Iterator[None]:
-    """Disturb a run at each moment of the plan, and let it end; pause after each fault."""
-    for number, kind in enumerate(kinds):
-        name = f"{kind} {number + 1} of {len(kinds)}"
-        if name in journal:
-            continue
-        run = project.start()
-        at = _wait_for(project, run, work, _UP_TO * len(work) * (number + 0.5) / len(kinds))
-        if at is None:
-            journal.add(Case(kind, name, _wrong_end(project.end(run)), survived=False))
-            continue
-        said, good = _done(kind, project, run)
-        wait_until_gone(run.pid)
-        if kind == _POWER:
-            said.append(f"{_lose_unwritten(project)} records of Snakemake were lost")
-        wrong = [
-            f"{n} differs"
-            for n, content in project.files().items()
-            if not _TRANSIENT.search(n) and undisturbed.get(n) != content
-        ]
-        journal.add(Case(kind, name, ", ".join([f"during {at}", *said, *wrong]), good and not wrong))
-        yield
-    if _END not in journal:
-        end = project.run()
-        made = project.files()
-        differ = sorted({n for n in {*made, *undisturbed} if made.get(n) != undisturbed.get(n)})
-        good = end.code == 0 and not differ
-        said_last = "all files are the undisturbed ones" if good else f"code {end.code}: {differ}"
-        journal.add(Case("end", _END, said_last, good))
-
-
-def _done(kind: str, project: Project, run: Forked) -> tuple[list[str], bool]:
-    """Apply a fault to a run; return its immediate outcome, and whether that is right."""
-    if kind == _SECOND:
-        second = project.end(project.start(said="second"), said="second")
-        good = second.code == 1 and second.clear and run.poll() is None
-        os.killpg(run.pid, signal.SIGKILL)
-        project.end(run)
-        return [second.lines("at work here")], good
-    if kind == _WORKER:
-        for worker in jobs(run)[:1]:
-            worker.kill()
+def kill(project: Project, kind: str, draw: random.Random, *, plain: bool) -> dict[str, Any] | None:
+    """Start the run, and kill it at a random moment; None if it has ended before."""
+    stages, seconds, number = draw.randint(0, _MOST_STAGES), draw.uniform(0, _MOST_S), draw.random()
+    before = _ended(project)
+    run = project.start(plain=plain)
+    while _ended(project) < before + stages and run.poll() is None:
+        time.sleep(0.05)
+    try:
+        run.wait(seconds)
+        return None
+    except subprocess.TimeoutExpired:
+        pass
+    if kind in ("terminate", "interrupt"):
+        os.killpg(run.pid, signal.SIGTERM if kind == "terminate" else signal.SIGINT)
+    elif kind == "process":
+        all_of_it = project.processes()
+        all_of_it[int(number * len(all_of_it))].kill()
     else:
-        os.killpg(run.pid, _GROUP.get(kind, signal.SIGKILL))
-    return [], project.end(run).code != 0
+        run.kill()
+    code, begin = project.end(run).code, time.monotonic()
+    left = project.left(_PATIENCE_S)
+    waited = round(time.monotonic() - begin, 1)
+    return {
+        **{"by": STARTERS[plain], "kind": kind, "stages": before, "code": code},
+        **{"all_ended_after_s": waited, "left": left},
+    }
 
 
-def _wait_for(project: Project, run: Forked, work: Mapping[str, float], moment: float) -> str | None:
-    """Wait until a run has reached a moment and a job is running; return its progress, or None if it ended.
+def finished(project: Project, undisturbed: Mapping[str, str], *, plain: bool) -> dict[str, Any]:
+    """Start the run until it ends, and compare it with the undisturbed one."""
+    ended = project.run(plain=plain)
+    left, files = project.left(_PATIENCE_S), project.files()
+    differ = sorted(name for name in {*files, *undisturbed} if files.get(name) != undisturbed.get(name))
+    verified = project.run("verify", f"results/{project.results.name}")
+    return {
+        **{"by": STARTERS[plain], "code": ended.code, "said": ended.said[-500:] if ended.code else ""},
+        **{"products": len(files), "differ": differ, "left": left, "leftovers": project.leftovers()},
+        "verified": verified.code == 0,
+    }
 
-    A running job counts with the fraction of its undisturbed processor time that it has used.
+
+def passed(outcome: Mapping[str, Any]) -> bool:
+    """Whether all runs ended with the undisturbed bytes, and left nothing.
+
+    A killed Snakemake leaves an empty folder of its own in TMPDIR, which is not counted.
     """
-    finished, before = 0, ""
-    while run.poll() is None:
-        here = jobs(run)
-        log = log_of(here[0]) if here else None
-        if log in work:
-            if log != before:
-                finished, before = len(project.work().keys() & work.keys() - {log}), log
-            share = min(processor_time(here) / work[log], _UP_TO)
-            if finished + share >= moment:
-                return f"{log.removesuffix('.log')}, after {share:.0%} of its work"
-        time.sleep(_LOOK_S)
-    return None
+    return not any(one["left"] for one in (*outcome["kills"], *outcome["ends"])) and all(
+        one["verified"]
+        and not (one["code"] or one["differ"])
+        and all(name.startswith("tmp/snakemake") for name in one["leftovers"])
+        for one in outcome["ends"]
+    )
 
 
-def _lose_unwritten(project: Project) -> int:
-    """Empty the files that a power cut may lose, because no sync was requested; return their number."""
-    # This file is left between its writing and its renaming.
-    (project.results / ".score.json.cut.tmp").write_bytes(b'{"half of')
-    fresh = [path for path in _records(project) if time.time() - path.stat().st_mtime < _UNWRITTEN_S]
-    for path in fresh:
-        path.write_bytes(b"")
-    return len(fresh)
+def table(outcome: Mapping[str, Any]) -> str:
+    """Write the number of kills of each kind, and of those that left a process, in Markdown."""
+    lines = ["| what happens | by `parkf run` | by `snakemake` | a process is left |", "|---|---|---|---|"]
+    for kind, words in {**KINDS, "": "together"}.items():
+        cases = [one for one in outcome["kills"] if kind in ("", one["kind"])]
+        counts = (sum(one["by"] == by for one in cases) for by in STARTERS.values())
+        lines.append(
+            "| " + " | ".join([words, *map(str, counts), str(sum(bool(c["left"]) for c in cases))]) + " |"
+        )
+    return "\n".join(lines)
 
 
-def _records(project: Project) -> Iterator[Path]:
-    for folder in (".snakemake/metadata", ".snakemake/incomplete"):
-        yield from (path for path in (project.folder / folder).rglob("*") if path.is_file())
+def _ended(project: Project) -> int:
+    return sum(bool(entry.stage) for entry in Ledger(project.results).entries())
 
 
-def _wrong_end(ended: Ended) -> str:
-    return f"the run ended by itself, code {ended.code}: {ended.lines('rror')}"
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, required=True, help="takes the outcome")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/faults", help="for the runs")
+    parser.add_argument("--runs", type=int, default=20, help="kills of runs by `parkf run`")
+    parser.add_argument("--plain", type=int, default=10, help="kills of runs by Snakemake itself")
+    parser.add_argument("--seed", type=int, default=2026)
+    options = parser.parse_args()
+    folder, draw = options.folder.resolve(), random.Random(options.seed)
+    project = Project(folder / "undisturbed")
+    if (ended := project.run()).code:
+        raise SystemExit(f"the undisturbed run failed:\n{ended.said}")
+    undisturbed = project.files()
+    outcome: dict[str, Any] = {"seed": options.seed, "kills": [], "ends": []}
+    for plain, count in ((False, options.runs), (True, options.plain)):
+        project, killed = Project(folder / "killed"), 0
+        while killed < count:
+            case = kill(project, list(KINDS)[killed % len(KINDS)], draw, plain=plain)
+            if case is None:
+                outcome["ends"].append(finished(project, undisturbed, plain=plain))
+                project = Project(folder / "killed")
+                continue
+            killed += 1
+            outcome["kills"].append(case)
+            print(case, flush=True)
+        outcome["ends"].append(finished(project, undisturbed, plain=plain))
+        print(outcome["ends"][-1], flush=True)
+    write_json(options.json, outcome)
+    print(table(outcome))
+    if not passed(outcome):
+        raise SystemExit("error: not all runs ended with the undisturbed bytes, or something is left")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Deliberate mistakes in the code, and whether a test notices."""
