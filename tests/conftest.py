@@ -36,8 +36,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order files so that no process of the tests waits for another, and the last files are short.
 
     The longest files make the finished run and the finished family, which other files wait for. Meanwhile
-    files run that do not need them, those that compile first. A machine has one Slurm: of the files with it, the one with
-    most tests begins at once, and the others when it has ended.
+    files run that do not need them, those that compile first. A machine has one Slurm: of the files with it,
+    the one with most tests begins at once, and the others when it has ended.
     """
     on_slurm = Counter(item.path for item in items if item.get_closest_marker("slurm"))
     waiting = {"finished", "family"}
