@@ -5,14 +5,16 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from parkf.cli.main import app
 from parkf.io.ledger import Ledger
 from parkf.io.store import STORE
+from parkf.workflow.damage import ASIDE
 
-from .conftest import PARKF, ROOT, Project
+from .conftest import PARKF, Project
 
 RUN = Path("results/smoke")
 MISTAKEN = {
@@ -46,7 +48,8 @@ def make_mistakes(project):
     shutil.copyfile(down, up)
     down.write_bytes(kept)
     shutil.copyfile(RUN / "particles/validation_down.parquet", RUN / "particles/validation_up.parquet")
-    shutil.copyfile(ROOT / "examples/candidates.parquet", RUN / "hits/validation_up.parquet")
+    hits = pq.read_table(RUN / "hits/validation_up.parquet")
+    pq.write_table(hits.slice(0, 10), RUN / "hits/validation_up.parquet", write_page_checksum=True)
     (RUN / "fits/UT.json").unlink()
     accuracy = RUN / "accuracy.json"
     # This one is not in the store any more.
@@ -73,13 +76,8 @@ def test_mistakes_are_named_and_mended(copy):
         assert f"{RUN / name}: " in said, (what, said)
         assert f"{RUN / name}: " in done.stderr, (what, done.stderr)
     # What nobody here has made may be somebody's work.
-    (aside,) = [
-        path
-        for path in RUN.rglob("*")
-        if path.is_file()
-        and path.name == "validation_up.parquet"
-        and path.read_bytes() == (ROOT / "examples/candidates.parquet").read_bytes()
-    ]
+    aside = RUN / ASIDE / "hits/validation_up.parquet"
     assert f"moved to {aside}" in done.stderr
+    assert pq.read_metadata(aside).num_rows == 10
     assert copy.products("smoke") == before
     assert CliRunner().invoke(app, ["verify", str(RUN)]).exit_code == 0

@@ -13,7 +13,7 @@ PYTHON = sorted(
 RULES = [ROOT / "Snakefile", *sorted((ROOT / "workflow").rglob("*.smk"))]
 # What Snakemake's documentation says that a Snakefile may use of these objects.
 DOCUMENTED = {
-    "workflow": {"basedir", "cores", "source_path", "overwrite_configfiles"},
+    "workflow": {"basedir", "cores", "source_path"},
     "shell": {"executable", "prefix"},
     "rules": {"all"},
     "snakemake": {"utils"},
