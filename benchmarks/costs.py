@@ -7,8 +7,7 @@ each job. The costs of a stage are a straight line that is fitted to its jobs. T
 all jobs.
 """
 
-import argparse
-import re
+import sys
 from collections import defaultdict
 from pathlib import Path
 
