@@ -33,9 +33,14 @@ if CALIBRATION:
             survey=[f"{freedom}={error}" for freedom, error in CALIBRATION["survey"].items()],
         threads: LAST_THREADS
         resources: **needs(COSTS, "calibrate", RUN.sizes("validation"))
+        conda: ENVIRONMENT
         log: logged("calibrate.log")
         shell:
-            stage("calibrate") + PASSED
-            + passed(("set", "candidates", "placed", "reference", "pair_files", "reference_pair_files", *BEFORE))
-            + " --pairs {params.pairs} --reference-pairs {params.reference_pairs} --survey {params.survey}"
-            " --outputs {output:q} --threads {threads} --code {params.code} > {log} 2>&1"
+            stage(
+                "calibrate",
+                PASSED,
+                passed(("set", "candidates", "placed", "reference", "pair_files", "reference_pair_files", *BEFORE)),
+                " --pairs {params.pairs} --reference-pairs {params.reference_pairs} --survey {params.survey}",
+                " --outputs {output:q} --threads {threads}",
+                log=" > {log} 2>&1",
+            )

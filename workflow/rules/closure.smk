@@ -15,11 +15,16 @@ if NEIGHBOUR:
         output: **CLOSED
         params: code=code_of("take_closure"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
         priority: FIRST
+        conda: ENVIRONMENT
         log: logged("close.log")
         shell:
-            stage("take_closure") + passed(BEFORE_CLOSURE) + passed(THEIRS) + " --output {output.output:q}"
-            " --accuracy {output.accuracy:q} --summary {output.summary:q} --seed {params.seed}"
-            " --configuration {params.configuration:q}" + LOGGED
+            stage(
+                "take_closure",
+                passed(BEFORE_CLOSURE),
+                passed(THEIRS),
+                " --output {output.output:q} --accuracy {output.accuracy:q} --summary {output.summary:q}",
+                " --seed {params.seed} --configuration {params.configuration:q}",
+            )
 
 elif CLOSURE:
 
@@ -36,10 +41,15 @@ elif CLOSURE:
             polarity=lambda w: RUN.polarity(w.sample),
         priority: FIRST
         resources: **needs(COSTS, "closure_tracks", CLOSURE["tracks"])
+        conda: ENVIRONMENT
         log: logged("closure-tracks-{sample}.log")
         shell:
-            stage("closure_tracks") + PASSED + " --output {output:q} --tracks {params.tracks} --seed {params.seed}"
-            " --polarity {params.polarity}" + LOGGED
+            stage(
+                "closure_tracks",
+                PASSED,
+                " --output {output:q} --tracks {params.tracks} --seed {params.seed}",
+                " --polarity {params.polarity}",
+            )
 
     rule close:
         """The table with a corrected bend: fits of tracks have no bias in any direction."""
@@ -59,9 +69,14 @@ elif CLOSURE:
         priority: FIRST
         threads: TWO_THREADS
         resources: **needs(COSTS, "close", CLOSURE["rays"])
+        conda: ENVIRONMENT
         log: logged("close.log")
         shell:
-            stage("close") + passed(BEFORE_CLOSURE) + passed(("table_accuracy", "samples")) + " --output {output.output:q}"
-            " --accuracy {output.accuracy:q} --summary {output.summary:q} --rays {params.rays} --passes {params.passes}"
-            " --scheme {params.scheme} --seed {params.seed} --configuration {params.configuration:q} --threads {threads}"
-            + LOGGED
+            stage(
+                "close",
+                passed(BEFORE_CLOSURE),
+                passed(("table_accuracy", "samples")),
+                " --output {output.output:q} --accuracy {output.accuracy:q} --summary {output.summary:q}",
+                " --rays {params.rays} --passes {params.passes} --scheme {params.scheme} --seed {params.seed}",
+                " --configuration {params.configuration:q} --threads {threads}",
+            )

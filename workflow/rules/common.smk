@@ -29,17 +29,19 @@ MEANS = meanings(DETECTOR_FILES.geometry, DETECTOR_FILES.alignment)
 SOURCE_MEANS = meanings(*FIELD_SOURCE)
 
 
-def stage(name):
-    """The beginning of a stage's command, and the end of it: the key of its code, which is a parameter."""
-    return f"{stage_words()} {name}"
+# Packages that jobs need, if Snakemake makes environments.
+ENVIRONMENT = str(PROJECT / "workflow/envs/parkf.yaml")
+
+
+def stage(name, *words, log=" 2> {log}"):
+    """The command of a stage: its name, its arguments, the key of its code, and where its messages go."""
+    return "".join([f"{stage_words()} {name}", *words, " --code {params.code}", log])
 
 
 def passed(names):
     """The words that pass inputs of a rule by their names; those that a job does not have are left out."""
     return "".join(f" --{name.replace('_', '-')} {{input.{name}:q}}" for name in names)
 
-
-LOGGED = " --code {params.code} 2> {log}"
 
 CLOSURE = RUN["training"]["closure"]
 NOISE = {"training": {"noise_scale": RUN["training"]["noise_scale"]}}

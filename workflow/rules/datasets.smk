@@ -14,8 +14,9 @@ if RUN.simulated_steps:
             draws=lambda w, input: collapsed(input),
             max_rows=RUN["training"]["max_rows"],
         priority: FIRST
+        conda: ENVIRONMENT
         log: logged("thresholds.log")
-        shell: stage("thresholds") + " --draws {params.draws:q} --output {output:q} --max-rows {params.max_rows}" + LOGGED
+        shell: stage("thresholds", " --draws {params.draws:q} --output {output:q} --max-rows {params.max_rows}")
 
     rule rows:
         """The rows of a chunk that are kept, for every step."""
@@ -29,10 +30,15 @@ if RUN.simulated_steps:
         params: code=code_of("rows"), means=MEANS
         priority: FIRST
         resources: **needs(COSTS, "rows", lambda w: RUN.size(w.chunk))
+        conda: ENVIRONMENT
         log: logged("rows-{chunk}.log")
         shell:
-            stage("rows") + PASSED + " --particles {input.particles:q} --states {input.states:q}"
-            " --thresholds {input.thresholds:q} --outputs {output:q}" + LOGGED
+            stage(
+                "rows",
+                PASSED,
+                " --particles {input.particles:q} --states {input.states:q} --thresholds {input.thresholds:q}",
+                " --outputs {output:q}",
+            )
 
     for steps in RUN.steps_by_job(RUN.simulated_steps):
 
@@ -49,8 +55,9 @@ if RUN.simulated_steps:
             priority: FIRST
             threads: TWO_THREADS
             resources: **needs(COSTS, "datasets", sum(RUN.rows(step) for step in steps))
+            conda: ENVIRONMENT
             log: logged(f"datasets/{'-'.join(steps)}.log")
-            shell: stage("datasets") + " --rows {params.rows:q} --outputs {output:q} --threads {threads}" + LOGGED
+            shell: stage("datasets", " --rows {params.rows:q} --outputs {output:q} --threads {threads}")
 
 if RUN.imported_steps:
     POLARITY = RUN["training"].get("datasets_polarity")
@@ -63,11 +70,17 @@ if RUN.imported_steps:
         output: f"{RESULTS}/datasets/{{step}}.parquet"
         wildcard_constraints: step="|".join(RUN.imported_steps)
         params: code=code_of("import_steps"), means=MEANS, source=RUN["training"]["datasets"], polarity=POLARITY
+        conda: ENVIRONMENT
         log: logged("import-steps/{step}.txt")
         shell:
-            stage("import_steps") + PASSED + " --source {params.source:q} --reads {input.reads:q} --output {output:q}"
-            " --step {wildcards.step}" + (" --polarity {params.polarity}" if POLARITY else "")
-            + " --code {params.code} > {log} 2>&1"
+            stage(
+                "import_steps",
+                PASSED,
+                " --source {params.source:q} --reads {input.reads:q} --output {output:q}",
+                " --step {wildcards.step}",
+                " --polarity {params.polarity}" if POLARITY else "",
+                log=" > {log} 2>&1",
+            )
 
 elif not RUN.simulates_datasets:
 
@@ -76,5 +89,6 @@ elif not RUN.simulates_datasets:
         input: dataset=given(f"{RUN['training']['datasets']}/{{step}}.parquet")
         output: f"{RESULTS}/datasets/{{step}}.parquet"
         params: code=code_of("adopt_dataset")
+        conda: ENVIRONMENT
         log: logged("adopt-{step}.log")
-        shell: stage("adopt_dataset") + " --dataset {input.dataset:q} --output {output:q} --step {wildcards.step}" + LOGGED
+        shell: stage("adopt_dataset", " --dataset {input.dataset:q} --output {output:q} --step {wildcards.step}")

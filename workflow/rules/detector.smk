@@ -11,10 +11,14 @@ if DETECTOR_FILES.dumps:
             told=f"{RESULTS}/detector/import_geometry.txt",
         params: code=code_of("import_geometry"), means=meanings(RUN["detector"]["base"])
         resources: **needs(COSTS, "field", 1)
+        conda: ENVIRONMENT
         log: logged("import-geometry.log")
         shell:
-            stage("import_geometry") + " --dumps {input.dumps:q} --base {input.base:q} --geometry {output.geometry:q}"
-            " --alignment {output.alignment:q} --told {output.told:q}" + LOGGED
+            stage(
+                "import_geometry",
+                " --dumps {input.dumps:q} --base {input.base:q} --geometry {output.geometry:q}",
+                " --alignment {output.alignment:q} --told {output.told:q}",
+            )
 
 
 if DETECTOR_FILES.conditions is not None:
@@ -27,7 +31,11 @@ if DETECTOR_FILES.conditions is not None:
             told=f"{RESULTS}/detector/import_alignment.txt",
         params: code=code_of("import_alignment"), means=GEOMETRY_MEANS
         resources: **needs(COSTS, "field", 1)
+        conda: ENVIRONMENT
         log: logged("import-alignment.log")
         shell:
-            stage("import_alignment") + " --conditions {input.conditions:q} --geometry {input.geometry:q}"
-            " --output {output.output:q} --told {output.told:q}" + LOGGED
+            stage(
+                "import_alignment",
+                " --conditions {input.conditions:q} --geometry {input.geometry:q} --output {output.output:q}",
+                " --told {output.told:q}",
+            )

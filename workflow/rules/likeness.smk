@@ -23,10 +23,14 @@ rule import_hits:
         hits=f"{RESULTS}/hits/lhcb_{{polarity}}.parquet",
         particles=f"{RESULTS}/particles/lhcb_{{polarity}}.parquet",
     params: code=code_of("import_hits")
+    conda: ENVIRONMENT
     log: logged("import-lhcb_{polarity}.log")
     shell:
-        stage("import_hits") + passed(("source", "tracks")) + " --hits {output.hits:q} --particles {output.particles:q}"
-        + LOGGED
+        stage(
+            "import_hits",
+            passed(("source", "tracks")),
+            " --hits {output.hits:q} --particles {output.particles:q}",
+        )
 
 
 rule candidates_matched:
@@ -35,10 +39,14 @@ rule candidates_matched:
     output: f"{RESULTS}/candidates/matched-{{like}}.parquet"
     params: code=code_of("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
     resources: **needs(COSTS, "candidates", lambda w: RUN.size(w.like))
+    conda: ENVIRONMENT
     log: logged("candidates-matched-{like}.log")
     shell:
-        stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity} --matched"
-        + LOGGED
+        stage(
+            "candidates",
+            PASSED,
+            " --hits {input.hits:q} --output {output:q} --polarity {params.polarity} --matched",
+        )
 
 
 rule candidates_of_segments:
@@ -47,10 +55,15 @@ rule candidates_of_segments:
     output: f"{RESULTS}/candidates/{{segments}}-{{like}}.parquet"
     params: code=code_of("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
     resources: **needs(COSTS, "candidates_found", lambda w: RUN.size(w.like))
+    conda: ENVIRONMENT
     log: logged("candidates-{segments}-{like}.log")
     shell:
-        stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity}"
-        " --segments {wildcards.segments}" + LOGGED
+        stage(
+            "candidates",
+            PASSED,
+            " --hits {input.hits:q} --output {output:q} --polarity {params.polarity}",
+            " --segments {wildcards.segments}",
+        )
 
 
 rule characterise_search:
@@ -63,10 +76,14 @@ rule characterise_search:
         fitted=f"{RESULTS}/fitted/parkf/{{segments}}-{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{segments}}-{{like}}.json"
     params: code=code_of("characterise_search")
+    conda: ENVIRONMENT
     log: logged("characterise-{segments}-{like}.log")
     shell:
-        stage("characterise_search") + passed(("hits", "particles", "matched", "candidates", "fitted"))
-        + " --output {output:q}" + LOGGED
+        stage(
+            "characterise_search",
+            passed(("hits", "particles", "matched", "candidates", "fitted")),
+            " --output {output:q}",
+        )
 
 
 rule characterise:
@@ -79,10 +96,15 @@ rule characterise:
         found=f"{RESULTS}/candidates/{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{like}}.json"
     params: code=code_of("characterise"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
+    conda: ENVIRONMENT
     log: logged("characterise-{like}.log")
     shell:
-        stage("characterise") + PASSED + passed(("hits", "particles", "matched", "found"))
-        + " --output {output:q} --polarity {params.polarity}" + LOGGED
+        stage(
+            "characterise",
+            PASSED,
+            passed(("hits", "particles", "matched", "found")),
+            " --output {output:q} --polarity {params.polarity}",
+        )
 
 
 rule measure:
@@ -95,8 +117,9 @@ rule measure:
     output: f"{RESULTS}/likeness/{{fit}}-{{like}}.json"
     wildcard_constraints: fit="parkf|parkf_robust|full"
     params: code=code_of("measure")
+    conda: ENVIRONMENT
     log: logged("measure-{fit}-{like}.log")
-    shell: stage("measure") + passed(("particles", "candidates", "fitted", "field")) + " --output {output:q}" + LOGGED
+    shell: stage("measure", passed(("particles", "candidates", "fitted", "field")), " --output {output:q}")
 
 
 rule likeness:
@@ -108,7 +131,12 @@ rule likeness:
         searches=[f"{RESULTS}/likeness/{kind}-{sample}.json" for kind in SEARCHES for sample in LIKE.values()],
     output: output=f"{RESULTS}/report/likeness.html", figures=f"{RESULTS}/lhcb.json"
     params: code=code_of("likeness"), fits=LIKENESS_FITS, kinds=SEARCHES
+    conda: ENVIRONMENT
     log: logged("likeness.log")
     shell:
-        stage("likeness") + passed(("embedded", "other", "measured", "searches"))
-        + " --fits {params.fits} --kinds {params.kinds} --output {output.output:q} --figures {output.figures:q}" + LOGGED
+        stage(
+            "likeness",
+            passed(("embedded", "other", "measured", "searches")),
+            " --fits {params.fits} --kinds {params.kinds} --output {output.output:q}",
+            " --figures {output.figures:q}",
+        )

@@ -40,10 +40,14 @@ rule report:
         captions=lambda w, output: Captions(Path(output[0])),
     threads: LAST_THREADS
     resources: **needs(COSTS, "report", 1)
+    conda: ENVIRONMENT
     log: logged("report.log")
     shell:
-        stage("report") + passed(("geometry", "alignment", "gates")) + " --reads {input:q} --index {output.index:q}"
-        " --outputs {output:q} --threads {threads}" + LOGGED
+        stage(
+            "report",
+            passed(("geometry", "alignment", "gates")),
+            " --reads {input:q} --index {output.index:q} --outputs {output:q} --threads {threads}",
+        )
 
 
 rule publish:
@@ -55,6 +59,12 @@ rule publish:
         figures=[f"{RESULTS}/validation.json", f"{RESULTS}/accuracy.json", *LHCB_FIGURES],
     output: f"{RESULTS}/published.json"
     params: code=code_of("publish"), means=meanings(gates_file())
+    conda: ENVIRONMENT
     log: logged("publish.log")
     shell:
-        stage("publish") + passed(("set", "figures", "gates")) + " --output {output:q}" + LOGGED + " || (cat {log} >&2; exit 1)"
+        stage(
+            "publish",
+            passed(("set", "figures", "gates")),
+            " --output {output:q}",
+            log=" 2> {log} || (cat {log} >&2; exit 1)",
+        )

@@ -9,8 +9,9 @@ if SCORE and not TRAINS_SCORE:
         params: code=code_of("take_score")
         priority: FIRST
         localrule: True
+        conda: ENVIRONMENT
         log: logged("score.log")
-        shell: stage("take_score") + " --theirs {input:q} --output {output:q}" + LOGGED
+        shell: stage("take_score", " --theirs {input:q} --output {output:q}")
 
 elif SCORE:
     DRAFTED = {name: file for name, file in PARTS_OF_SET.items() if name not in ("closed_accuracy", "closed_summary")}
@@ -25,7 +26,12 @@ elif SCORE:
         params: code=code_of("score"), means=MEANS, seed=RUN["seed"], configuration=text_of(NOISE)
         priority: FIRST
         resources: **needs(COSTS, "score", sum(map(RUN.scored, SCORED)))
+        conda: ENVIRONMENT
         log: logged("score.log")
         shell:
-            stage("score") + passed(DRAFTED) + passed(("particles", "candidates")) + " --output {output:q}"
-            " --seed {params.seed} --configuration {params.configuration:q}" + LOGGED
+            stage(
+                "score",
+                passed(DRAFTED),
+                passed(("particles", "candidates")),
+                " --output {output:q} --seed {params.seed} --configuration {params.configuration:q}",
+            )

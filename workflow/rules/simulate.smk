@@ -12,11 +12,15 @@ if RUN.imports_field:
         params: code=code_of("import_field"), means=SOURCE_MEANS, **FIELD_ARGUMENTS
         priority: FIRST
         resources: **needs(COSTS, "field", 1)
+        conda: ENVIRONMENT
         log: logged("import-field.txt")
         shell:
-            stage("import_field") + " --reads {input:q} --output {output:q}"
-            + "".join(f" --{name} {{params.{name}:q}}" for name in FIELD_ARGUMENTS)
-            + " --code {params.code} > {log} 2>&1"
+            stage(
+                "import_field",
+                " --reads {input:q} --output {output:q}",
+                "".join((f" --{name} {{params.{name}:q}}" for name in FIELD_ARGUMENTS)),
+                log=" > {log} 2>&1",
+            )
 
 else:
 
@@ -27,10 +31,14 @@ else:
         params: code=code_of("field"), means=SOURCE_MEANS, **{n: v for n, v in FIELD_ARGUMENTS.items() if n != "source"}
         priority: FIRST
         resources: **needs(COSTS, "field", 1)
+        conda: ENVIRONMENT
         log: logged("field.log")
         shell:
-            stage("field") + " --source {input:q} --output {output:q} --spacing {params.spacing}"
-            " --outside {params.outside} --interpolation {params.interpolation}" + LOGGED
+            stage(
+                "field",
+                " --source {input:q} --output {output:q} --spacing {params.spacing}",
+                " --outside {params.outside} --interpolation {params.interpolation}",
+            )
 
 
 rule generate:
@@ -47,10 +55,14 @@ rule generate:
     priority: lambda w: FIRST if w.purpose == "training" else 0
     threads: TWO_THREADS
     resources: **needs(COSTS, "generate", lambda w: sum(map(RUN.size, RUN.generated(**w))))
+    conda: ENVIRONMENT
     log: logged("generate-{purpose}{part}.log")
     shell:
-        stage("generate") + " --geometry {input.geometry:q} --outputs {output:q} --seeds {params.seeds}"
-        " --events {params.events} --first {params.first} --pile-up {params.pile_up} --threads {threads}" + LOGGED
+        stage(
+            "generate",
+            " --geometry {input.geometry:q} --outputs {output:q} --seeds {params.seeds}",
+            " --events {params.events} --first {params.first} --pile-up {params.pile_up} --threads {threads}",
+        )
 
 
 rule generate_signal:
@@ -68,10 +80,14 @@ rule generate_signal:
     # The measurement of other kinds of tracks, which is long, waits for the late decays.
     priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
     resources: **needs(COSTS, "generate_signal", lambda w: len(RUN.chunk(w.chunk)))
+    conda: ENVIRONMENT
     log: logged("generate-{chunk}.log")
     shell:
-        stage("generate_signal") + " --geometry {input.geometry:q} --output {output:q} --signal {params.signal}"
-        " --collisions {params.collisions} --first {params.first} --seed {params.seed}" + LOGGED
+        stage(
+            "generate_signal",
+            " --geometry {input.geometry:q} --output {output:q} --signal {params.signal}",
+            " --collisions {params.collisions} --first {params.first} --seed {params.seed}",
+        )
 
 
 # The words with which a sample is carried through the detector.
@@ -99,16 +115,20 @@ rule simulate_training:
         pattern=RUN["pattern"] if TRAINS_SCORE else None,
     priority: FIRST
     resources: **needs(COSTS, DEAR or "simulate_training", lambda w: RUN.size(w.chunk))
+    conda: ENVIRONMENT
     log: logged("simulate-{chunk}.log")
     shell:
-        # Without candidates, particles that yield no state for the training need no transport.
-        stage("simulate") + TRANSPORTED + " --states {output.states:q} --draws {output.draws:q} --max-rows {params.max_rows}"
-        + (
-            f" --candidates {{output.candidates:q}} --hits-before {CROSSINGS}" + CROWDED_WORD + SEARCH_WORDS
-            if TRAINS_SCORE
-            else ""
+        stage(
+            "simulate",
+            TRANSPORTED,
+            " --states {output.states:q} --draws {output.draws:q} --max-rows {params.max_rows}",
+            *(
+                (f" --candidates {{output.candidates:q}} --hits-before {CROSSINGS}",
+                 CROWDED_WORD,
+                 SEARCH_WORDS)
+                if TRAINS_SCORE else ()
+            ),
         )
-        + LOGGED
 
 
 rule simulate_validation:
@@ -132,17 +152,22 @@ rule simulate_validation:
         **RUN["misalignment"],
         misalignment_seed=RUN["seed"],
     resources: **needs(COSTS, DEAR or "simulate_validation", lambda w: RUN.size(f"validation_{w.which}"))
+    conda: ENVIRONMENT
     log: logged("simulate-validation_{which}.log")
     shell:
-        stage("simulate") + TRANSPORTED + " --hits {output.hits:q} --fates {output.fates:q}"
-        " --crossings {output.crossings:q} --candidates {output.candidates:q}" + CROWDED_WORD + SEARCH_WORDS
-        + (
-            " --misaligned {output.misaligned:q} --scifi-module {params.scifi_module} --scifi-mat {params.scifi_mat}"
-            " --misalignment-seed {params.misalignment_seed}"
-            if RUN.samples("misaligned")
-            else ""
+        stage(
+            "simulate",
+            TRANSPORTED,
+            " --hits {output.hits:q} --fates {output.fates:q} --crossings {output.crossings:q}",
+            " --candidates {output.candidates:q}",
+            CROWDED_WORD,
+            SEARCH_WORDS,
+            *(
+                (" --misaligned {output.misaligned:q} --scifi-module {params.scifi_module}",
+                 " --scifi-mat {params.scifi_mat} --misalignment-seed {params.misalignment_seed}")
+                if RUN.samples("misaligned") else ()
+            ),
         )
-        + LOGGED
 
 
 rule simulate_signal:
@@ -157,8 +182,9 @@ rule simulate_signal:
         seed=lambda w: RUN.seed(w.chunk),
         pattern=RUN["pattern"],
     resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
+    conda: ENVIRONMENT
     log: logged("simulate-{chunk}.log")
-    shell: stage("simulate") + TRANSPORTED + " --candidates {output:q}" + CROWDED_WORD + SEARCH_WORDS + LOGGED
+    shell: stage("simulate", TRANSPORTED, " --candidates {output:q}", CROWDED_WORD, SEARCH_WORDS)
 
 
 rule simulate_decays:
@@ -174,10 +200,9 @@ rule simulate_decays:
         crowded=RUN["pattern"]["crowded"],
     priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
     resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
+    conda: ENVIRONMENT
     log: logged("simulate-{chunk}.log")
-    shell:
-        stage("simulate") + TRANSPORTED + " --hits {output.hits:q} --crossings {output.crossings:q}" + CROWDED_WORD
-        + LOGGED
+    shell: stage("simulate", TRANSPORTED, " --hits {output.hits:q} --crossings {output.crossings:q}", CROWDED_WORD)
 
 
 rule candidates:
@@ -193,10 +218,15 @@ rule candidates:
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
     resources: **needs(COSTS, SEARCHED, lambda w: RUN.size(w.chunk))
+    conda: ENVIRONMENT
     log: logged("candidates-{chunk}.log")
     shell:
-        stage("candidates") + PASSED + " --hits {input.hits:q} --output {output:q} --polarity {params.polarity}"
-        " --segments {params.segments}" + LOGGED
+        stage(
+            "candidates",
+            PASSED,
+            " --hits {input.hits:q} --output {output:q} --polarity {params.polarity}",
+            " --segments {params.segments}",
+        )
 
 
 rule gather:
@@ -210,5 +240,6 @@ rule gather:
         code=code_of("gather"),
         chunks=lambda w, input: collapsed(input),
     resources: **needs(COSTS, "gather", lambda w: RUN.size(w.sample))
+    conda: ENVIRONMENT
     log: logged("gather-{product}-{sample}.log")
-    shell: stage("gather") + " --chunks {params.chunks:q} --output {output:q}" + LOGGED
+    shell: stage("gather", " --chunks {params.chunks:q} --output {output:q}")

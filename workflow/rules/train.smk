@@ -25,11 +25,15 @@ rule table:
     priority: FIRST
     threads: TWO_THREADS
     resources: **needs(COSTS, "table", RUN["training"]["rays"])
+    conda: ENVIRONMENT
     log: logged("table.log")
     shell:
-        stage("table") + " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}"
-        " --accuracy {output.accuracy:q} --rays {params.rays} --seed {params.seed} --forms {params.forms}"
-        " --threads {threads}" + LOGGED
+        stage(
+            "table",
+            " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}",
+            " --accuracy {output.accuracy:q} --rays {params.rays} --seed {params.seed} --forms {params.forms}",
+            " --threads {threads}",
+        )
 
 
 rule train:
@@ -52,11 +56,15 @@ rule train:
     priority: FIRST
     threads: lambda w: cores_for(RUN.rows(w.step))
     resources: **needs(COSTS, "train", lambda w: RUN.rows(w.step))
+    conda: ENVIRONMENT
     log: logged("train-{step}.log")
     shell:
-        stage("train") + " --step {wildcards.step} --dataset {input.dataset:q} --output {output:q}"
-        + passed(("table", "field", "geometry", "start_from"))
-        + " --forms {params.forms} --seed {params.seed} --threads {threads}" + LOGGED
+        stage(
+            "train",
+            " --step {wildcards.step} --dataset {input.dataset:q} --output {output:q}",
+            passed(("table", "field", "geometry", "start_from")),
+            " --forms {params.forms} --seed {params.seed} --threads {threads}",
+        )
 
 
 if IN_PARTS:
@@ -82,11 +90,16 @@ if IN_PARTS:
         priority: FIRST
         threads: lambda w: cores_for(RUN.part_rows(w.step))
         resources: **needs(COSTS, "train_part", lambda w: RUN.part_rows(w.step))
+        conda: ENVIRONMENT
         log: logged("train-{step}/{part}.log")
         shell:
-            stage("train") + " --step {wildcards.step} --part {wildcards.part} --dataset {params.dataset:q}"
-            " --output {output:q}" + passed(("table", "field", "geometry", "start_from"))
-            + " --forms {params.forms} --seed {params.seed} --threads {threads}" + LOGGED
+            stage(
+                "train",
+                " --step {wildcards.step} --part {wildcards.part} --dataset {params.dataset:q}",
+                " --output {output:q}",
+                passed(("table", "field", "geometry", "start_from")),
+                " --forms {params.forms} --seed {params.seed} --threads {threads}",
+            )
 
     rule join_fits:
         """The fit of a step, joined from its parts; a single job has the same result."""
@@ -99,10 +112,13 @@ if IN_PARTS:
         priority: FIRST
         threads: TWO_THREADS
         resources: **needs(COSTS, "join_fits", lambda w: RUN.rows(w.step))
+        conda: ENVIRONMENT
         log: logged("train-{step}/join.log")
         shell:
-            stage("join_fits") + " --dataset {input.dataset:q} --parts {input.parts:q} --output {output:q}"
-            " --threads {threads}" + LOGGED
+            stage(
+                "join_fits",
+                " --dataset {input.dataset:q} --parts {input.parts:q} --output {output:q} --threads {threads}",
+            )
 
 
 rule rich:
@@ -115,10 +131,14 @@ rule rich:
     output: RICH
     params: code=code_of("rich")
     resources: **needs(COSTS, "rich", PLANE_ROWS)
+    conda: ENVIRONMENT
     log: logged("rich.log")
     shell:
-        stage("rich") + " --velo {input.velo:q} --ut {input.ut:q} --scifi {input.scifi:q} --field {input.field:q}"
-        " --output {output:q}" + LOGGED
+        stage(
+            "rich",
+            " --velo {input.velo:q} --ut {input.ut:q} --scifi {input.scifi:q} --field {input.field:q}",
+            " --output {output:q}",
+        )
 
 
 rule slices:
@@ -128,10 +148,14 @@ rule slices:
     params: code=code_of("slices"), means=GEOMETRY_MEANS, seed=RUN["seed"]
     threads: TWO_THREADS
     resources: **needs(COSTS, "slices", 1)
+    conda: ENVIRONMENT
     log: logged("slices.log")
     shell:
-        stage("slices") + " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}"
-        " --accuracy {output.accuracy:q} --seed {params.seed} --threads {threads}" + LOGGED
+        stage(
+            "slices",
+            " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}",
+            " --accuracy {output.accuracy:q} --seed {params.seed} --threads {threads}",
+        )
 
 
 rule electron:
@@ -140,8 +164,9 @@ rule electron:
     output: ELECTRON
     params: code=code_of("electron"), means=MEANS, seed=RUN["seed"]
     resources: **needs(COSTS, "electron", 1)
+    conda: ENVIRONMENT
     log: logged("electron.log")
-    shell: stage("electron") + PASSED + " --output {output:q} --seed {params.seed}" + LOGGED
+    shell: stage("electron", PASSED, " --output {output:q} --seed {params.seed}")
 
 
 # What a set is made of without and with its ghost score, and the values in its manifest.
@@ -174,11 +199,17 @@ rule assemble:
     output: SET
     params: code=code_of("assemble"), means={**MEANS, **SOURCE_MEANS}, **IN_MANIFEST
     priority: FIRST
+    conda: ENVIRONMENT
     log: logged("assemble.log")
     shell:
-        stage("assemble") + passed(PARTS_OF_SET) + " --sources {input.sources:q} --slices {input.slices:q}"
-        " --electron {input.electron:q}" + (" --score {input.score:q}" if SCORE else "") + " --outputs {output:q}"
-        + ASSEMBLED + LOGGED
+        stage(
+            "assemble",
+            passed(PARTS_OF_SET),
+            " --sources {input.sources:q} --slices {input.slices:q} --electron {input.electron:q}",
+            " --score {input.score:q}" if SCORE else "",
+            " --outputs {output:q}",
+            ASSEMBLED,
+        )
 
 
 rule accuracy:
@@ -195,10 +226,12 @@ rule accuracy:
     params: code=code_of("accuracy")
     threads: cores_for(MEASURED_ROWS)
     resources: **needs(COSTS, "accuracy", MEASURED_ROWS)
+    conda: ENVIRONMENT
     log: logged("accuracy.log")
     shell:
-        stage("accuracy")
-        + passed(
-            ("set", "fits", "table", "table_accuracy", *(("closed", "closed_accuracy") if CLOSURE else ()), "field", "datasets")
+        stage(
+            "accuracy",
+            passed(("set", "fits", "table", "table_accuracy", *(("closed", "closed_accuracy") if CLOSURE else ()), "field", "datasets")),
+            " --output {output:q} --threads {threads}",
+            log=" > {log} 2>&1",
         )
-        + " --output {output:q} --threads {threads} --code {params.code} > {log} 2>&1"

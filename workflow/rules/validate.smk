@@ -17,10 +17,14 @@ rule fit_validation:
     params: code=code_of("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in MEASURED_BY})
     priority: FIRST / 2
     resources: **needs(COSTS, "fit", lambda w: 2 * len(MEASURED_BY) * RUN.size(f"validation_{w.which}"))
+    conda: ENVIRONMENT
     log: logged("fit-validation_{which}.log")
     shell:
-        stage("fit") + " --set {input.set:q} --candidates {input.candidates:q} --outputs {output:q} --fits {params.fits:q}"
-        + LOGGED
+        stage(
+            "fit",
+            " --set {input.set:q} --candidates {input.candidates:q} --outputs {output:q}",
+            " --fits {params.fits:q}",
+        )
 
 
 for purpose, fitted in (("signals", ("jpsi", "d0")), ("likeness", OTHERS)):
@@ -34,10 +38,14 @@ for purpose, fitted in (("signals", ("jpsi", "d0")), ("likeness", OTHERS)):
         params: code=code_of("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in RUN.fits(purpose)})
         priority: FIRST / 2
         resources: **needs(COSTS, "fit", lambda w, count=len(RUN.fits(purpose)): count * RUN.size(w.chunk))
+        conda: ENVIRONMENT
         log: logged("fit-{chunk}.log")
         shell:
-            stage("fit") + " --set {input.set:q} --candidates {input.candidates:q} --outputs {output:q}"
-            " --fits {params.fits:q}" + LOGGED
+            stage(
+                "fit",
+                " --set {input.set:q} --candidates {input.candidates:q} --outputs {output:q}",
+                " --fits {params.fits:q}",
+            )
 
 
 rule fit_full_validation:
@@ -49,8 +57,9 @@ rule fit_full_validation:
     wildcard_constraints: which=RUN.endings("validation")
     params: code=code_of("fit_full"), means=MEANS
     resources: **needs(COSTS, "fit_full", lambda w: 2 * RUN.size(f"validation_{w.which}"))
+    conda: ENVIRONMENT
     log: logged("fit-full-validation_{which}.log")
-    shell: stage("fit_full") + PASSED + " --candidates {input.candidates:q} --outputs {output:q}" + LOGGED
+    shell: stage("fit_full", PASSED, " --candidates {input.candidates:q} --outputs {output:q}")
 
 
 rule fit_full:
@@ -60,8 +69,9 @@ rule fit_full:
     wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *OTHERS)
     params: code=code_of("fit_full"), means=MEANS
     resources: **needs(COSTS, "fit_full", lambda w: RUN.size(w.chunk))
+    conda: ENVIRONMENT
     log: logged("fit-full-{chunk}.log")
-    shell: stage("fit_full") + PASSED + " --candidates {input.candidates:q} --outputs {output:q}" + LOGGED
+    shell: stage("fit_full", PASSED, " --candidates {input.candidates:q} --outputs {output:q}")
 
 
 rule without_ut:
@@ -75,10 +85,15 @@ rule without_ut:
     params: code=code_of("without_ut"), means=MEANS
     threads: SIDE_THREADS
     resources: **needs(COSTS, "without_ut", RUN.sizes("validation"))
+    conda: ENVIRONMENT
     log: logged("without-ut.log")
     shell:
-        stage("without_ut") + PASSED + passed(("set", "particles", "candidates")) + " --output {output:q}"
-        " --threads {threads}" + LOGGED
+        stage(
+            "without_ut",
+            PASSED,
+            passed(("set", "particles", "candidates")),
+            " --output {output:q} --threads {threads}",
+        )
 
 
 rule measure_electrons:
@@ -94,11 +109,15 @@ rule measure_electrons:
     params: code=code_of("measure_electrons"), means=MEANS
     threads: SIDE_THREADS
     resources: **needs(COSTS, "measure_electrons", RUN.sizes("validation", *ELECTRONS))
+    conda: ENVIRONMENT
     log: logged("measure-electrons.log")
     shell:
-        stage("measure_electrons") + PASSED
-        + passed(("set", "particles", "candidates", "decay_particles", "decay_hits"))
-        + " --output {output:q} --threads {threads}" + LOGGED
+        stage(
+            "measure_electrons",
+            PASSED,
+            passed(("set", "particles", "candidates", "decay_particles", "decay_hits")),
+            " --output {output:q} --threads {threads}",
+        )
 
 
 rule measure_kinds:
@@ -118,11 +137,15 @@ rule measure_kinds:
     priority: FIRST / 2
     threads: SIDE_THREADS
     resources: **needs(COSTS, "measure_kinds", RUN.sizes("validation"))
+    conda: ENVIRONMENT
     log: logged("measure-kinds.log")
     shell:
-        stage("measure_kinds") + PASSED
-        + passed(("set", "particles", "hits", "crossings", "decay_particles", "decay_hits", "decay_crossings"))
-        + " --outputs {output:q} --threads {threads}" + LOGGED
+        stage(
+            "measure_kinds",
+            PASSED,
+            passed(("set", "particles", "hits", "crossings", "decay_particles", "decay_hits", "decay_crossings")),
+            " --outputs {output:q} --threads {threads}",
+        )
 
 
 rule validate:
@@ -148,11 +171,15 @@ rule validate:
         fits=RUN["fits"]["of"],
     threads: LAST_THREADS
     resources: **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0"))
+    conda: ENVIRONMENT
     log: logged("validate.log")
     shell:
-        stage("validate") + passed(("particles", "candidates", "fates", "fitted", "kinds", "field", "inside"))
-        + " --samples {params.samples} --misaligned {params.misaligned} --signals {params.signals} --fits {params.fits}"
-        " --output {output:q} --threads {threads}" + LOGGED
+        stage(
+            "validate",
+            passed(("particles", "candidates", "fates", "fitted", "kinds", "field", "inside")),
+            " --samples {params.samples} --misaligned {params.misaligned} --signals {params.signals}",
+            " --fits {params.fits} --output {output:q} --threads {threads}",
+        )
 
 
 rule throughput:
@@ -163,7 +190,10 @@ rule throughput:
     # All cores of this machine; on a cluster, the profile sets the number.
     threads: CORES
     resources: **needs(COSTS, "throughput", 1)
+    conda: ENVIRONMENT
     log: logged("throughput.log")
     shell:
-        stage("throughput") + " --set {input.set:q} --candidates {input.candidates:q} --output {output:q}"
-        " --threads {threads}" + LOGGED
+        stage(
+            "throughput",
+            " --set {input.set:q} --candidates {input.candidates:q} --output {output:q} --threads {threads}",
+        )
