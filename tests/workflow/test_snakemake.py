@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -25,27 +26,21 @@ from parkf.workflow.rules import begin, stage_words
 
 CODE = code_key("parkf.stages.take_score")
 COPY = f"{stage_words()} take_score --theirs {{input}} --output {{output}} --code {CODE}"
-
 rule all:
     input: "results/toy/validation.json"
-
 onstart: begin("results/toy", needs_gpu=False)
-
 rule first:
     input: "data/in.json"
     output: "results/toy/first.json"
     shell: COPY
-
 rule second:
     input: "results/toy/first.json"
     output: "results/toy/second.json"
     shell: COPY
-
 rule validate:
     input: "results/toy/second.json"
     output: "results/toy/validation.json"
     shell: COPY
-
 rule slow:
     output: "results/toy/slow.json"
     shell: "touch begun; sleep 600; touch {output}"
@@ -162,11 +157,9 @@ def processes():
     """Processes whose working folder is here, but this one."""
     found = []
     for one in psutil.process_iter():
-        try:
-            if one.cwd() == os.getcwd() and one.pid != os.getpid():  # noqa: PTH109
+        with suppress(psutil.Error):
+            if one.cwd() == str(Path.cwd()) and one.pid != os.getpid():
                 found.append(one)
-        except psutil.Error:
-            pass
     return found
 
 
