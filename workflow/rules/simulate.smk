@@ -91,7 +91,7 @@ rule generate_signal:
 
 
 # The words with which a sample is carried through the detector.
-TRANSPORTED = PASSED + " --particles {input.particles:q} --polarity {params.polarity} --seed {params.seed}"
+TRANSPORTED = f"{PASSED} --particles {{input.particles:q}} --polarity {{params.polarity}} --seed {{params.seed}}"
 CROWDED_WORD = " --crowded" if RUN["pattern"]["crowded"] else ""
 SEARCH_WORDS = f" --segments {RUN['pattern']['segments']}"
 
