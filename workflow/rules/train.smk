@@ -80,7 +80,7 @@ if IN_PARTS:
             geometry=lambda w: [GEOMETRY] if RUN.steps[w.step].displaced else [],
             start_from=lambda w: list(map(given, RUN.start(w.step))),
         output: f"{RESULTS}/fits/{{step}}/{{part}}.json"
-        wildcard_constraints: step="|".join(IN_PARTS), part=r"\d+-of-[1-9]\d*"
+        wildcard_constraints: step="|".join(IN_PARTS), part="|".join(part for step in IN_PARTS for part in RUN.parts(step))
         params:
             code=code_of("train"),
             means=lambda w: GEOMETRY_MEANS if RUN.steps[w.step].displaced else {},
