@@ -25,7 +25,6 @@ MISTAKEN = {
     "a link to nowhere": "accuracy.json",
     "damaged": "table/table.npz",
     "cut": "particles/training_up.parquet",
-    "of another set": "validation.json",
 }
 
 
@@ -75,6 +74,9 @@ def test_mistakes_are_named_and_mended(copy):
     for what, name in MISTAKEN.items():
         assert f"{RUN / name}: " in said, (what, said)
         assert f"{RUN / name}: " in done.stderr, (what, done.stderr)
+    # What was made of another set has one line for all files.
+    assert f"more: made from another {RUN}/set/" in said
+    assert f"more: made from another {RUN}/set/" in done.stderr
     # What nobody here has made may be somebody's work.
     aside = RUN / ASIDE / "hits/validation_up.parquet"
     assert f"moved to {aside}" in done.stderr
