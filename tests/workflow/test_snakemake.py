@@ -21,10 +21,10 @@ from parkf.workflow.snakemake import command, lead_run
 RUN = Path("results/toy")
 PATIENCE_S = 60
 SNAKEFILE = """
-from parkf.io.fingerprints.code_key import code_key
+from parkf.stages.call import code_of
 from parkf.workflow.rules import begin, stage_words
 
-CODE = code_key("parkf.stages.take_score")
+CODE = code_of("take_score")
 COPY = f"{stage_words()} take_score --theirs {{input}} --output {{output}} --code {CODE}"
 rule all:
     input: "results/toy/validation.json"

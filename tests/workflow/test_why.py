@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 from tests.ledgers import entry, made
 
-from parkf.io.fingerprints.code_key import code_key
 from parkf.io.project import PROJECT
 from parkf.params.parameter_set import load
+from parkf.stages.call import code_of
 from parkf.workflow import why
 from parkf.workflow.why import Why, _causes, in_words
 
@@ -81,7 +81,7 @@ def test_keys_that_differ_from_those_of_the_runs_set_are_named(tmp_path, monkeyp
 
 
 def test_stages_whose_code_has_changed_are_named(tmp_path):
-    codes = {"gather": code_key("parkf.stages.gather"), "rows": "of an earlier time"}
+    codes = {"gather": code_of("gather"), "rows": "of an earlier time"}
     entries = {name: entry({name: "0"}, stage=name, code=code) for name, code in codes.items()}
     assert _causes(tmp_path, SimpleNamespace(training={}), entries) == {"code": ["rows"]}
 

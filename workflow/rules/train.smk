@@ -175,7 +175,11 @@ PARTS_OF_SET = {
     "table": TABLE,
     "fits": FITS,
     "rich": RICH,
-    **({f"closed{'' if name == 'output' else '_' + name}": file for name, file in CLOSED.items()} if CLOSURE else {}),
+    **(
+        {"closed": CLOSED["output"], "closed_accuracy": CLOSED["accuracy"], "closed_summary": CLOSED["summary"]}
+        if CLOSURE
+        else {}
+    ),
 }
 IN_MANIFEST = {
     "seed": RUN["seed"],
