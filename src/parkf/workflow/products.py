@@ -23,6 +23,7 @@ _MADE = (".parquet", ".npz", ".json", ".f32")
 _NO_PRODUCTS = (ASIDE, "logs")
 # Problems that leave a run's own files right.
 _NO_FAULT = ("changed", "unrecorded")
+_UNKNOWN = "the ledger of this run does not say what it was made of"
 FEW = 10
 """Largest number of files that lack the same and are still named one by one."""
 
@@ -80,8 +81,8 @@ class Products:
                 found.setdefault(problem.path, problem)
         for path in map(Path, ends):
             if str(path) not in self.entries and path.exists():
-                what = "the ledger of this run does not say what it was made of"
-                found[path] = Problem(path, what, "unrecorded")
+                # A line that is missing among others is written again with its product.
+                found[path] = Problem(path, _UNKNOWN, "stale" if self.entries else "unrecorded")
         return sorted(found.values(), key=lambda one: one.path)
 
     def strangers(self) -> list[Problem]:
@@ -129,8 +130,12 @@ class Products:
             if path not in needed:
                 needed[path] = None
                 if (entry := self.entries.get(str(here(path)))) is not None:
-                    waiting += [str(here(one)) for one in entry.inputs if str(here(one)) in self.entries]
+                    inputs = [here(one) for one in entry.inputs]
+                    waiting += [str(one) for one in inputs if str(one) in self.entries]
                     waiting += entry.outputs
+                    if any(run_of(one) == self.run and str(one) not in self.entries for one in inputs):
+                        # Nobody knows what this input was made of.
+                        waiting += [one for one in self.entries if run_of(Path(one)) == self.run]
         return needed
 
     def _of(self, name: str) -> Iterator[Problem]:
@@ -139,7 +144,12 @@ class Products:
         if not path.exists():
             yield Problem(path, f"missing; it is a product of stage {entry.stage}", "missing", digest)
         elif not self._has(path, digest):
-            yield self._foreign(path, "not what this run has made", digest)
+            was_read = {one.inputs[name] for one in self.entries.values() if name in one.inputs}
+            if digest not in was_read and content_of(path) in was_read:
+                # The file is that which other stages have read; its line is of another one.
+                yield Problem(path, "its line in the ledger is not its own", "stale")
+            else:
+                yield self._foreign(path, "not what this run has made", digest)
         for read, was in entry.inputs.items():
             source = here(read)
             maker = self.entries.get(str(source))
@@ -149,6 +159,8 @@ class Products:
             elif run_of(source) is None:
                 if not source.is_file() or meaning_of(source) != was:
                     yield Problem(path, f"made from another {read}", "changed")
+            elif run_of(source) == self.run:
+                yield Problem(source, _UNKNOWN, "stale")
             elif not source.exists() or content_of(source) != was:
                 yield Problem(path, f"made from another {read}", "stale")
 
