@@ -24,7 +24,7 @@ SMALL_RUN = {
     "forms": "production",
     "polarities": ["up"],
     "field": {"spacing": 200},
-    "events": {"training": 60, "validation": 8},
+    "events": {"training": 80, "validation": 8},
     "misalignment": {"scifi_mat": 0.1},
     "signals": {"collisions": 3000},
     "training": {
