@@ -1,10 +1,8 @@
-"""A published set can be trained again from its manifest, on any number of cores, in any number of chunks.
+"""A set can be trained again from its manifest, on any number of cores, in any number of chunks.
 
 Errors give reasons.
 """
 
-import json
-import re
 import shutil
 import subprocess
 import sys
@@ -19,10 +17,7 @@ from parkf.params.parameter_set import with_blobs
 
 from .conftest import ROOT, Project
 
-GATES = """
-gates:
-  - {gate: ghosts, figure: "validation.json: fits/parkf/working_point/ghost", at_most: 0.6, reason: Few.}
-"""
+SET = "results/fam.ours/set"
 FILES = ("constant.f32", "global.f32", "ghosts.f32", "slices.f32", "manifest.json")
 
 
@@ -38,20 +33,6 @@ def params(project, *arguments):
     return done.returncode, done.stdout + done.stderr
 
 
-def publish(project, run):
-    """Publish the set of a run with figures that pass all gates; return its name."""
-    folder = project.folder / "results" / run
-    blobs = load(folder / "set").manifest.blobs.fingerprints()
-    for name in ("validation", "accuracy"):
-        figures = {"fits": {"parkf": {"working_point": {"ghost": 0.2}}}, "set": blobs}
-        (folder / f"{name}.json").write_text(json.dumps(figures))
-    code, text = params(project, "publish", f"results/{run}/set", "--gates", "gates.yaml", "--year", 2027)
-    published = re.search(r"^published params/(\S+)$", text, re.MULTILINE)
-    assert code == 0, text
-    assert published, text
-    return published[1]
-
-
 @pytest.fixture(scope="module")
 def checkout(family, tmp_path_factory):
     """A copy of a project after a family, whose next runs cut samples in two."""
@@ -61,25 +42,18 @@ def checkout(family, tmp_path_factory):
         profile.write("set-scatter: [training=2]\n")
     for name in ("Snakefile", "src"):
         (folder / name).symlink_to(ROOT / name)
-    (folder / "gates.yaml").write_text(GATES)
     return project
 
 
-@pytest.fixture(scope="module")
-def version(checkout):
-    """Name under which the set of a member of the family is published."""
-    return publish(checkout, "fam.ours")
+def reproduce(checkout, parameters):
+    return params(checkout, "reproduce", parameters, "--work", "again", "--cores", 1)
 
 
-def reproduce(checkout, version):
-    return params(checkout, "reproduce", version, "--work", "again", "--cores", 1)
-
-
-def test_same_bytes_as_in_a_family_alone_on_one_core_in_two_chunks(checkout, version):
+def test_same_bytes_as_in_a_family_alone_on_one_core_in_two_chunks(checkout):
     """Neither the number of cores nor that of chunks nor other members change a byte of set or datasets."""
-    code, text = reproduce(checkout, version)
+    code, text = reproduce(checkout, SET)
     assert code == 0, text[-5000:]
-    assert text.startswith(f"params/{version}: identical, byte for byte\n")
+    assert text.startswith(f"{SET}: identical, byte for byte\n")
     first, again = (checkout.folder / name for name in ("results/fam.ours", "again/results/reproduced"))
     chunks = again / "states/training_up"
     assert sorted(path.name for path in chunks.iterdir()) == ["1-of-2.parquet", "2-of-2.parquet"]
@@ -89,12 +63,12 @@ def test_same_bytes_as_in_a_family_alone_on_one_core_in_two_chunks(checkout, ver
     assert np.isfinite(load(again / "set").constant).all()
 
 
-def test_a_changed_alignment_is_named(checkout, version):
+def test_a_changed_alignment_is_named(checkout):
     alignment = checkout.folder / "data/geometry/alignment_nominal.yaml"
     text = alignment.read_text()
     try:
         alignment.write_text(text.replace("scifi_layers: {}", "scifi_layers: {3: {x: 0.1}}"))
-        code, said = reproduce(checkout, version)
+        code, said = reproduce(checkout, SET)
     finally:
         alignment.write_text(text)
     assert code == 2
@@ -103,9 +77,9 @@ def test_a_changed_alignment_is_named(checkout, version):
     assert "of the alignment of the set" in said
 
 
-def test_other_numbers_are_named(checkout, version):
-    """A set that somebody changed before it was published."""
-    trained = load(checkout.folder / "results/fam.ours/set")
+def test_other_numbers_are_named(checkout):
+    """A set that somebody changed."""
+    trained = load(checkout.folder / SET)
     constant, table = trained.constant.copy(), trained.table.copy()
     number = trained.manifest.layout[2].sets[1].numbers[4]
     constant[trained.layout.offsets["UT"] + trained.layout.block("UT").shape[1] + 4] += np.float32(
@@ -114,11 +88,9 @@ def test_other_numbers_are_named(checkout, version):
     table[30, 25, 0] *= 2
     changed = with_blobs(trained.manifest, constant, table)
     changed.save(checkout.folder / "results/other/set")
-    other = publish(checkout, "other")
-    assert other != version
-    code, text = reproduce(checkout, other)
+    code, text = reproduce(checkout, "results/other/set")
     assert code == 1, text[-5000:]
-    assert f"params/{other}: NOT identical" in text
+    assert "results/other/set: NOT identical" in text
     (row,) = [line.split() for line in text.splitlines() if line.startswith("UT ")]
     assert row[-4] == number.name
     assert float(row[-1]) == pytest.approx(-3 / np.sqrt(2), rel=1e-2)
