@@ -55,12 +55,9 @@ def kill(project: Project, kind: str, draw: random.Random, *, plain: bool) -> di
     else:
         run.kill()
     code, begin = project.end(run).code, time.monotonic()
-    left = project.left(_PATIENCE_S)
-    waited = round(time.monotonic() - begin, 1)
-    return {
-        **{"by": STARTERS[plain], "kind": kind, "stages": before, "code": code},
-        **{"all_ended_after_s": waited, "left": left},
-    }
+    left, waited = project.left(_PATIENCE_S), round(time.monotonic() - begin, 1)
+    case = {"by": STARTERS[plain], "kind": kind, "stages": before, "code": code}
+    return case | {"all_ended_after_s": waited, "left": left}
 
 
 def finished(project: Project, undisturbed: Mapping[str, str], *, plain: bool) -> dict[str, Any]:
@@ -68,11 +65,10 @@ def finished(project: Project, undisturbed: Mapping[str, str], *, plain: bool) -
     ended = project.run(plain=plain)
     left, files = project.left(_PATIENCE_S), project.files()
     differ = sorted(name for name in {*files, *undisturbed} if files.get(name) != undisturbed.get(name))
-    verified = project.run("verify", f"results/{project.results.name}")
     return {
         **{"by": STARTERS[plain], "code": ended.code, "said": ended.said[-500:] if ended.code else ""},
         **{"products": len(files), "differ": differ, "left": left, "leftovers": project.leftovers()},
-        "verified": verified.code == 0,
+        "verified": project.run("verify", f"results/{project.results.name}").code == 0,
     }
 
 

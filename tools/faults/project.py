@@ -45,8 +45,9 @@ class Ended:
     said: str
 
     def line(self, begin: str) -> str:
-        """Return the first line that begins with this text, or an empty one."""
-        return next((line for line in self.said.splitlines() if line.startswith(begin)), "")
+        """Return the first line, or error, that begins with this text, or an empty one."""
+        lines = (line.removeprefix("error: ") for line in self.said.splitlines())
+        return next((line for line in lines if line.startswith(begin)), "")
 
 
 class Project:

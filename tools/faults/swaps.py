@@ -32,7 +32,7 @@ KINDS = {
     "other line": "the right file, with the line of another run",
 }
 _OTHER = "other"
-_PER_ROUND = 10
+_PER_ROUND = 20
 _HERE = f"results/{RUN}"
 
 
@@ -133,14 +133,12 @@ def tried(
     again = project.run("verify", _HERE)
     wrong = sorted(name for name in {*files, *undisturbed} if files.get(name) != undisturbed.get(name))
     print(f"{len(here)} products, code {ended.code}, wrong afterwards: {wrong}, verified: {not again.code}")
-    return [
-        {
-            **{"kind": kind, "product": name, "verify": verified.line(f"{_HERE}/{name}")},
-            **{"run": ended.line(f"{_HERE}/{name}"), "code": ended.code},
-            "right": name not in wrong and again.code == 0,
-        }
-        for kind, name in here
-    ]
+    cases: list[dict[str, Any]] = []
+    for kind, name in here:
+        said = {"verify": verified.line(f"{_HERE}/{name}"), "run": ended.line(f"{_HERE}/{name}")}
+        right = name not in wrong and again.code == ended.code == 0
+        cases.append({"kind": kind, "product": name, **said, "code": ended.code, "right": right})
+    return cases
 
 
 def table(outcome: Mapping[str, Any]) -> str:
