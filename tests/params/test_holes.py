@@ -390,7 +390,7 @@ def test_a_broken_index_is_named(here, change, said):
     change(content)
     path.write_text(json.dumps(content))
     for read in (lambda: parkf.load(FIRST), here.versions, parkf.published):
-        with pytest.raises(ParkfError, match=r"params/index\.json: ") as caught:
+        with pytest.raises(ParkfError, match=r"params/index\.json:\d+: ") as caught:
             read()
         assert said in str(caught.value)
 
