@@ -41,11 +41,3 @@ def test_only_rooms_lie_at_the_top() -> None:
 
 def test_the_drawing_in_the_documentation_is_current() -> None:
     assert (ROOT / "docs/explanation/house.svg").read_text() == drawing(HOUSE)
-
-
-def test_it_prints_what_it_measures() -> None:
-    command = [sys.executable, str(Path("tools/house.py"))]
-    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert f"{len(HOUSE.lines)} rooms, {len(HOUSE.floors())} floors" in printed
-    assert "0 imports upwards" in printed
-    assert "0 circles" in printed

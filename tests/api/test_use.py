@@ -38,11 +38,6 @@ def _arrays(frame):
     }
 
 
-def _lists(frame, name):
-    """Lists of the existing hits, instead of slots padded with NaN."""
-    return [row[:number] for row, number in zip(frame[name], frame.velo_n, strict=True)]
-
-
 CONTAINERS = {
     "path": lambda frame: str(parkf.example()),
     "pandas": lambda frame: frame,

@@ -280,13 +280,6 @@ def test_fits_and_candidates_of_other_detectors_are_not_joined(example, tmp_path
         next(joined(Files(*files)))
 
 
-def test_mistakes_change_something(example):
-    """A mistake that changes nothing would count as noticed without a reason, or as missed."""
-    before = changed(example, lambda columns: None)
-    for name, change in MISTAKES.items():
-        assert not changed(example, change).equals(before), name
-
-
 @pytest.mark.parametrize("qop", [0.0, np.nan])
 def test_a_sample_without_momenta_is_named(example, qop):
     tracks = from_arrow(example, "float32")

@@ -5,14 +5,12 @@ import ctypes.util
 import importlib.util
 import json
 import shutil
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.gpu_build import FILES, compiled, source_of, version, warps
-from benchmarks.gpu_roofline import DEVICES, Track, limits
+from benchmarks.gpu_build import FILES, compiled, source_of, version
 from cuda_quick import quick, quick_nvcc
 from kalman_toy import generate
 from uniform_field import uniform
@@ -52,41 +50,6 @@ def test_the_robust_fit_keeps_its_numbers_in_registers_but_for_the_record(forms)
     assert [(one.spill_stores, one.spill_loads) for one in kernels] == [(0, 0)] * 2
     (fit,) = (one for one in kernels if one.name == "fit_robust")
     assert fit.warps == 12
-
-
-def test_the_warps_of_a_multiprocessor_are_limited_by_registers_memory_and_blocks():
-    """By hand, for sm_90: 65,536 registers, 228 kB, and 32 blocks, each of one warp."""
-    assert warps(32, 0, "sm_90") == 32
-    assert warps(128, 0, "sm_90") == 65_536 // (128 * 32) == 16
-    # Registers are given in units of 256 a warp, so that 129 · 32 become 136 · 32. Each of the four parts of
-    # a multiprocessor has 16,384 registers, and holds whole warps.
-    assert warps(129, 0, "sm_90") == 4 * (16_384 // (136 * 32)) == 12
-    # A block has a kilobyte more than it asks for.
-    assert warps(32, 20 * 1024, "sm_90") == 228 // 21 == 10
-    assert warps(32, 20 * 1024 + 1, "sm_80") == 7
-
-
-@pytest.mark.parametrize(
-    ("name", "float32", "float64"), [("H200", 67, 34), ("A100", 19.5, 9.7), ("V100", 15.7, 7.8)]
-)
-def test_the_limits_of_a_gpu_are_those_of_its_data_sheet(name, float32, float64):
-    """TFLOP/s as NVIDIA publishes them, for a fit of multiply-adds alone."""
-    for precision, published in (("float32", float32), ("float64", float64)):
-        fit_of_one = Track.of(Counter(FFMA=1000), 2000.0, precision, coefficients=80)
-        found = limits(fit_of_one, DEVICES[name], precision, warps=16)
-        assert found["arithmetic"] * 2000.0 == pytest.approx(published * 1e12, rel=0.02)
-
-
-def test_instructions_of_a_track_follow_from_its_operations():
-    """By hand: 100 operations are 20 times the five in the code, and the three copies run once."""
-    mix = Counter(FFMA=2, FADD=1, MOV=4, STS=2, LDG=1)
-    track = Track.of(mix, 100.0, "float32", coefficients=80)
-    assert (track.instructions, track.arithmetic) == (20 * 7 + 3, 60)
-    assert track.table_bytes == 6 * 80 * 4
-    device = DEVICES["H200"]
-    # 16 warps start four instructions in a cycle, eight warps two.
-    full, half = (limits(track, device, "float32", warps)["issue"] for warps in (16, 8))
-    assert full == 2 * half == pytest.approx(132 * 1.98e9 * 4 * 32 / 143)
 
 
 def nvrtc():

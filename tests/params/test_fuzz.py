@@ -46,14 +46,22 @@ def paths(content, place=()):
         yield from paths(value, (*place, key))
 
 
+def manifest_of(folder, parameters):
+    """Path of the manifest of a set in `folder`, which is saved once, and the manifest's bytes."""
+    kept = folder / "kept.json"
+    if not kept.exists():
+        parameters.save(folder)
+        kept.write_bytes((folder / "manifest.json").read_bytes())
+    return folder / "manifest.json", kept.read_bytes()
+
+
 @reuse
 @given(st.data())
 def test_manifests_with_spoiled_text(tmp_path, parameters, data):
-    parameters.save(tmp_path)
-    manifest = tmp_path / "manifest.json"
+    manifest, whole = manifest_of(tmp_path, parameters)
     # Half of the manifests keep their checksum, as after a disk fault; the others get a new one, as from
     # somebody who writes manifests.
-    content = data.draw(spoiled(manifest.read_bytes()))
+    content = data.draw(spoiled(whole))
     manifest.write_bytes(bad_sets.renewed(content) if data.draw(st.booleans()) else content)
     _whole_or_refused(tmp_path, parameters)
 
@@ -61,9 +69,8 @@ def test_manifests_with_spoiled_text(tmp_path, parameters, data):
 @reuse
 @given(st.data())
 def test_manifests_with_something_else_somewhere(tmp_path, parameters, data):
-    parameters.save(tmp_path)
-    manifest = tmp_path / "manifest.json"
-    content = json.loads(manifest.read_text())
+    manifest, whole = manifest_of(tmp_path, parameters)
+    content = json.loads(whole)
     *outer, last = data.draw(st.sampled_from(list(paths(content))[1:]))
     target = content
     for key in outer:

@@ -95,6 +95,7 @@ def test_a_withdrawn_set_stays_readable_and_is_followed_by_nobody(made, sets):
     assert (loaded.state, loaded.withdrawn) == ("withdrawn", "wrong alignment")
     with pytest.raises(ParkfError, match="withdrawn already"):
         sets.withdraw(first, "again")
+    assert sets.index().sets[first].withdrawn.reason == "wrong alignment"
     with pytest.raises(ParkfError, match="no reason"):
         sets.withdraw(sets.publish(made(2), year=2026, gates=GATES), " ")
     assert sets.load("2026-run3-r002").manifest.supersedes is None

@@ -298,15 +298,15 @@ def read_manifest(path: Path) -> Manifest:
     each place where it is no manifest. A DamagedFileError reports one that cannot be read, or whose bytes do
     not have its checksum.
     """
-    size = existing(path).stat().st_size
-    if size > LARGEST:
-        raise ParkfError(f"{path}: {size} bytes, expected a manifest of at most {LARGEST}; get the set again")
-    return parse_manifest(path, path.read_bytes())
+    return parse_manifest(path, existing(path).read_bytes())
 
 
 @lru_cache(maxsize=64)
 def parse_manifest(path: Path, written: bytes) -> Manifest:
     """Check the bytes of the manifest at `path`, as :func:`read_manifest` does; equal ones only once."""
+    if len(written) > LARGEST:
+        said = f"{len(written)} bytes, expected a manifest of at most {LARGEST}"
+        raise ParkfError(f"{path}: {said}; get the set again")
     try:
         document = document_of(path, written)
     except ParkfError as error:

@@ -232,15 +232,12 @@ def test_the_command_says_it_on_a_console_in_json_and_on_a_page(project, run):
     page = (project / "page.html").read_text()
     assert "SciFi layer 3 +0.2 mm in x" in page
     assert (project / "page-figures/page-verdict.csv").read_text().count("\n") > 10
-    content = json.loads(CliRunner().invoke(app, [*common, "--json"]).output)
+    content = json.loads(CliRunner().invoke(app, [*common, "--json"]).stdout)
     assert content["differences"][0]["inputs"] == [
         {"what": "alignment", "text": "SciFi layer 3 +0.2 mm in x"}
     ]
-    assert (
-        CliRunner()
-        .invoke(app, ["compare", str(one), str(one), "--gates", "gates.yaml"])
-        .output.endswith("the same\n")
-    )
+    alike = CliRunner().invoke(app, ["compare", str(one), str(one), "--gates", "gates.yaml"])
+    assert alike.stdout.endswith("the same\n")
     refused = CliRunner().invoke(app, ["compare", str(one), "--gates", "gates.yaml"])
     assert isinstance(refused.exception, ParkfError)
     assert "expected two runs or sets" in str(refused.exception)

@@ -64,7 +64,7 @@ def write(frame, table, path):
 
 def write_all(frames, folder):
     folder.mkdir()
-    return {name: [write(frame, TABLES[name], folder / name)] for name, frame in frames.items()}
+    return {name: [write(frame, TABLES[name], folder / f"{name}.parquet")] for name, frame in frames.items()}
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,9 @@ def test_fits_of_other_candidates_are_refused(frames, tmp_path):
     files = write_all(frames, tmp_path / "one")
     for wrong in (frames["fitted"].iloc[:-1], frames["fitted"].assign(candidate=0)):
         path = write(wrong, FITTED, tmp_path / "wrong.parquet")
-        with pytest.raises(ParkfError, match=r"its rows are not those of .*candidates; fit this file"):
+        with pytest.raises(
+            ParkfError, match=r"its rows are not those of .*candidates\.parquet; fit this file"
+        ):
             load_sample([Files(**files | {"fitted": [path]})])
 
 

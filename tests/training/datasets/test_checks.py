@@ -28,56 +28,21 @@ def test_a_sound_dataset_passes(tmp_path):
     assert (done.exit_code, done.output) == (0, f"{path}: 400 rows of step VUT, all good\n")
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "expected"),
-    [
-        ("xe", np.nan, "finite"),
-        ("tx1", np.inf, "finite"),
-        ("tx0", 45.0, "slope"),
-        ("y1", 2e4, "mm"),
-        ("z1", 5e5, "mm"),
-        ("polarity", 0, "MagUp"),
-        ("set", 1, "a set of step VUT, 0 to 0"),
-        ("charge", 0, "not 0"),
-        ("p_true", 12.0, "MeV"),
-        ("qop", 0.1, "MeV"),
-    ],
-)
-def test_one_bad_value_is_named_with_file_column_and_row(tmp_path, column, value, expected):
+def test_a_bad_value_is_named_with_file_column_and_row(tmp_path):
+    """tests/bad_input has the other columns."""
     columns = step_rows(400)
     columns["charge"][317] = 1
-    columns["qop"][317] = abs(columns["qop"][317])
-    columns[column][317] = value
+    columns["qop"][317] = 0.1
     path = _write(tmp_path / "VUT.parquet", columns)
-    with pytest.raises(ParkfError) as caught:
+    with pytest.raises(ParkfError, match=r"column 'p_true', row 317: .*MeV") as caught:
         check_dataset(path, "VUT")
-    message = str(caught.value)
-    assert str(path) in message
-    assert "row 317" in message
-    assert column in message
-    assert expected in message
-
-
-def test_momenta_in_gev_are_refused(tmp_path):
-    columns = step_rows(400)
-    columns["p_true"] /= 1e3
-    columns["qop"] *= 1e3
-    with pytest.raises(ParkfError, match=r"column 'p_true', row 0: .* MeV"):
-        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
+    assert str(path) in str(caught.value)
 
 
 def test_the_sign_of_the_charge_counts(tmp_path):
     columns = step_rows(400)
     columns["qop"][5] *= -1
     with pytest.raises(ParkfError, match=r"column 'qop', row 5: .*charge's sign"):
-        check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
-
-
-def test_a_duplicate_names_both_rows(tmp_path):
-    columns = step_rows(400)
-    for name in ("event", "particle", "polarity"):
-        columns[name][333] = columns[name][20]
-    with pytest.raises(ParkfError, match="rows 20 and 333"):
         check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
 
 
