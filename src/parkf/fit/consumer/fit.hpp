@@ -12,6 +12,7 @@
 #include "parameter_set.hpp"
 #include "fit/kind.hpp"
 #include "fit/track.hpp"
+#include "numbers/together.hpp"
 
 namespace parkf {
 
@@ -107,23 +108,6 @@ struct Job {
   slices::Slices slices;
   S loss;  // of momentum before the first layer behind the VELO, MeV
 };
-
-#if defined(__CUDACC__) || !defined(__GNUC__)
-template <class S>
-using Together = S;
-#elif defined(__AVX512F__)
-template <class S>
-using Together = Lanes<S, 64 / sizeof(S)>;
-#elif defined(__AVX2__)
-template <class S>
-using Together = Lanes<S, 32 / sizeof(S)>;
-#elif defined(__SSE4_2__)
-template <class S>
-using Together = Lanes<S, 16 / sizeof(S)>;
-#else
-template <class S>
-using Together = S;
-#endif
 
 /// Fit tracks begin … end - 1 with a set's forms; begin and end are multiples of 16. The definition is below,
 /// with all forms that this header knows.

@@ -17,25 +17,13 @@
 
 namespace parkf {
 
-/// A rectangle of the constant blob.
-struct Block {
-  const char* name;
-  int sets, columns;
-};
-
 /// A set of forms in a layout whose formulas are in this header.
 struct FormsLayout {
   const char* name;
   const char* kernel;  // namespace of its kernel
   int layout_version;
   const char* formulas;  // fingerprint
-  std::vector<Block> blocks;
-
-  std::size_t count() const {
-    std::size_t sum = 0;
-    for (const Block& block : blocks) sum += std::size_t(block.sets) * block.columns;
-    return sum;
-  }
+  std::size_t numbers;   // of the constant blob
 };
 
 constexpr std::array<int, 3> table_shape{60, 50, 80};
@@ -59,9 +47,7 @@ class ParameterSet {
   /// of the registry's index. An Error reports another digest, and a set that this header cannot use.
   static ParameterSet load(const std::filesystem::path& path, const std::string& sha256) {
     const std::string bytes = read_file(path);
-    Sha256 digest;
-    digest.add(bytes);
-    if (const std::string got = digest.digest(); got != sha256) {
+    if (const std::string got = sha256_of(bytes); got != sha256) {
       throw Error(path.string() + ": digest " + got + ", expected " + sha256 + "; it is not the set that you want");
     }
     return parse(bytes, path.string());
@@ -84,9 +70,10 @@ class ParameterSet {
     for (std::uint32_t i = 0; i < sections; ++i) set.read_section(form);
     set.manifest = form.text();
     form.end();
-    expect(form, "constant.f32", set.constant.size(), set.forms->count());
+    expect(form, "constant.f32", set.constant.size(), set.forms->numbers);
     expect(form, "global.f32", set.table.size(), table_numbers());
-    set.refuse_non_finite(where);
+    check_finite(form, "constant.f32", set.constant);
+    check_finite(form, "global.f32", set.table);
     return set;
   }
 
@@ -174,28 +161,6 @@ class ParameterSet {
     char text[32];
     std::snprintf(text, sizeof text, "%.9g", value);
     return text;
-  }
-
-  void refuse_non_finite(const std::string& where) const {
-    std::size_t position = 0;
-    for (const Block& block : forms->blocks) {
-      for (int i = 0; i < block.sets * block.columns; ++i, ++position) {
-        if (std::isfinite(constant[position])) continue;
-        throw Error(where + ": constant.f32: block " + place(block, i) + ": got " + shown(constant[position]) +
-                    ", expected a number");
-      }
-    }
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      if (std::isfinite(table[i])) continue;
-      const std::size_t bin = i / table_shape[2], ny = table_shape[1];
-      throw Error(where + ": global.f32: bin " + std::to_string(bin / ny) + "," + std::to_string(bin % ny) + " index " +
-                  std::to_string(i % table_shape[2]) + ": got " + shown(table[i]) + ", expected a number");
-    }
-  }
-
-  static std::string place(const Block& block, int i) {
-    return std::string(block.name) + " set " + std::to_string(i / block.columns) + " index " +
-           std::to_string(i % block.columns);
   }
 };
 
