@@ -16,7 +16,6 @@ from scipy.special import ndtr
 
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
-from parkf.io.errors import ParkfError
 from parkf.proof.monitoring.peaks import DAUGHTERS, find_pairs, masses_of, momentum_of, near_mass
 from parkf.proof.validation.masses import MASSES, RANGE
 from parkf.simulation.generate.decays import DECAYS
