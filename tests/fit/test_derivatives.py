@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from kalman_global import GlobalFit, alike, changed
 from kalman_toy import generate
+from mille import read_mille
 
 from parkf.detector.geometry import load_geometry
 from parkf.fit.alignment.derivatives import (
@@ -20,7 +21,7 @@ from parkf.fit.alignment.derivatives import (
     on_track,
     unscattered,
 )
-from parkf.fit.alignment.millepede import FIELD_LABEL, Mille, label, read_mille
+from parkf.fit.alignment.millepede import FIELD_LABEL, Mille, label
 from parkf.fit.fitted import is_good
 from parkf.fit.residuals import START, fit_residuals
 from parkf.io.project import PROJECT

@@ -9,7 +9,7 @@ import pytest
 from kalman_toy import generate
 from scipy.stats import chi2
 
-from parkf.fit import cpu, explain_treated, fit
+from parkf.fit import cpu, fit
 from parkf.fit.fitted import INTEGERS, NUMBERS
 from parkf.io.errors import ParkfError
 from parkf.io.tables import ROBUST
@@ -227,8 +227,6 @@ def test_what_cannot_be_fitted_stays_as_the_plain_fit_left_it():
 
 
 def test_words_and_refusals():
-    assert explain_treated(0) == []
-    assert [text.split()[0] for text in explain_treated(3)] == ["its", "the"]
     toy = generate(10, 5000.0, seed=1)
     with pytest.raises(ParkfError, match="scheme 'trigger': robust fits and ghost scores"):
         fit(toy.parameters, toy.candidates("float32"), scheme="trigger", robust=True)

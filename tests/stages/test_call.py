@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parkf.stages import call
-from parkf.stages.call import UsageError, as_word, module_of, read_call
+from parkf.stages.call import UsageError, module_of, read_call
 from parkf.stages.files import AllMade, AllRead, Made, Read
+from parkf.workflow.rules import text_of
 
 
 def toy(
@@ -58,7 +59,10 @@ def words_of(arguments):
     words = []
     for name, value in arguments.items():
         values = value if isinstance(value, list) else [value]
-        words += [f"--{name.replace('_', '-')}", *map(as_word, values)]
+        words += [
+            f"--{name.replace('_', '-')}",
+            *(text_of(one) if isinstance(one, dict) else str(one) for one in values),
+        ]
     return words
 
 
@@ -180,5 +184,5 @@ def test_a_stage_that_does_not_exist_is_named_with_those_that_do(name):
 @given(st.dictionaries(words, values))
 def test_a_mapping_is_one_word_that_does_not_depend_on_its_order(content):
     turned = dict(reversed(content.items()))
-    assert as_word(turned) == as_word(content)
-    assert json.loads(as_word(content)) == content
+    assert text_of(turned) == text_of(content)
+    assert json.loads(text_of(content)) == content

@@ -11,7 +11,7 @@ from parkf.simulation.generate.collisions import EVENTS_PER_FORK as GENERATOR
 from parkf.simulation.generate.signal import COLLISIONS_PER_FORK as SIGNAL
 from parkf.simulation.pattern.candidates import EVENTS_PER_CHUNK as PATTERN
 from parkf.simulation.response.simulate import EVENTS_PER_PIECE as TRANSPORT
-from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_files, chunk_names, chunk_ranges
+from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
 from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.run import ROWS_A_CROSSING, Run
 
@@ -51,13 +51,8 @@ def test_no_stage_works_across_a_block():
 def test_a_sample_in_one_chunk_is_one_file():
     assert chunk_names("training_up", 1) == ["training_up"]
     assert chunk_names("training_up", 2) == ["training_up/1-of-2", "training_up/2-of-2"]
-    up, down = Path("states/training_up"), Path("states/training_down")
-    assert chunk_files([up, down], 1, ".parquet") == [
-        Path("states/training_up.parquet"),
-        Path("states/training_down.parquet"),
-    ]
     # By number, not by name: 10 is behind 9.
-    assert chunk_files([up], 11, "/V.parquet")[9] == up / "10-of-11/V.parquet"
+    assert chunk_names("training_up", 11)[9] == "training_up/10-of-11"
 
 
 def smoke(**changed):

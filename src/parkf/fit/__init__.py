@@ -12,9 +12,7 @@ from parkf.fit.fitted import (
     WARNINGS,
     Fitted,
     explain_status,
-    explain_treated,
     is_good,
-    status_names,
 )
 from parkf.fit.fitter import fit, fit_file, fit_file_full
 
@@ -25,10 +23,8 @@ __all__ = [
     "WARNINGS",
     "Fitted",
     "explain_status",
-    "explain_treated",
     "fit",
     "fit_file",
     "fit_file_full",
     "is_good",
-    "status_names",
 ]

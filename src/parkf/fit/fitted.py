@@ -47,11 +47,6 @@ TREATED: Mapping[int, str] = {
 }
 
 
-def explain_treated(treated: int) -> list[str]:
-    """Describe how a robust fit treated a track."""
-    return [text for bit, text in TREATED.items() if treated & bit]
-
-
 def is_good(status: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Whether fits with these statuses (n,) are good: they have no bits but warnings, (n,)."""
     return (np.asarray(status) & ~WARNINGS) == 0
@@ -60,11 +55,6 @@ def is_good(status: NDArray[np.int32]) -> NDArray[np.bool_]:
 def explain_status(status: int) -> list[str]:
     """Describe the bits of a status."""
     return [text for bit, text in STATUS.items() if status & bit]
-
-
-def status_names(status: int) -> list[str]:
-    """Return the names of the bits of a status."""
-    return [name for name, bit in STATUS_BITS.items() if status & bit]
 
 
 # Prefix of the metadata keys in a fitted file under which the parameter set's fingerprints are.

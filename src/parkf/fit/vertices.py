@@ -39,18 +39,16 @@ class Vertices:
     ok: NDArray[np.bool_]  # (n,): whether a vertex was found between the slices' ends
 
 
-def fit_vertices(
-    slices: MagnetSlices, first: Ends, second: Ends, polarity: ArrayLike, *, threads: int | None = None
-) -> Vertices:
+def fit_vertices(slices: MagnetSlices, first: Ends, second: Ends, polarity: ArrayLike) -> Vertices:
     """Fit the vertex of each pair; tracks are carried there through the field and the material.
 
-    The polarity is +1 for MagUp, a number or (n,). `threads` are by default all cores.
+    The polarity is +1 for MagUp, a number or (n,).
     """
     low, high = slices.described.z_first, np.minimum(first.z, second.z)
     z = np.clip(_crossing(first, second), low, high)
     ok = np.ones(len(z), bool)
     for _ in range(ROUNDS):
-        here = [_carried(slices, one, z, polarity, threads) for one in (first, second)]
+        here = [_carried(slices, one, z, polarity) for one in (first, second)]
         place, z_variance, chi2 = _solved(here)
         moved = np.clip(z + place[:, 2], low, high)
         ok = (np.abs(moved - z) < CLOSE) & here[0][2] & here[1][2]
@@ -72,9 +70,9 @@ def _crossing(a: Ends, b: Ends) -> F64:
 
 
 def _carried(
-    slices: MagnetSlices, ends: Ends, z: F64, polarity: ArrayLike, threads: int | None
+    slices: MagnetSlices, ends: Ends, z: F64, polarity: ArrayLike
 ) -> tuple[F64, F64, NDArray[np.bool_]]:
-    at = carry_inside(slices, ends.states, ends.z, z, polarity, covariances=ends.covariances, threads=threads)
+    at = carry_inside(slices, ends.states, ends.z, z, polarity, covariances=ends.covariances)
     return at.states, at.covariances, at.ok
 
 

@@ -1,7 +1,6 @@
 """A call of a stage: the words of a command line, read by the types of the stage's arguments."""
 
 import inspect
-import json
 import re
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -162,8 +161,3 @@ def _matching(text: str) -> list[str]:
 
 def _by_numbers(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
-
-
-def as_word(value: Any) -> str:
-    """Write a value of a rule as one word of a call: mappings as JSON."""
-    return json.dumps(value, sort_keys=True) if isinstance(value, Mapping) else str(value)

@@ -12,9 +12,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
-from parkf.io.documents.models import validated
+from parkf.io.documents.models import Strict, validated
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, sha256, write_sealed
 from parkf.io.option_types import FormsName
@@ -25,11 +24,7 @@ from parkf.training.rows import SUMMED, UNREAD, read_batches, sums_of
 RESULT_VERSION = 3
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Minimum(_Strict):
+class Minimum(Strict):
     """One minimisation."""
 
     target: str  # components that were fitted: for p one of x, y, tx, ty; for the scattering several
@@ -45,7 +40,7 @@ class Minimum(_Strict):
     calls: int  # evaluations of the likelihood
 
 
-class BinAccuracy(_Strict):
+class BinAccuracy(Strict):
     """δ_par = form − Runge–Kutta of one component in one bin of the momentum at production (GeV).
 
     `mean` and `rms` are of δ_par, `q68` and `q99` are quantiles of |δ_par|, all in mm or rad. `ratio_rms` is
@@ -65,7 +60,7 @@ class BinAccuracy(_Strict):
     truth_width: float | None
 
 
-class Profile(_Strict):
+class Profile(Strict):
     """Mean and RMS of δ_par/σ_MS, for each component, in slices of one variable between `edges`."""
 
     variable: str  # p at production (GeV), or at the origin of the step: x, y (mm), tx or ty
@@ -74,7 +69,7 @@ class Profile(_Strict):
     rms: dict[str, list[float]]
 
 
-class SetResult(_Strict):
+class SetResult(Strict):
     """A parameter set of a step."""
 
     label: str  # as in the step's definition
@@ -87,7 +82,7 @@ class SetResult(_Strict):
     profiles: list[Profile]  # empty without scattering
 
 
-class StoredModel(_Strict):
+class StoredModel(Strict):
     """A result with a file of its own, and the version of the file's format."""
 
     what: ClassVar[str]

@@ -6,7 +6,6 @@ chunks. The file of a sample with one chunk is ``<sample>.parquet``; with severa
 """
 
 from itertools import pairwise
-from pathlib import Path
 
 BLOCK_EVENTS = 50
 """Number of crossings: a multiple of the pieces that generator, transport and pattern recognition process."""
@@ -29,10 +28,3 @@ def chunk_ranges(total: int, block: int, wanted: int) -> list[range]:
 def chunk_names(sample: str, count: int) -> list[str]:
     """Return the names of a sample's chunks in the order of their events; one chunk has the sample's name."""
     return [sample] if count == 1 else [f"{sample}/{number}-of-{count}" for number in range(1, count + 1)]
-
-
-def chunk_files(samples: list[Path], count: int, ending: str) -> list[Path]:
-    """Name the files of several samples' chunks, `count` of each, with an ending such as ``.parquet``."""
-    return [
-        sample.parent / f"{name}{ending}" for sample in samples for name in chunk_names(sample.name, count)
-    ]

@@ -1,4 +1,4 @@
-"""Files for Millepede II: a record of each track, and their reading.
+"""Files for Millepede II: a record of each track.
 
 Millepede takes measurements with independent errors. The residuals of a fit with scattering are correlated;
 with V⁻¹ = LLᵀ for the coordinates behind the two hits that the fit starts from, the numbers L⁻¹w are
@@ -12,7 +12,6 @@ measurement has its value (label 0), local derivatives with their numbers, its e
 derivatives with their labels (V. Blobel and C. Kleinwort; `Mille.cc` of Millepede II writes the same).
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -24,8 +23,7 @@ from parkf.fit.alignment.derivatives import FREEDOMS, Elements, by_field, deriva
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
 from parkf.fit.residuals import START, Residuals
-from parkf.io.errors import ParkfError
-from parkf.io.files import existing, replacing
+from parkf.io.files import replacing
 from parkf.params.parameter_set import ParameterSet
 
 Floats = NDArray[np.float64]
@@ -114,17 +112,3 @@ class Mille:
         np.array([2 * len(words)], "<i4").tofile(self._file)
         np.array(words, "<f4").tofile(self._file)
         np.array(numbers, "<i4").tofile(self._file)
-
-
-def read_mille(path: Path) -> Iterator[tuple[Floats, NDArray[np.int64]]]:
-    """Yield words and labels of each record, without the first word; a damaged file is a ParkfError."""
-    with existing(path).open("rb") as file:
-        while head := file.read(4):
-            length = int(np.frombuffer(head, "<i4")[0]) if len(head) == 4 else -1
-            body = file.read(4 * length) if length > 0 and length % 2 == 0 else b""
-            if length <= 0 or len(body) != 4 * length:
-                raise ParkfError(
-                    f"{path}: a record of {length} words is cut short, or is none of Millepede's"
-                )
-            words, labels = np.frombuffer(body, "<f4", length // 2), np.frombuffer(body[2 * length :], "<i4")
-            yield words[1:].astype(np.float64), labels[1:].astype(np.int64)

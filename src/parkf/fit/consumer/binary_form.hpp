@@ -1,7 +1,6 @@
 #pragma once
 // Reads the binary form of a parameter set, which parkf.params.binary_form describes.
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>

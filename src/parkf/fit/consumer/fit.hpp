@@ -96,47 +96,37 @@ namespace detail {
 
 template <class S>
 struct Job {
-  kalman::Candidates<S> tracks;
-  kalman::Detector<S> detector;
-  Scheme scheme;
-  S* numbers;
-  int* integers;
-  const float* score;  // networks; null if no scores are required
-  S* scores;
-  const kalman::Kind* kind;  // null for long tracks
-  slices::Slices slices;
-  S loss;  // of momentum before the first layer behind the VELO, MeV
+  Scheme scheme = Scheme::smoother;
+  const float* score = nullptr;        // networks, if scores are required
+  const kalman::Kind* kind = nullptr;  // null for long tracks
+  S loss = 0;                          // of momentum before the first layer behind the VELO, MeV
+  slices::Slices slices{};
+  kalman::Candidates<S> tracks{};
+  kalman::Detector<S> detector{};
+  S *numbers = nullptr, *scores = nullptr;
+  int* integers = nullptr;
 };
-
-#if defined(__CUDACC__) || !defined(__GNUC__)
-template <class S>
-using Together = S;
-#elif defined(__AVX512F__)
-template <class S>
-using Together = Lanes<S, 64 / sizeof(S)>;
-#elif defined(__AVX2__)
-template <class S>
-using Together = Lanes<S, 32 / sizeof(S)>;
-#elif defined(__SSE4_2__)
-template <class S>
-using Together = Lanes<S, 16 / sizeof(S)>;
-#else
-template <class S>
-using Together = S;
-#endif
 
 /// Fit tracks begin … end - 1 with a set's forms; begin and end are multiples of 16. The definition is below,
 /// with all forms that this header knows.
 template <class S>
 bool fit_range(const std::string& kernel, const Job<S>& job, long begin, long end);
 
-/// Do a job, whose tracks and detector are filled in here, in several threads.
+/// Do a job, whose tracks, detector and results are filled in here, in several threads.
 template <class S>
-void run(const ParameterSet& set, const Tracks<S>& tracks, int threads, Job<S> job) {
+Results<S> run(const ParameterSet& set, const Tracks<S>& tracks, int threads, int rows, Job<S> job) {
+  tracks.check();
+  if (set.forms == nullptr) throw Error("parameter set: not loaded");
+  Results<S> results{tracks.count, tracks.stride, std::vector<S>(rows * tracks.stride),
+                     std::vector<int>(kalman::fitted_integers * tracks.stride),
+                     std::vector<S>(job.score ? kalman::score::models * tracks.stride : 0)};
   const std::vector<S> constant(set.constant.begin(), set.constant.end());
   job.tracks = tracks.view();
   job.detector = {constant.data(), set.table.data(), static_cast<S>(set.velo_sigma * set.velo_sigma),
                   static_cast<S>(set.beam_x), static_cast<S>(set.beam_y), static_cast<S>(set.velo_loss)};
+  job.numbers = results.numbers.data();
+  job.integers = results.integers.data();
+  job.scores = results.scores.data();
   const long groups = static_cast<long>(tracks.stride / 16), team = std::max(1, threads);
   std::vector<std::thread> others;
   const auto work = [&](long member) {
@@ -145,6 +135,7 @@ void run(const ParameterSet& set, const Tracks<S>& tracks, int threads, Job<S> j
   for (long member = 1; member < team; ++member) others.emplace_back(work, member);
   work(0);
   for (std::thread& other : others) other.join();
+  return results;
 }
 
 }  // namespace detail
@@ -154,20 +145,12 @@ void run(const ParameterSet& set, const Tracks<S>& tracks, int threads, Job<S> j
 template <class S>
 Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, Scheme scheme = Scheme::smoother, int threads = 1,
                bool scored = false) {
-  tracks.check();
-  if (set.forms == nullptr) throw Error("parameter set: not loaded");
   if (scored && set.score.empty()) throw Error("parameter set: it has no ghost score that this header evaluates");
-  if (scheme == Scheme::trigger && std::string(set.forms->name) != "production") {
+  if (scheme == Scheme::trigger && set.forms != nullptr && std::string(set.forms->name) != "production") {
     throw Error("scheme 'trigger': it is for sets of production's forms");
   }
   if (scored && scheme != Scheme::smoother) throw Error("ghost scores come with the smoother alone");
-  Results<S> results{tracks.count, tracks.stride, std::vector<S>(kalman::fitted_numbers * tracks.stride),
-                     std::vector<int>(kalman::fitted_integers * tracks.stride),
-                     std::vector<S>(scored ? kalman::score::models * tracks.stride : 0)};
-  detail::run(set, tracks, threads,
-              {{}, {}, scheme, results.numbers.data(), results.integers.data(), scored ? set.score.data() : nullptr,
-               results.scores.data(), nullptr, {}, S(0)});
-  return results;
+  return detail::run<S>(set, tracks, threads, kalman::fitted_numbers, {scheme, scored ? set.score.data() : nullptr});
 }
 
 /// Fit tracks of a kind by its name (kalman::kinds). Hits of detectors that the kind does not have are not used. The set
@@ -179,18 +162,13 @@ Results<S> fit(const ParameterSet& set, const Tracks<S>& tracks, const std::stri
     known += (known.empty() ? "" : ", ") + std::string(one.name);
     if (kind != one.name) continue;
     if (&one == kalman::kinds) return fit(set, tracks, Scheme::smoother, threads);
-    tracks.check();
     if (set.slices.numbers.empty()) {
       throw Error("parameter set: it has no steps inside the magnet, which kind '" + kind + "' needs");
     }
     const int rows = kalman::fitted_numbers + (one.velo ? 0 : kalman::more_covariances);
-    Results<S> results{tracks.count, tracks.stride, std::vector<S>(rows * tracks.stride),
-                       std::vector<int>(kalman::fitted_integers * tracks.stride), {}};
-    detail::run(set, tracks, threads,
-                {{}, {}, Scheme::smoother, results.numbers.data(), results.integers.data(), nullptr, nullptr, &one,
-                 set.slices.view(),
-                 static_cast<S>(one.ut ? set.slices.loss_before_ut : set.slices.loss_before_scifi)});
-    return results;
+    const double loss = one.ut ? set.slices.loss_before_ut : set.slices.loss_before_scifi;
+    return detail::run<S>(set, tracks, threads, rows,
+                          {Scheme::smoother, nullptr, &one, static_cast<S>(loss), set.slices.view()});
   }
   throw Error("kind '" + kind + "': expected one of " + known);
 }

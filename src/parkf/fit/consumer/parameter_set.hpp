@@ -1,7 +1,6 @@
 #pragma once
 // Reads a parameter set from its binary form, one file that `parkf params export --format binary` writes.
 
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -17,28 +16,16 @@
 
 namespace parkf {
 
-/// A rectangle of the constant blob.
-struct Block {
-  const char* name;
-  int sets, columns;
-};
-
 /// A set of forms in a layout whose formulas are in this header.
 struct FormsLayout {
   const char* name;
   const char* kernel;  // namespace of its kernel
   int layout_version;
   const char* formulas;  // fingerprint
-  std::vector<Block> blocks;
-
-  std::size_t count() const {
-    std::size_t sum = 0;
-    for (const Block& block : blocks) sum += std::size_t(block.sets) * block.columns;
-    return sum;
-  }
+  std::size_t numbers;   // of the constant blob
 };
 
-constexpr std::array<int, 3> table_shape{60, 50, 80};
+constexpr std::size_t table_numbers = 60 * 50 * 80;  // bins in x and y, coefficients
 
 inline const std::vector<FormsLayout>& known_forms();  // defined below, next to the formulas
 
@@ -59,9 +46,7 @@ class ParameterSet {
   /// of the registry's index. An Error reports another digest, and a set that this header cannot use.
   static ParameterSet load(const std::filesystem::path& path, const std::string& sha256) {
     const std::string bytes = read_file(path);
-    Sha256 digest;
-    digest.add(bytes);
-    if (const std::string got = digest.digest(); got != sha256) {
+    if (const std::string got = sha256_of(bytes); got != sha256) {
       throw Error(path.string() + ": digest " + got + ", expected " + sha256 + "; it is not the set that you want");
     }
     return parse(bytes, path.string());
@@ -84,16 +69,13 @@ class ParameterSet {
     for (std::uint32_t i = 0; i < sections; ++i) set.read_section(form);
     set.manifest = form.text();
     form.end();
-    expect(form, "constant.f32", set.constant.size(), set.forms->count());
-    expect(form, "global.f32", set.table.size(), table_numbers());
-    set.refuse_non_finite(where);
+    check(form, "constant.f32", set.constant, set.forms->numbers);
+    check(form, "global.f32", set.table, table_numbers);
     return set;
   }
 
   /// Fingerprint of the formulas that use the numbers.
   std::string formulas() const { return forms ? forms->formulas : ""; }
-
-  static std::size_t table_numbers() { return std::size_t(table_shape[0]) * table_shape[1] * table_shape[2]; }
 
  private:
   static constexpr std::string_view magic = "PARKFSET";
@@ -118,8 +100,7 @@ class ParameterSet {
 
   void read_constants(BinaryForm& form) {
     const std::vector<double> said = form.doubles();
-    expect(form, "constants", said.size(), 4);
-    check_finite(form, "constants", said);
+    check(form, "constants", said, 4);
     velo_sigma = said[0];
     beam_x = said[1];
     beam_y = said[2];
@@ -134,34 +115,32 @@ class ParameterSet {
     const std::uint32_t kind = form.integer();
     const std::vector<double> said = form.doubles();
     std::vector<float> numbers = form.floats();
-    check_finite(form, name, said);
+    check(form, name, said, said.size());
     if (name == "constant.f32") constant = std::move(numbers);
     if (name == "global.f32") table = std::move(numbers);
     if (name == "ghosts.f32" && kind == kalman::score::version) {
-      expect(form, name, numbers.size(), kalman::score::numbers);
-      check_finite(form, name, numbers);
+      check(form, name, numbers, kalman::score::numbers);
       score = std::move(numbers);
     }
     if (name == "slices.f32" && kind == slices_version) {
       slices = MagnetSlices::of(said);
       if (slices.count() == 0) form.fail(name + ": its description does not fit together; export the set again");
-      expect(form, name, numbers.size(), slices.count());
-      check_finite(form, name, numbers);
+      check(form, name, numbers, slices.count());
       slices.numbers = std::move(numbers);
     }
     if (name == "electron" && kind == electron_version) {
-      expect(form, name, said.size(), electron::numbers);
+      check(form, name, said, electron::numbers);
       electron = said;
     }
   }
 
-  static void expect(const BinaryForm& form, const std::string& name, std::size_t got, std::size_t expected) {
-    if (got == expected) return;
-    form.fail(name + ": " + std::to_string(got) + " numbers, expected " + std::to_string(expected));
-  }
-
+  /// Refuse another count of numbers than the expected one, and infinity and NaN.
   template <class Number>
-  static void check_finite(const BinaryForm& form, const std::string& name, const std::vector<Number>& numbers) {
+  static void check(const BinaryForm& form, const std::string& name, const std::vector<Number>& numbers,
+                    std::size_t expected) {
+    if (numbers.size() != expected) {
+      form.fail(name + ": " + std::to_string(numbers.size()) + " numbers, expected " + std::to_string(expected));
+    }
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (std::isfinite(numbers[i])) continue;
       form.fail(name + ": index " + std::to_string(i) + ": got " + shown(numbers[i]) + ", expected a number");
@@ -169,33 +148,9 @@ class ParameterSet {
   }
 
   static std::string shown(double value) {
-    if (std::isnan(value)) return "nan";
-    if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
     char text[32];
     std::snprintf(text, sizeof text, "%.9g", value);
     return text;
-  }
-
-  void refuse_non_finite(const std::string& where) const {
-    std::size_t position = 0;
-    for (const Block& block : forms->blocks) {
-      for (int i = 0; i < block.sets * block.columns; ++i, ++position) {
-        if (std::isfinite(constant[position])) continue;
-        throw Error(where + ": constant.f32: block " + place(block, i) + ": got " + shown(constant[position]) +
-                    ", expected a number");
-      }
-    }
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      if (std::isfinite(table[i])) continue;
-      const std::size_t bin = i / table_shape[2], ny = table_shape[1];
-      throw Error(where + ": global.f32: bin " + std::to_string(bin / ny) + "," + std::to_string(bin % ny) + " index " +
-                  std::to_string(i % table_shape[2]) + ": got " + shown(table[i]) + ", expected a number");
-    }
-  }
-
-  static std::string place(const Block& block, int i) {
-    return std::string(block.name) + " set " + std::to_string(i / block.columns) + " index " +
-           std::to_string(i % block.columns);
   }
 };
 

@@ -4,7 +4,7 @@ The formulas in :mod:`parkf.model.steps` determine it. Formulas take long to bui
 writes the layout to a file (:mod:`parkf.model.codegen`), which is enough to read a set.
 """
 
-from parkf.model.layout.blocks import BINS, HEADER, TABLE_SHAPE, Block, Column, Layout, Piece
+from parkf.model.layout.blocks import BINS, HEADER, TABLE_SHAPE, Block, Layout, Piece
 from parkf.model.layout.built import layout_of, layouts_of
 
-__all__ = ["BINS", "HEADER", "TABLE_SHAPE", "Block", "Column", "Layout", "Piece", "layout_of", "layouts_of"]
+__all__ = ["BINS", "HEADER", "TABLE_SHAPE", "Block", "Layout", "Piece", "layout_of", "layouts_of"]

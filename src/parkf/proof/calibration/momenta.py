@@ -16,8 +16,7 @@ from scipy.special import ndtr
 
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
-from parkf.io.errors import ParkfError
-from parkf.proof.monitoring.peaks import DAUGHTERS, FEWEST, find_pairs, masses_of, momentum_of
+from parkf.proof.monitoring.peaks import DAUGHTERS, find_pairs, masses_of, momentum_of, near_mass
 from parkf.proof.validation.masses import MASSES, RANGE
 from parkf.simulation.generate.decays import DECAYS
 
@@ -43,12 +42,7 @@ def measure_momenta(decay: str, event: Floats, tracks: Candidates, fitted: Fitte
     best = np.argmin([np.abs(masses - mass) for _, masses in ways], axis=0)
     values = np.choose(best, [masses for _, masses in ways])
     slopes = np.choose(best[:, None], [_slopes(tracks, fitted, pairs, of, masses) for of, masses in ways])
-    inside = np.abs(values / mass - 1) < RANGE
-    if inside.sum() < FEWEST:
-        raise ParkfError(
-            f"pairs: {int(inside.sum())} pairs within {RANGE:.0%} of the mass of {decay}, expected at least"
-            f" {FEWEST}; give more"
-        )
+    inside = near_mass(values, decay)
     return _fitted(values[inside] - mass, slopes[inside], RANGE * mass)
 
 

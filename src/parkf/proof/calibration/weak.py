@@ -1,6 +1,6 @@
 """Weak modes: common displacements that residuals hardly see, and the samples that would show them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,7 @@ TOLD = 0.5
 _FRAME = "no track, since all coordinates move; the beam line and surveys"
 
 
-def _profiles(
-    elements: Elements, freedoms: Sequence[str], magnet: Magnet
-) -> Iterator[tuple[str, str, Floats, str]]:
+def _profiles(elements: Elements, magnet: Magnet) -> Iterator[tuple[str, str, Floats, str]]:
     """Yield name, freedom, displacement of each element (m,) with a largest one of 1, and the sample."""
     z = elements.centre[:, 2]
     inside = {
@@ -62,7 +60,7 @@ def weak_modes(solution: Solution, survey: Mapping[str, float], magnet: Magnet) 
     whose freedom is not free is not told, and has no error.
     """
     found = []
-    for name, freedom, profile, sample in _profiles(solution.elements, solution.freedoms, magnet):
+    for name, freedom, profile, sample in _profiles(solution.elements, magnet):
         mode: dict[str, Any] = {"name": name, "sample": sample, "survey": None, "error": None, "told": False}
         if freedom in solution.freedoms and freedom in survey:
             shape = profile / np.abs(profile).max()

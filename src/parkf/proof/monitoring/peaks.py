@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
@@ -12,7 +13,7 @@ from parkf.proof.validation.masses import CLOSEST, MASSES, RANGE, fit_peak
 from parkf.simulation.generate.decays import DECAYS
 
 DAUGHTERS = {"jpsi": (13, 13), "d0": (321, 211)}
-FEWEST = 100
+_FEWEST = 100
 _SLOPE = 1e-3  # change of the scale for the derivative of the mean
 
 
@@ -34,14 +35,20 @@ def peak_of(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> di
         return best
 
     plain = masses(0.0)
-    inside = np.abs(plain / mass - 1) < RANGE
-    if inside.sum() < FEWEST:
-        raise ParkfError(
-            f"pairs: {int(inside.sum())} pairs within {RANGE:.0%} of the mass of {decay}, expected at least"
-            f" {FEWEST}; give more"
-        )
+    inside = near_mass(plain, decay)
     moved = [float(np.mean(masses(scale)[inside])) for scale in (_SLOPE, -_SLOPE)]
     return {**fit_peak(plain[inside], mass), "by_scale": (moved[0] - moved[1]) / (2 * _SLOPE)}
+
+
+def near_mass(masses: Floats, decay: str) -> NDArray[np.bool_]:
+    """Whether masses (n,), MeV, are near that of a decay; fewer than 100 near it raise a ParkfError."""
+    inside: NDArray[np.bool_] = np.abs(masses / DECAYS[decay].mass - 1) < RANGE
+    if inside.sum() < _FEWEST:
+        raise ParkfError(
+            f"pairs: {int(inside.sum())} pairs within {RANGE:.0%} of the mass of {decay}, expected at least"
+            f" {_FEWEST}; give more"
+        )
+    return inside
 
 
 def find_pairs(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> tuple[Any, Any]:

@@ -2,7 +2,7 @@
 
 The means of the quantities are compared with the reference's. A change is accepted if it improves the χ² of
 the means beyond what chance does among all changes that are tried; then the others are tried beside it. The
-family-wise rate of false alarms is `alpha` for a sample that the reference describes.
+family-wise rate of false alarms is `ALPHA` for a sample that the reference describes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -94,14 +94,14 @@ class Verdict:
         }
 
 
-def judge(reference: Reference, mean: Floats, count: int, alpha: float = ALPHA) -> Verdict:
+def judge(reference: Reference, mean: Floats, count: int) -> Verdict:
     """Compare the mean of the quantities (k,) of `count` usable candidates with a reference."""
     shift = mean - reference.mean
     whiten = whitener(reference.covariance * (1 / count + 1 / reference.count))
     seen = whiten @ shift
     chi2, ndof = float(seen @ seen), len(whiten)
     # Half of the rate for the single changes, half for everything else.
-    limit = float(norm.isf(0.25 * alpha / len(reference.changes)))
+    limit = float(norm.isf(0.25 * ALPHA / len(reference.changes)))
     all_directions = reference.response @ whiten.T
     chosen: list[int] = []
     sizes, errors, left = np.zeros(0), np.zeros(0), seen
@@ -134,7 +134,7 @@ def judge(reference: Reference, mean: Floats, count: int, alpha: float = ALPHA) 
     probability = float(chi2_distribution.sf(chi2, ndof))
     placed = all(abs(one.size) < _MISALIGNMENT for one in notable if one.change.unit)
     known = placed and len(chosen) < _MOST and (rest < 2 * ndof or rest < (1 - _EXPLAINED) * chi2)
-    fits = not notable and (probability > 0.5 * alpha or bool(found))
+    fits = not notable and (probability > 0.5 * ALPHA or bool(found))
     return Verdict(fits, notable, chi2, ndof, rest, probability, known or fits)
 
 
