@@ -155,7 +155,8 @@ def test_members_take_what_is_the_same_and_nothing_else(family):
     assert sum(made["generate"]) == len(["training", "validation"])
     # The client decides the closed table, the alignment what is simulated, too.
     assert sum(made["close"]) == 3
-    assert sum(made["train"]) == 14
+    # A shift of the SciFi changes the rows of the three steps that end there, UTTF, TFT and T, and no others.
+    assert sum(made["train"]) == 7 + 3
     tables = {family.products(f"fam.{name}")[f"results/fam.{name}/closure/table.npz"] for name in MEMBERS}
     assert len(tables) == 3
 

@@ -151,7 +151,8 @@ def _single(where: str, kind: Any, text: str) -> Any:
 
 def _matching(text: str) -> list[str]:
     """Return the files that a word with ``*`` stands for, by their numbers; another word is one file."""
-    if "*" not in text:
+    # A file's own name may have a star.
+    if "*" not in text or Path(text).exists():
         return [text]
     found = sorted(map(str, Path().glob(text)), key=_by_numbers)
     if not found:
