@@ -2,13 +2,8 @@
 
 Python would start anew for each stage, and import NumPy, Arrow, SymPy and the package again, which takes .4
 to 2 s: a fifth of the processor's time of an everyday run. Instead one process starts (:func:`start`), and
-<<<<<<< HEAD
 each stage is a fork of it. ``python -m parkf.stages`` only asks for the fork (:func:`ask`), and runs the
 stage by itself where nobody is ready.
-=======
-each stage is a fork of it. ``python -m parkf.stages`` only asks for the fork (:func:`ask`), and runs the stage
-by itself where nobody is ready.
->>>>>>> 0e8bdb1cc0330b4613b164a12d83f209943fc275
 
 Nothing lists what to import: a fork tells which modules it had to import itself, and the process imports them
 for the stages that follow.
