@@ -100,7 +100,7 @@ def test_a_value_of_a_document_runs_what_reads_it(finished):
 
 def test_a_command_in_a_rule_decides_too(finished, tree):
     rules = tree / "workflow/rules/validate.smk"
-    edit(rules, 'stage("throughput") + " --set', 'stage("throughput") + " --threads 1 --set')
+    edit(rules, '"throughput",\n            " --set', '"throughput",\n            " --threads 1 --set')
     assert finished.would_run(source=tree / "src") == {"throughput": 1, "report": 1, "all": 1}
 
 
