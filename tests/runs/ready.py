@@ -69,7 +69,8 @@ def snakemake(*arguments, folder, source=None):
         for path in said:
             path.touch()
         run = {
-            "folder": str(folder),
+            # The server keeps the folder in which it was started.
+            "folder": str(Path(folder).absolute()),
             # As the rules do when they are imported: stages find the bytecode of earlier ones.
             "environment": os.environ | {"PYTHONDONTWRITEBYTECODE": ""},
             "said": [str(path) for path in said],

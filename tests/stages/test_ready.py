@@ -115,9 +115,11 @@ def test_what_a_stage_imports_is_imported_for_the_next(server, tmp_path):
         asked(place, "gather", "--chunks", "none", "--output", "x.parquet", folder=tmp_path).returncode == 1
     )
     wait_for(lambda: any("libarrow" in one.path for one in ready(parent).memory_maps()))
-    # A fork has one thread, and would wait for locks that others hold; Arrow's allocator looks after its own.
+    # A fork has one thread, and would wait for locks that others hold. Arrow's allocator may start a thread at
+    # any time, and looks after its own locks.
     threads = Path(f"/proc/{ready(parent).pid}/task").glob("*/comm")
-    assert sorted(one.read_text().strip() for one in threads) == ["jemalloc_bg_thd", "python"]
+    names = [one.read_text().strip() for one in threads]
+    assert [name for name in names if name != "jemalloc_bg_thd"] == ["python"]
 
 
 def test_a_job_of_a_cluster_is_no_fork(server, tmp_path):
