@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic import BaseModel
 
 from parkf.io.ledger import Ledger
 from parkf.model.steps import FORMS
+from parkf.stages.call import read_call
 from parkf.workflow.config_model import RunConfig
 from parkf.workflow.family import leaves, load_family
 
@@ -143,6 +145,18 @@ def test_a_member_has_the_commands_of_its_run_alone(everything):
     # The table and the score of a neighbour are taken, so their tracks and candidates are not made.
     assert jobs(together)["maps_take_closure"] == jobs(together)["maps_take_score"] == 1
     assert jobs(together).keys().isdisjoint({"maps_closure_tracks", "maps_close", "maps_score"})
+
+
+def test_every_command_of_a_family_is_a_call_of_a_stage(everything, monkeypatch):
+    said = plan(everything, "workflow/family.smk", FAMILY | {"conditions": EVERY_KEY}, "--printshellcmds")
+    monkeypatch.chdir(everything.folder)
+    names = set()
+    for _, command in commands(said):
+        words = shlex.split(command.partition("-m parkf.stages ")[2])
+        words = words[: next(place for place, word in enumerate(words) if word in ("2>", ">"))]
+        place = words.index("--code")
+        names.add(read_call(words[0], words[1:place] + words[place + 2 :]).stage)
+    assert names > {"family_report", "report", "import_steps", "import_field", "take_closure", "calibrate"}
 
 
 def test_members_take_what_is_the_same_and_nothing_else(family):
