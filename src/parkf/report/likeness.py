@@ -130,4 +130,4 @@ def _draw(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], labels:
             Series(OTHER, centres, two["content"], two["error"], colour=1),
         ]
         panels.append(Panel(label, "share a bin", series, x_log=variable == "p", y_limits=(0.0, None)))
-    return Drawn(name, f"Distributions of {name}, {EMBEDDED} and {OTHER}", panels, small=True)
+    return Drawn(name, f"Distributions of {name}, {EMBEDDED} and {OTHER}", panels)

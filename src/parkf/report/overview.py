@@ -13,7 +13,7 @@ from parkf.proof.publishing import HIGH, LOW, Decision, core
 from parkf.report import figures, tables
 from parkf.report.compare_page import fits_of
 from parkf.report.figures import FIT_NAMES
-from parkf.report.maps import Bins, ratio_map, table_maps
+from parkf.report.maps import Bins, ratio_maps, table_maps
 from parkf.report.tables import Cells
 from parkf.training.assembly import CLOSED_TABLE
 from parkf.training.result import FitResult
@@ -92,11 +92,9 @@ def figures_part(
     overlaid, names = dict(measured), dict(FIT_NAMES)
     if (beside := own.beside or {}).get("fit"):
         overlaid["beside"], names["beside"] = beside["fit"], beside["version"] or "the set beside"
-    manifest = own.manifest
-    inputs = [[name, str(value)] for name, value in {**manifest.inputs, **manifest.seeds}.items()]
     return {
         "counts": validation["counts"],
-        "closed": CLOSED_TABLE in manifest.inputs,
+        "closed": CLOSED_TABLE in own.manifest.inputs,
         "throughput": throughput,
         "fits": measured,
         "figures": {
@@ -112,7 +110,7 @@ def figures_part(
             "table": figures.table_accuracy(table["fiducial"]),
         },
         "maps": {
-            "steps": ratio_map(_ratios(accuracy["steps"])),
+            "steps": ratio_maps(_ratios(accuracy["steps"])),
             "magnet": table_maps(table["maps"]) if "maps" in table else {},
         },
         "tables": {
@@ -122,11 +120,8 @@ def figures_part(
             "ghosts_kept": tables.ghosts_kept(measured["parkf"]),
             "genuine_kept": tables.genuine_kept(measured["parkf"]),
             "masses": tables.masses(measured),
-            "precision": tables.precision(validation["precision"]),
-            "magnet": tables.magnet(table["fiducial"]),
             "steps": _steps(fits, lights),
             "throughput": tables.throughput(throughput),
-            "inputs": Cells(["input", "fingerprint or seed"], inputs, text=("fingerprint or seed",)),
         },
     }
 

@@ -27,8 +27,7 @@ from parkf.report.compare_page import comparison_page, published_trend
 from parkf.report.directions import directions_page
 from parkf.report.event import choose_events, load_event
 from parkf.report.event_page import event_page
-from parkf.report.figures import FIT_NAMES
-from parkf.report.gantt import gantt
+from parkf.report.figures import FIT_NAMES, gantt
 from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
 from parkf.report.site import Page, write_page
@@ -158,16 +157,16 @@ def _detector(run: Path, figures: Path) -> dict[str, Any]:
     """
     geometry, alignment = (run / INPUTS / f"{kind}.yaml" for kind in KEPT)
     if not (geometry.is_file() and alignment.is_file()):
-        return {"drawn": []}
+        return {"drawn": None}
     # Imported only for this page, since it loads Matplotlib for 0.2 s, while others are drawn beside it.
-    from parkf.report.geometry import draw_parts
+    from parkf.report.geometry import draw
 
     moved = load_alignment(alignment)
     aligned = load_geometry(geometry).align(moved)
     figures.mkdir(parents=True, exist_ok=True)
-    parts = draw_parts(aligned, figures / "detector")
+    draw(aligned, figures / "detector.svg")
     return {
-        "drawn": [f"{figures.name}/detector-{part}.svg" for part in parts],
+        "drawn": f"{figures.name}/detector.svg",
         "geometry": aligned.description.tag,
         "alignment": moved.tag,
         "moved": displacements({}, read_document(alignment).content),
