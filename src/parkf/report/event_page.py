@@ -46,7 +46,6 @@ def event_page(event: Event, tracks: Sequence[int] | None = None) -> dict[str, A
             )
     chosen = _examples(event) if tracks is None else [(f"track {n}", known[n]) for n in tracks]
     return {
-        "choice": [],
         "event": event,
         "views": _views(event),
         "tracks": [(title, track, _track_views(event, track)) for title, track in chosen],

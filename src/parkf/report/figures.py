@@ -81,7 +81,7 @@ def pulls(fits: Fits) -> Drawn:
     for component, text in COMPONENTS.items():
         histograms = {name: fit["histograms"]["pulls"][component] for name, fit in fits.items()}
         series = [_histogram(FIT_NAMES[name], one, n) for n, (name, one) in enumerate(histograms.items())]
-        edges = series[-1].x
+        edges = next(iter(histograms.values()))["edges"]
         places = _along(edges)
         unit = [exp(-(u**2) / 2) / sqrt(2 * pi) * (edges[1] - edges[0]) for u in places]
         series.append(Series("unit Gaussian", places, unit, shape="line", colour=6, dashed=True))

@@ -55,7 +55,7 @@ def _step_maps(values: Bins, value: Callable[[float], float]) -> Maps:
     }
 
 
-def table_maps(maps: Mapping[str, Any]) -> dict[str, Maps]:
+def table_maps(maps: Mapping[str, Any]) -> Mapping[str, Maps]:
     """Show ``table.maps`` of ``accuracy.json``: by momentum, the four components beside each other."""
     middles = ([sum(edges) / 2 for edges in pairwise(maps[axis])] for axis in ("x", "y"))
     columns, names = ([f"{middle:.0f}".replace("-", "−") for middle in axis] for axis in middles)

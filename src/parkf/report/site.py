@@ -36,7 +36,6 @@ def write_page(
     template: str,
     *,
     pages: Sequence[Page] = (),
-    under: str | None = None,
     folder: str = "figures",
     **content: Any,
 ) -> None:
@@ -44,14 +43,12 @@ def write_page(
 
     The HTML file holds all but Plotly, which draws the figures and is copied into the folder beside it.
     `pages` are all pages of the site in their order, including this one; empty for a page that stands alone.
-    A page that is not listed has the place of the page `under`.
     """
     pages = pages or [Page(path.name, "Overview")]
-    current = under or path.name
-    number = [page.file for page in pages].index(current)
+    number = [page.file for page in pages].index(path.name)
     site = {
         "pages": pages,
-        "current": current,
+        "current": path.name,
         "previous": [None, *pages][number],
         "next": [*pages, None][number + 1],
     }

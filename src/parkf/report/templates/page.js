@@ -74,21 +74,7 @@
       save("table.csv", "text/csv", csvOf(shown.map((row) => [...row.cells].map(said))));
     });
     tools.append(csv);
-    const scroll = table.closest(".scroll");
-    scroll.before(tools);
-    tools.append(make("span", "more columns to the right: scroll", { class: "hint" }));
-  }
-
-  // What is wider than the window scrolls; a line at its right end, and a hint if it has one, say that there is more.
-  for (const scroll of document.querySelectorAll(".scroll")) {
-    const hint = scroll.previousElementSibling?.querySelector(".hint");
-    const look = () => {
-      const more = scroll.scrollWidth - scroll.clientWidth - scroll.scrollLeft > 4;
-      scroll.classList.toggle("more", more);
-      if (hint) hint.hidden = !more;
-    };
-    scroll.addEventListener("scroll", look);
-    new ResizeObserver(look).observe(scroll);
+    table.closest(".scroll").before(tools);
   }
 
   // Plotly draws the data of each figure when it comes near the window, in the colours of the page.
