@@ -45,7 +45,6 @@ def verdict_part(
         "decision": decision,
         "command": None if own.run is None else decision.command(own.run / "set"),
         "core": _core(own),
-        "statistics": _statistics(own),
         "comparison": comparison,
         "verdict": figures.verdict(fits or fits_of([own]), same_tracks=True),
         "identity": own.identity or {},
@@ -63,19 +62,6 @@ def _core(own: Subject) -> list[tuple[str, str, int]]:
             tracks = sum(one["n"] for one in fit["momentum"] if one["p_min"] >= LOW and one["p_max"] <= HIGH)
             rows.append((name, f"{found.value:.4f} ± {found.error:.4f} %", tracks))
     return rows
-
-
-def _statistics(own: Subject) -> dict[str, str]:
-    """Return the sizes of the training in the run's configuration, by name."""
-    names = {
-        "events.training": "crossings for the training, for each polarity",
-        "training.rays": "rays for the magnet table",
-        "training.closure.tracks": "tracks for the closure",
-    }
-    found = own.manifest.configuration or {}
-    return {
-        text: f"{float(found[key]):,.0f}" for key, text in names.items() if found.get(key, "null") != "null"
-    }
 
 
 def figures_part(
@@ -116,9 +102,7 @@ def figures_part(
         "tables": {
             "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
-            "lost": tables.lost(measured),
             "ghosts_kept": tables.ghosts_kept(measured["parkf"]),
-            "genuine_kept": tables.genuine_kept(measured["parkf"]),
             "masses": tables.masses(measured),
             "steps": _steps(fits, lights),
             "throughput": tables.throughput(throughput),

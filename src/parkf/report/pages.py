@@ -90,10 +90,6 @@ def write_report(
         "directions": ("Directions", partial(directions_page, validation["fits"])),
         "kinds": ("Kinds of tracks", partial(kinds_page, validation.get("kinds", {}))),
         "timing": ("How it ran", partial(_timing, stages)),
-        "parameters": (
-            "All constants",
-            lambda: {"numbers": tables.constants(results / "set", results / "fits")},
-        ),
     }
     titles = [(f"{name}.html", title) for name, (title, _) in contents.items()]
     pages = [Page(index.name, "Overview"), *(Page(*one) for one in titles)]

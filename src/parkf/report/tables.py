@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from markupsafe import Markup
@@ -12,7 +11,6 @@ from parkf.model.steps import Step
 from parkf.params.manifest import Gate
 from parkf.proof.gates.room import colour, room, unmeasured
 from parkf.report.figures import COMPONENTS, FIT_NAMES
-from parkf.training.explanation import COLUMNS, explain
 from parkf.training.result import SetResult
 
 T = TypeVar("T")
@@ -27,7 +25,6 @@ _SCORES = {
     "score_flat": "flat score",
 }
 WORST = 10
-_SLICES = {"p": "p [GeV]", "eta": "η", "pt": "pT [GeV]", "displacement": "distance from the beam line [mm]"}
 
 
 @dataclass(frozen=True)
@@ -142,17 +139,6 @@ def pulls(fits: Mapping[str, Any]) -> Cells:
     return table_of(rows, columns, text=("pull", "fit"))
 
 
-def lost(fits: Mapping[str, Any]) -> Cells:
-    """Fraction of tracks without a good fit, by true momentum."""
-    return Cells(
-        ["p [GeV]", "tracks", *(f"{FIT_NAMES[name]} [%]" for name in fits)],
-        [
-            [interval(bins[0]), str(bins[0]["n"]), *(with_error(b, "lost", ".2f", 100) for b in bins)]
-            for bins in zip(*(fit["lost"] for fit in fits.values()), strict=True)
-        ],
-    )
-
-
 def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
     """Fraction of ghosts that each discriminant keeps, at the same efficiency for genuine tracks."""
     rows = []
@@ -162,23 +148,6 @@ def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
         cut = f"χ²/ndof < {-point['cut']:.2f}" if name == "chi2" else f"score > {point['cut']:.3g}"
         rows.append([_SCORES[name], with_error(point, "ghost", ".1f", 100), cut])
     return Cells(["by", "ghosts kept [%]", "keeps"], rows, text=("by", "keeps"))
-
-
-def genuine_kept(fit: Mapping[str, Any]) -> list[Cells]:
-    """Fraction of genuine tracks that the same cuts keep, in slices of p, η, pT and displacement."""
-    scores = fit["scores"]
-    found = []
-    for variable, title in _SLICES.items():
-        rows = [
-            [
-                f"{bins[0]['low']:g}–{bins[0]['high']:g}",
-                str(bins[0]["n"]),
-                *(with_error(one, "genuine", ".1f", 100) for one in bins),
-            ]
-            for bins in zip(*(score["efficiency"][variable] for score in scores.values()), strict=True)
-        ]
-        found.append(Cells([title, "tracks", *(f"{_SCORES[name]} [%]" for name in scores)], rows))
-    return found
 
 
 def masses(fits: Mapping[str, Any]) -> Cells:
@@ -243,13 +212,3 @@ def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | 
         ],
         text=("meaning", "kind", "unit"),
     )
-
-
-def constants(parameters: Path, fits: Path) -> Cells:
-    """Every number of the constant blob."""
-
-    def cell(value: str | float | None) -> str:
-        return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-    rows = [[*map(cell, row)] for row in explain(parameters, fits=fits)]
-    return Cells(COLUMNS, rows, text=("set", "name", "unit", "text"))
