@@ -33,5 +33,5 @@ def test_the_worst_cell_is_known_well():
 def test_a_page_is_written(tmp_path):
     write_page(tmp_path / "closure.html", "closure.html", **closure_page(summary()))
     text = (tmp_path / "closure.html").read_text()
-    assert text.count('class="heats"') == 2
+    assert text.count('class="maps"') == 2
     assert "12,345 simulated tracks" in text

@@ -7,9 +7,8 @@ import pytest
 from parkf.detector.field import FieldMap
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, FITTED, HITS, PARTICLES
-from parkf.report.event import PLANES, choose_events, load_event
+from parkf.report.event import PLANES, load_event
 from parkf.report.event_page import event_page
-from parkf.report.pages import _event
 
 # Slopes and charges of the particles, which come from the origin with 5 GeV, and their purities.
 TX, TY, CHARGE = np.array([0.1, -0.05]), np.array([0.02, 0.04]), np.array([1.0, -1.0])
@@ -164,13 +163,6 @@ def test_the_views_hold_the_detector(event):
         assert low == -high
 
 
-def test_a_page_of_an_event_names_the_others(run):
-    shown = _event(run, [("event.html", 3, "the most ghosts")], 3)
-    assert shown["event"].number == 3
-    assert shown["choice"] == [("event.html", 3, "the most ghosts")]
-    assert "no event 4" in _event(run, [], 4)["reason"]
-
-
 def test_a_track_is_shown_beside_its_fit_in_millimetres(event):
     (_, _, drawn), (_, _, other) = event_page(event, [0, 1])["tracks"]
     above, side, beside = (_series(panel) for panel in drawn.panels)
@@ -206,7 +198,3 @@ def test_an_event_of_a_run_without_hits_has_those_of_its_tracks(run, tmp_path):
     views = _series(event_page(event, [0])["tracks"][0][2].panels[2])
     assert "found" in views
     assert "found, of another" not in views
-
-
-def test_events_are_chosen_by_their_tracks(run):
-    assert choose_events(run) == ("validation_up", {3: "the most ghosts"})

@@ -87,7 +87,8 @@ def test_members_stand_side_by_side(run, thresholds, tmp_path):
     assert "b&lt;i&gt;.yaml" in page
     assert "seed" not in page, "keys that are the same in all members are left out"
     assert '<span class="bad">0 of 1</span>' in page
-    assert "<svg" in page
+    assert "plotly-basic.min.js" in page
+    assert index.with_name("figures").joinpath("plotly-basic.min.js").exists()
     first, second = read_json(index.with_name("family.json"))["members"]
     assert first["moved"] == {"numbers": 0, "most": 0.0}
     # 0.8 over two errors of 0.1 each.

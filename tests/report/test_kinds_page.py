@@ -41,7 +41,6 @@ def test_electrons_have_a_section_where_they_were_measured():
         pion_inside=0.08,
     )
     histogram = {"edges": [0.0, 1.0, 2.0], "content": [3, 4], "pion_content": [5, 2]}
-    cell = {"p_min": 5.0, "p_max": 10.0, "eta_min": 2.0, "eta_max": 3.0, "n": 60, **momenta}
     mass = figures(
         most_probable=3050.0,
         pion_most_probable=2990.0,
@@ -51,15 +50,13 @@ def test_electrons_have_a_section_where_they_were_measured():
         pion_near=0.1,
         near=0.15,
     )
-    tracks = {"collisions": {"n": 900, **momenta, "histogram": histogram, "cells": [cell]}}
+    tracks = {"collisions": {"n": 900, **momenta, "histogram": histogram}}
     peaks = {"jpsi-ee": {"n": 700, **mass, "histogram": histogram}}
     page = kinds_page({"electron": {"tracks": tracks, "peaks": peaks}})
     assert page["kinds"] == []
     section = page["electrons"]
     (row,) = section["table"].rows
     assert row[:5] == ["collisions", "900", "+0.10 ± 0.10", "-0.40 ± 0.10", "25.0 ± 0.1"]
-    (row,) = section["cells"].rows
-    assert row[1:4] == ["5–10", "2–3", "60"]
     (row,) = section["peaks"].rows
     assert row[:4] == ["J/ψ → ee", "700", "2990 ± 0", "3050 ± 0"]
     assert len(section["figure"].panels) == 2

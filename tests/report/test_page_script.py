@@ -1,4 +1,4 @@
-"""What the script of a page does: tables as CSV files with one number in a cell, and numbers of maps."""
+"""What the script of a page does: tables as CSV files with one number in a cell."""
 
 import csv
 import shutil
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from parkf.report.heat import HeatMap, Spot
 from parkf.report.site import write_page
 from parkf.report.tables import Cells
 
@@ -19,12 +18,10 @@ def tab(tmp_path_factory):
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: the page was not opened")
     page = tmp_path_factory.mktemp("pages") / "directions.html"
-    spots = [Spot("+0.12", 0.3), Spot("-0.40", -1.0)]
-    drawn = HeatMap("η", [("5 GeV", "0°"), ("5 GeV", "45°")], {"2–3": spots}, "bias", [(1.0, "0.4 %")])
     worst = Cells(
         ["bin", "bias", "tracks"], [["3–5", "+0.400 ± 0.010 (3–5 GeV)", "1,270"], ["5–9", "−0.1", "8"]]
     )
-    fit = {"title": "fit", "planes": drawn, "maps": {}, "worst": worst}
+    fit = {"title": "fit", "planes": {}, "maps": {}, "worst": worst}
     write_page(page, "directions.html", fits=[fit], errors=3)
     with playwright.sync_playwright() as started:
         opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
@@ -42,10 +39,3 @@ def test_a_number_its_error_and_its_bin_have_columns_of_their_own(tab):
         ["3–5", "0.400", "0.010", "3–5 GeV", "1270"],
         ["5–9", "-0.1", "", "", "8"],
     ]
-
-
-def test_arrow_keys_show_the_numbers_of_a_map(tab):
-    maps = tab.locator(".heats > div").first
-    for text in ("2–3, 0°: +0.12", "2–3, 45°: -0.40"):
-        maps.press("ArrowRight")
-        assert tab.locator(".readout").first.text_content() == f"5 GeV; {text}"

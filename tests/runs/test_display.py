@@ -85,7 +85,7 @@ def test_the_command_draws_the_event_that_it_is_asked_for(run, event, tmp_path):
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     assert f'id="track-{number}"' in page.read_text()
-    assert (tmp_path / f"page-figures/page-track-{number}.svg").exists()
+    assert f'data-name="track-{number}"' in page.read_text()
     for more, message in ((["--track", "9999"], "no track 9999"), (["--sample", "none_up"], "no such file")):
         refused = CliRunner().invoke(app, [*arguments, *more])
         assert isinstance(refused.exception, ParkfError)

@@ -1,7 +1,5 @@
 """The report, and the publication of the set."""
 
-from parkf.report.picture import Captions
-
 GATES = given(gates_file())
 
 
@@ -23,21 +21,12 @@ rule report:
             for file in products(kind, *RUN.samples("validation"))
         ],
     output:
-        # `snakemake --report` shows them in sections, one for each page.
-        report(
-            directory(f"{RESULTS}/report/figures"),
-            patterns=["{page,[^-]+}-{figure}.svg"],
-            caption="../report/figure.rst",
-            category="{page}",
-            labels={"figure": "{figure}"},
-        ),
+        directory(f"{RESULTS}/report/figures"),
         [f"{RESULTS}/{file}" for file in RUN.report_files],
         index=f"{RESULTS}/report/index.html",
     params:
         code=code_of("report"),
         means={**MEANS, **meanings(gates_file())},
-        # For `snakemake --report`; an object is no reason to run again.
-        captions=lambda w, output: Captions(Path(output[0])),
     threads: LAST_THREADS
     resources: **needs(COSTS, "report", 1)
     conda: ENVIRONMENT

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from parkf.params.manifest import Manifest
 from parkf.params.registry import Registry
 from parkf.proof.comparing import Comparison, Subject, load_subject
 from parkf.proof.comparing.figures import MOVED, Row, compare_figures
@@ -25,7 +26,7 @@ _TITLES = {
     "cost": "Cost",
     "gates": "Gates",
 }
-# If more sets than this are compared, a figure shows the trend.
+# A figure shows the trend of more sets than this.
 _MANY = 2
 
 
@@ -34,24 +35,21 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
     write_page(path, "compare.html", folder=f"{path.stem}-figures", **comparison_page(comparison))
 
 
-def published_trend(own: Subject, thresholds: Thresholds, registry: Registry) -> Drawn | None:
-    """Draw the figures of a run and of all published sets for its detector; None without published sets."""
-    versions = registry.valid(detector=own.manifest.detector)
-    alike = [load_subject(version, thresholds, registry) for version in versions]
-    return _trend([*alike, own]) if alike else None
+def published(manifest: Manifest, thresholds: Thresholds, registry: Registry) -> list[Subject]:
+    """Return the published sets for the detector of a set, the oldest first."""
+    return [load_subject(one, thresholds, registry) for one in registry.valid(detector=manifest.detector)]
 
 
-def comparison_page(comparison: Comparison | None, trend: Drawn | None = None) -> dict[str, Any]:
+def comparison_page(comparison: Comparison | None, alike: Sequence[Subject] = ()) -> dict[str, Any]:
     """Return the content of ``compare.html``; without a comparison, the page says that there is none.
 
-    If `trend` is given, it replaces the trend of the comparison's subjects.
+    The trend is that of the sets `alike`; by default, of those that are compared.
     """
     if comparison is None:
         return {"comparison": None}
     subjects = comparison.subjects
     fits = fits_of(subjects)
-    if trend is None and len(subjects) > _MANY:
-        trend = _trend(subjects)
+    alike = alike or subjects
     same_tracks = len(fits) == 1 + sum(subject.borrowed is not None for subject in subjects)
     return {
         "comparison": comparison,
@@ -61,7 +59,7 @@ def comparison_page(comparison: Comparison | None, trend: Drawn | None = None) -
         ],
         "moved": MOVED,
         "drawn": figures.verdict(fits, same_tracks=same_tracks) if fits else None,
-        "trend": trend,
+        "trend": _trend(alike) if len(alike) > _MANY else None,
         "tables": {
             _TITLES[group]: (group, _table(comparison, list(rows)))
             for group, rows in groupby(comparison.rows, key=lambda row: row.group)

@@ -6,13 +6,22 @@ from typing import Any
 import numpy as np
 
 from parkf.report.figures import FIT_NAMES
-from parkf.report.heat import HeatMap
-from parkf.report.maps import bias_map
-from parkf.report.tables import Cells, Columns, interval, table_of, with_error
+from parkf.report.maps import Maps, bias_maps
+from parkf.report.tables import Columns, interval, with_error, worst
 
-WORST = 10
 _ERRORS = 3  # standard errors that a bias must exceed to count
 _SPAN = 0.4  # % of bias at which the colour of a map is full
+COLUMNS: Columns = {
+    "η": lambda cell: interval(cell, "eta"),
+    "φ [°]": lambda cell: f"{np.degrees(cell['phi_min']):.1f} to {np.degrees(cell['phi_max']):.1f}",
+    "charge": lambda cell: "+" if cell["charge"] > 0 else "−",
+    "p [GeV]": interval,
+    "tracks": lambda cell: str(cell["n"]),
+    "bias of δp/p [%]": lambda cell: with_error(cell, "bias", "+.3f", 100),
+    "q/p pull": lambda cell: with_error(cell, "pull_width", ".3f"),
+    "mean of tx": lambda cell: with_error(cell, "tx_mean", "+.3f"),
+    "of ty": lambda cell: with_error(cell, "ty_mean", "+.3f"),
+}
 
 
 def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,9 +30,9 @@ def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
         "fits": [
             {
                 "title": FIT_NAMES[name],
-                "planes": _map(fit["directions"]) if fit["directions"] else None,
-                "maps": bias_maps(fit["cells"]),
-                "worst": worst(fit["cells"]),
+                "planes": bias_maps(fit["directions"], _SPAN, _ERRORS),
+                "maps": maps_by_charge(fit["cells"]),
+                "worst": worst(fit["cells"], COLUMNS),
             }
             for name, fit in fits.items()
             if "separation" in fit
@@ -32,31 +41,11 @@ def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def worst(cells: Sequence[Mapping[str, Any]]) -> Cells:
-    """List the cells with the largest excess of the bias over three errors."""
-    columns: Columns = {
-        "η": lambda cell: interval(cell, "eta"),
-        "φ [°]": lambda cell: f"{np.degrees(cell['phi_min']):.1f} to {np.degrees(cell['phi_max']):.1f}",
-        "charge": lambda cell: "+" if cell["charge"] > 0 else "−",
-        "p [GeV]": interval,
-        "tracks": lambda cell: str(cell["n"]),
-        "bias of δp/p [%]": lambda cell: with_error(cell, "bias", "+.3f", 100),
-        "q/p pull": lambda cell: with_error(cell, "pull_width", ".3f"),
-        "mean of tx": lambda cell: with_error(cell, "tx_mean", "+.3f"),
-        "of ty": lambda cell: with_error(cell, "ty_mean", "+.3f"),
+def maps_by_charge(cells: Sequence[Mapping[str, Any]]) -> dict[str, Maps]:
+    """Show the bias of δp/p by η, φ and momentum, for each charge that there is."""
+    charges = {"positive": 1, "negative": -1}
+    maps = {
+        text: bias_maps([cell for cell in cells if cell["charge"] == charge], _SPAN, _ERRORS)
+        for text, charge in charges.items()
     }
-    ordered = sorted(cells, key=lambda cell: _ERRORS * cell["bias_error"] - abs(cell["bias"]))
-    return table_of(ordered[:WORST], columns)
-
-
-def bias_maps(cells: Sequence[Mapping[str, Any]]) -> dict[str, HeatMap]:
-    """Draw the bias of δp/p by η, φ and momentum, one map for each charge."""
-    charges = {
-        text: [cell for cell in cells if cell["charge"] == charge]
-        for text, charge in (("positive", 1), ("negative", -1))
-    }
-    return {text: _map(own) for text, own in charges.items() if own}
-
-
-def _map(cells: Sequence[Mapping[str, Any]]) -> HeatMap:
-    return bias_map(cells, "bias of δp/p", _SPAN, _ERRORS)
+    return {text: own for text, own in maps.items() if own}

@@ -1,6 +1,5 @@
 """One event of a run: hits, tracks that were found, their fits, and the truth."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,31 +62,6 @@ class Event:
     hits: F64  # (n, 4): x, y, z in mm (of strips in their middles), and the particle, -1 for noise
     tracks: Sequence[Track]
     all_hits: bool = True  # without the run's table of hits, `hits` are those of the tracks alone
-
-
-def choose_events(run: Path) -> tuple[str, dict[int, str]]:
-    """Choose events of the first validation sample that differ most; return the sample, and why, by number.
-
-    They are the event with the median number of tracks, those with the most tracks, the fewest, and the most
-    ghosts, and the first one. A run without candidates raises a ParkfError.
-    """
-    found = sorted((run / "candidates").glob("validation_*.parquet"))
-    if not found:
-        raise ParkfError(f"{run / 'candidates'}: no validation sample")
-    counts, ghosts = Counter[int](), Counter[int]()
-    for rows in tables_by_event(CANDIDATES, found[0], events=200):
-        events, ghost = numbers(rows["event"]), numbers(rows["purity"]) < GHOST
-        counts.update(events.tolist())
-        ghosts.update(events[ghost].tolist())
-    ordered = sorted(counts, key=lambda event: (counts[event], event))
-    chosen = {
-        min(counts): "the first one",
-        ordered[len(ordered) // 2]: "a typical number of tracks",
-        ordered[-1]: "the most tracks",
-        ordered[0]: "the fewest tracks",
-        max(ordered, key=lambda event: ghosts[event]): "the most ghosts",
-    }
-    return found[0].stem, chosen
 
 
 def hit_places(track: Track) -> tuple[F64, F64, F64]:

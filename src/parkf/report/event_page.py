@@ -46,7 +46,6 @@ def event_page(event: Event, tracks: Sequence[int] | None = None) -> dict[str, A
             )
     chosen = _examples(event) if tracks is None else [(f"track {n}", known[n]) for n in tracks]
     return {
-        "choice": [],
         "event": event,
         "views": _views(event),
         "tracks": [(title, track, _track_views(event, track)) for title, track in chosen],
@@ -100,7 +99,7 @@ def _views(event: Event) -> Drawn:
         panel(2, 1, "z [m]", "from the side: y [m]", y_limits=(-y, y)),
         panel(0, 1, "x [m]", "from the front: y [m]", x_limits=(-x, x), y_limits=(-y, y)),
     ]
-    return Drawn("event", panels=panels, small=True, **words("event", number=event.number))
+    return Drawn("event", panels=panels, **words("event", number=event.number))
 
 
 def _paths(tracks: Sequence[Track], a: int, b: int) -> tuple[list[float], list[float | None]]:
@@ -156,7 +155,6 @@ def _track_views(event: Event, track: Track) -> Drawn:
             Panel("z [m]", "from the side: y [m]", [*paths(1), *hits(_METRES * hit_y)]),
             Panel("z [m]", "about the fit, in x [mm]", beside, y_limits=(-far, far), levels=(0.0,)),
         ],
-        small=True,
     )
 
 

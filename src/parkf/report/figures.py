@@ -23,6 +23,9 @@ _P = "true p [GeV]"
 _BAND = (0.95, 1.05)  # where widths of pulls should be
 _ASIDE = 1.06  # ratio of the positions in one bin, so that fits do not hide each other
 _CURVE = 160  # points of a smooth line
+# Seconds: a longer time without any job is not drawn.
+PAUSE = 60.0
+_PAUSES = f" Times of over {PAUSE:g} s without any job are left out."
 
 Fits = Mapping[str, Any]
 Names = Mapping[str, str]
@@ -78,12 +81,12 @@ def pulls(fits: Fits) -> Drawn:
     for component, text in COMPONENTS.items():
         histograms = {name: fit["histograms"]["pulls"][component] for name, fit in fits.items()}
         series = [_histogram(FIT_NAMES[name], one, n) for n, (name, one) in enumerate(histograms.items())]
-        edges = series[-1].x
+        edges = next(iter(histograms.values()))["edges"]
         places = _along(edges)
         unit = [exp(-(u**2) / 2) / sqrt(2 * pi) * (edges[1] - edges[0]) for u in places]
         series.append(Series("unit Gaussian", places, unit, shape="line", colour=6, dashed=True))
         panels.append(Panel(f"pull of {text}", "fraction of tracks per bin", series, y_limits=(0.0, None)))
-    return Drawn("pulls", panels=panels, small=True, **words("pulls"))
+    return Drawn("pulls", panels=panels, **words("pulls"))
 
 
 def pull_widths(fits: Fits, names: Names) -> Drawn:
@@ -96,7 +99,7 @@ def pull_widths(fits: Fits, names: Names) -> Drawn:
             pulls = [b["pulls"][component] for b in fit["momentum"]]
             series.append(error_bars(names[name], x, pulls, "width", number))
         panels.append(Panel(_P, f"pull width of {text}", series, x_log=True, band=_BAND))
-    return Drawn("pull-widths", panels=panels, small=True, **words("pull-widths"))
+    return Drawn("pull-widths", panels=panels, **words("pull-widths"))
 
 
 def verdict(fits: Fits, *, same_tracks: bool) -> Drawn:
@@ -119,7 +122,7 @@ def verdict(fits: Fits, *, same_tracks: bool) -> Drawn:
         ),
     ]
     text = words("verdict" if same_tracks else "verdict-on-other-tracks")
-    return Drawn("verdict", panels=panels, small=True, **text)
+    return Drawn("verdict", panels=panels, **text)
 
 
 def ghosts(fits: Fits) -> Drawn:
@@ -173,7 +176,7 @@ def impact(fits: Fits) -> Drawn:
         Panel(axis, f"pull width of IP in {c}", series(f"pull_{c}", 1.0), y_limits=(0.0, None), band=_BAND)
         for c in "xy"
     ]
-    return Drawn("impact", panels=panels, small=True, **words("impact"))
+    return Drawn("impact", panels=panels, **words("impact"))
 
 
 def masses(fits: Fits) -> Drawn:
@@ -208,7 +211,7 @@ def table_accuracy(rows: Sequence[Mapping[str, Any]]) -> Drawn:
             for number, (q, label) in enumerate((("q68", "68 %"), ("q99", "99 %")))
         ]
         panels.append(Panel("p [GeV]", f"|δ{component}| [{unit}]", series, x_log=True, y_log=True))
-    return Drawn("magnet", panels=panels, small=True, **words("magnet"))
+    return Drawn("magnet", panels=panels, **words("magnet"))
 
 
 def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
@@ -223,7 +226,56 @@ def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
             series.append(Series(f"{label}, RMS", edges, rms, shape="steps", colour=number, dashed=True))
         p = profile.variable == "p"
         panels.append(Panel(units[profile.variable], "δ_par/σ_MS", series, x_log=p, levels=(0.0,)))
-    return Drawn(name, panels=panels, small=True, **words("profiles"))
+    return Drawn(name, panels=panels, **words("profiles"))
+
+
+def by_bin(
+    name: str,
+    title: str,
+    axis: str,
+    names: Sequence[str],
+    bins: Sequence[Mapping[str, Any]],
+    more: Sequence[Panel] = (),
+) -> Drawn:
+    """Draw the core and the bias of δp/p and the pull widths in bins that have names, and `more` panels."""
+    places = range(len(bins))
+    pulls = []
+    for number, (component, text) in enumerate(COMPONENTS.items()):
+        found = [one["pulls"][component] for one in bins]
+        widths = [pull["width"] if isinstance(pull, Mapping) else pull for pull in found]
+        pulls.append(Series(f"pull of {text}", places, widths, shape="joined", colour=number))
+    core, bias = ([error_bars(f"{key} of δp/p", places, bins, key, 0, 100.0)] for key in ("core", "bias"))
+    panels = [
+        # The axis starts at zero; an axis that ends at the points would exaggerate differences.
+        Panel(axis, "core width of δp/p [%]", core, names=names, y_limits=(0.0, None)),
+        Panel(axis, "bias of δp/p [%]", bias, names=names, levels=(0.0,)),
+        Panel(axis, "pull width", pulls, names=names, band=_BAND),
+    ]
+    return Drawn(name, title, [*panels, *more])
+
+
+def gantt(stages: Mapping[str, Mapping[str, Any]]) -> Drawn | None:
+    """Draw the spans of ``stages.json`` as bars, a row for each stage; None if there are no times of jobs."""
+    timed = [(name, stage["spans"]) for name, stage in stages.items() if stage.get("spans")]
+    if not timed:
+        return None
+    # Time without any job is not drawn: each pause has its begin and its length.
+    pauses: list[tuple[float, float]] = []
+    busy_until = 0.0
+    for begin, end in sorted(span for _, spans in timed for span in spans):
+        if begin - busy_until > PAUSE:
+            pauses.append((busy_until, begin - busy_until))
+        busy_until = max(busy_until, end)
+    x: list[float | None] = []
+    y: list[str | None] = []
+    # The axis counts upwards: the stage that began first comes last.
+    for name, spans in sorted(timed, key=lambda one: (min(one[1]), one[0]), reverse=True):
+        for span in spans:
+            x += [time - sum(length for begin, length in pauses if begin < time) for time in span] + [None]
+            y += [name, name, None]
+    panel = Panel("time since the first job [s]", "", [Series("job", x, y, shape="bars")])
+    text = words("gantt", pauses=_PAUSES if pauses else "")
+    return Drawn("gantt", panels=[panel], row=18 * len(timed), **text)
 
 
 def trend(names: Sequence[str], forms: Sequence[str], figures: Mapping[str, Sequence[float | None]]) -> Drawn:
@@ -245,4 +297,4 @@ def trend(names: Sequence[str], forms: Sequence[str], figures: Mapping[str, Sequ
         )
         for what, values in figures.items()
     ]
-    return Drawn("trend", panels=panels, small=True, **words("trend"))
+    return Drawn("trend", panels=panels, **words("trend"))

@@ -1,6 +1,6 @@
 """Drawings of a geometry: from the side, every plane from the front, and its material."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from parkf.io.files import replacing
 _VELO, _UT, _SCIFI, _OTHER = "#0072B2", "#D55E00", "#009E73", "#999999"
 _DETECTORS = {"VELO": (VELO_PLANES, _VELO), "UT": (UT_PLANES, _UT), "SciFi": (SCIFI_PLANES, _SCIFI)}
 _DPI = 110
-_COLUMNS = 6
 _ETA = np.linspace(1.9, 5.1, 129)
 _PHI = np.linspace(-np.pi, np.pi, 48, endpoint=False)
 _ETA_OF_Z = 3.0
@@ -32,62 +31,33 @@ def draw(geometry: Geometry, path: Path) -> None:
     """Draw a geometry on one page, as SVG or PNG by the path's ending; other endings raise a ParkfError."""
     if path.suffix not in (".svg", ".png"):
         raise ParkfError(f"{path}: expected a name that ends with .svg or .png")
-    _save(geometry_figure(geometry), path)
+    kind = path.suffix[1:]
+    # Without the salt, the names inside an SVG file would be random.
+    with replacing(path) as temporary, rc_context({"svg.hashsalt": "parkf"}):
+        geometry_figure(geometry).savefig(
+            temporary, format=kind, metadata={"Date": None} if kind == "svg" else None
+        )
 
 
 def geometry_figure(geometry: Geometry) -> Figure:
     """Draw a geometry as a figure of Matplotlib: the side view, the material, every plane from the front."""
-    page = Figure(figsize=(18.0, 19.0), dpi=_DPI)
+    # No wider than a page of text.
+    page = Figure(figsize=(11.0, 27.0), dpi=_DPI)
     grid = page.add_gridspec(
-        5, _COLUMNS, height_ratios=(1.2, 1.0, 1, 1, 1), hspace=0.32, wspace=0.32, left=0.045, right=0.985,
-        top=0.965, bottom=0.025,
+        9, 6, height_ratios=(1.9, 1, *[0.95] * 7), hspace=0.45, wspace=0.6, left=0.07, right=0.985,
+        top=0.965, bottom=0.015,
     )  # fmt: skip
     page.suptitle(f"geometry {geometry.description.tag}", fontsize=15, y=0.988)
     _side(page.add_subplot(grid[0, :]), geometry)
-    _close_up(page.add_subplot(grid[1, :2]), geometry)
-    _material_by_eta(page.add_subplot(grid[1, 2:4]), geometry)
-    _material_by_z(page.add_subplot(grid[1, 4:]), geometry)
-    below = [page.add_subplot(grid[row, column]) for row in (2, 3, 4) for column in range(_COLUMNS)]
-    _planes(below, geometry)
+    _close_up(page.add_subplot(grid[1, :]), geometry)
+    _material_by_eta(page.add_subplot(grid[2, :3]), geometry)
+    _material_by_z(page.add_subplot(grid[2, 3:]), geometry)
+    fronts = [page.add_subplot(grid[row, first : first + 2]) for row in range(3, 9) for first in (0, 2, 4)]
+    _velo_front(fronts[0], geometry, "right")
+    _velo_front(fronts[1], geometry, "left")
+    for front, (plane, layer, name) in zip(fronts[2:], _strip_layers(geometry), strict=True):
+        _strips_front(front, geometry, plane, layer, name)
     return page
-
-
-def draw_parts(geometry: Geometry, path: Path) -> list[str]:
-    """Draw the same panels as several SVG files, each no wider than a page of text.
-
-    Their names are `path` with ``-side.svg``, ``-material.svg`` and ``-planes.svg``. Returns the names of the
-    parts, such as ``side``.
-    """
-    side, material = (Figure(figsize=(11.0, height), layout="constrained") for height in (6.4, 3.6))
-    whole, close = side.subplots(2, 1)
-    _side(whole, geometry)
-    _close_up(close, geometry)
-    by_eta, by_z = material.subplots(1, 2)
-    _material_by_eta(by_eta, geometry)
-    _material_by_z(by_z, geometry)
-    # A constrained layout would draw all panels twice.
-    planes = Figure(figsize=(11.0, 14.5))
-    margins = {"left": 0.06, "right": 0.985, "bottom": 0.02, "top": 0.97, "wspace": 0.2, "hspace": 0.36}
-    _planes(planes.subplots(_COLUMNS, 3, gridspec_kw=margins).ravel(), geometry)
-    drawn = {"side": side, "material": material, "planes": planes}
-    for name, page in drawn.items():
-        _save(page, path.with_name(f"{path.name}-{name}.svg"))
-    return list(drawn)
-
-
-def _save(page: Figure, path: Path) -> None:
-    kind = path.suffix[1:]
-    # Without the salt, the names inside an SVG file would be random.
-    with replacing(path) as temporary, rc_context({"svg.hashsalt": "parkf"}):
-        page.savefig(temporary, format=kind, metadata={"Date": None} if kind == "svg" else None)
-
-
-def _planes(panels: Sequence[Axes], geometry: Geometry) -> None:
-    """Draw each half of the VELO and each strip layer from the front, on 18 panels."""
-    _velo_front(panels[0], geometry, "right")
-    _velo_front(panels[1], geometry, "left")
-    for panel, (plane, layer, name) in zip(panels[2:], _strip_layers(geometry), strict=True):
-        _strips_front(panel, geometry, plane, layer, name)
 
 
 def _strip_layers(geometry: Geometry) -> Iterator[tuple[int, StripLayer, str]]:

@@ -1,16 +1,17 @@
-"""The page of other kinds of tracks than long ones with all detectors."""
+"""The page of other kinds of tracks than long ones with all detectors, and of electrons."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from parkf.io.kinds import KINDS
 from parkf.report.drawing import Drawn, Panel, Series
-from parkf.report.electrons import electron_section
-from parkf.report.figures import COMPONENTS, error_bars
-from parkf.report.maps import bias_map
+from parkf.report.figures import COMPONENTS, by_bin
+from parkf.report.maps import bias_maps
 from parkf.report.tables import Cells, Columns, interval, table_of, with_error
 from parkf.simulation.generate.decays import DECAYS
+
+Figures = Mapping[str, Any]
 
 _TITLES = {"long_no_ut": "Long tracks without UT hits", "scifi": "SciFi tracks"}
 _MEANINGS = {"long_no_ut": "The candidates of the validation, without their UT hits"}
@@ -19,107 +20,119 @@ _ERRORS = 3  # standard errors that a bias must exceed to count
 _SPAN, _WIDE_SPAN = 0.4, 10.0
 
 
-def kinds_page(kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of ``kinds.html`` from ``kinds`` of ``validation.json``."""
-    return {
-        "kinds": [
-            {
-                "title": _TITLES.get(name, f"{name.capitalize()} tracks"),
-                "meaning": _MEANINGS.get(name) or KINDS[name].meaning,
-                "anchor": name,
-                "figure": _draw(name, figures["momentum"]),
-                "table": _table(figures["momentum"]),
-                "map": bias_map(figures["directions"], "bias of δp/p", _span(name), _ERRORS)
-                if figures["directions"]
-                else None,
-                "decays": _decays(figures.get("decays") or {}),
-                "search": _search(figures.get("search")),
-            }
-            for name, of_kind in kinds.items()
-            if (figures := of_kind.get("fit") or of_kind).get("momentum")
-        ],
-        "errors": _ERRORS,
-        "electrons": electron_section(kinds.get("electron", {})),
-    }
-
-
-def _span(name: str) -> float:
-    kind = KINDS.get(name)
-    return _SPAN if kind is None or (kind.scifi and (kind.velo or kind.ut)) else _WIDE_SPAN
-
-
-def _draw(name: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
-    places, names = range(len(bins)), [interval(one) for one in bins]
-    pulls = [
-        Series(
-            f"pull of {text}",
-            places,
-            [one["pulls"][component]["width"] for one in bins],
-            shape="joined",
-            colour=number,
-        )
-        for number, (component, text) in enumerate(COMPONENTS.items())
-    ]
-    core = [error_bars("core of δp/p", places, bins, "core", 0, 100)]
-    bias = [error_bars("bias of δp/p", places, bins, "bias", 0, 100)]
-    return Drawn(
-        f"kind-{name}",
-        f"{name}: resolution, bias and pulls by momentum [GeV]",
-        [
-            Panel("", "core width of δp/p [%]", core, names=names, y_limits=(0.0, None)),
-            Panel("", "bias of δp/p [%]", bias, names=names),
-            Panel("", "pull width", pulls, names=names, band=(0.95, 1.05)),
-        ],
-        small=True,
-    )
-
-
-def _table(bins: Sequence[Mapping[str, Any]]) -> Cells:
-    columns: Columns = {
-        "p [GeV]": interval,
-        "tracks": lambda one: str(one["n"]),
-        "core of δp/p [%]": lambda one: with_error(one, "core", ".3f", 100),
-        "over the full fit's": lambda one: (
-            with_error(one, "core_over_full", ".3f") if "core_over_full" in one else "–"
-        ),
-        "bias of q/p [%]": lambda one: with_error(one, "qop_bias", "+.3f", 100) if "qop_bias" in one else "–",
-        **{f"pull {text}": partial(_pull, component) for component, text in COMPONENTS.items()},
-    }
-    return table_of(bins, columns)
-
-
-def _pull(component: str, one: Mapping[str, Any]) -> str:
+def _pull(component: str, one: Figures) -> str:
     return with_error(one["pulls"][component], "width", ".3f")
 
 
-def _decays(decays: Mapping[str, Any]) -> Cells | None:
-    rows = [{"decay": name, **figures} for name, figures in decays.items() if figures]
-    if not rows:
-        return None
-    columns: Columns = {
-        "decay": lambda one: DECAYS[one["decay"]].title,
-        "pairs": lambda one: str(one["n"]),
-        "mass less the nominal [MeV]": lambda one: with_error(one, "mean", "+.2f"),
-        "core width [MeV]": lambda one: with_error(one, "width", ".2f"),
-        "over the full fit's": lambda one: with_error(one, "width_over_full", ".3f"),
-        "seed's over it": lambda one: with_error(one, "seed_over_width", ".2f"),
-        "vertex, z [mm]": lambda one: with_error(one["vertex"], "width", ".1f"),
-        "its pull": lambda one: with_error(one["vertex"], "pull_width", ".3f"),
-    }
-    return table_of(rows, columns, text=("decay",))
+def _name(one: Figures) -> str:
+    return DECAYS[one["of"]].title if one["of"] in DECAYS else one["of"]
 
 
-def _search(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if not found:
-        return None
-    columns: Columns = {
-        "p [GeV]": interval,
-        "particles": lambda one: str(one["n"]),
-        "found [%]": lambda one: with_error(one, "efficiency", ".1f", 100),
-    }
+def _mass(name: str, one: Figures) -> str:
+    has_mass = DECAYS[one["of"]].mass
+    return with_error(one, name, ".0f") if has_mass else with_error(one, name, ".3f") + " of p"
+
+
+_KIND: Columns = {
+    "p [GeV]": interval,
+    "tracks": lambda one: str(one["n"]),
+    "core of δp/p [%]": lambda one: with_error(one, "core", ".3f", 100),
+    "over the full fit's": lambda one: with_error(one, "core_over_full", ".3f"),
+    "bias of q/p [%]": lambda one: with_error(one, "qop_bias", "+.3f", 100),
+    **{f"pull {text}": partial(_pull, component) for component, text in COMPONENTS.items()},
+}
+_DECAYS: Columns = {
+    "decay": _name,
+    "pairs": lambda one: str(one["n"]),
+    "mass less the nominal [MeV]": lambda one: with_error(one, "mean", "+.2f"),
+    "core width [MeV]": lambda one: with_error(one, "width", ".2f"),
+    "over the full fit's": lambda one: with_error(one, "width_over_full", ".3f"),
+    "seed's over it": lambda one: with_error(one, "seed_over_width", ".2f"),
+    "vertex, z [mm]": lambda one: with_error(one["vertex"], "width", ".1f"),
+    "its pull": lambda one: with_error(one["vertex"], "pull_width", ".3f"),
+}
+_SEARCH: Columns = {
+    "p [GeV]": interval,
+    "particles": lambda one: str(one["n"]),
+    "found [%]": lambda one: with_error(one, "efficiency", ".1f", 100),
+}
+_ELECTRONS: Columns = {
+    "electrons of": _name,
+    "number": lambda one: str(one["n"]),
+    "most probable δp/p [%]": lambda one: with_error(one, "most_probable", "+.2f", 100),
+    "as pions": lambda one: with_error(one, "pion_most_probable", "+.2f", 100),
+    "half of the central 68 % [%]": lambda one: with_error(one, "width68", ".1f", 100),
+    "over the pions'": lambda one: with_error(one, "width68_over_pion", ".3f"),
+    "truth within 68 % of the fit [%]": lambda one: with_error(one, "inside", ".1f", 100),
+    "within one error as pions": lambda one: with_error(one, "pion_inside", ".1f", 100),
+}
+_PEAKS: Columns = {
+    "decay": _name,
+    "pairs": lambda one: str(one["n"]),
+    "most probable, as pions [MeV]": partial(_mass, "pion_most_probable"),
+    "as electrons": partial(_mass, "most_probable"),
+    "half of the central 68 %, as pions": partial(_mass, "pion_width68"),
+    "the same, as electrons": partial(_mass, "width68"),
+    "over the pions'": lambda one: with_error(one, "width68_over_pion", ".3f"),
+    "within 5 % of the truth, as pions [%]": lambda one: with_error(one, "pion_near", ".1f", 100),
+    "within 5 %, as electrons [%]": lambda one: with_error(one, "near", ".1f", 100),
+}
+
+
+def kinds_page(kinds: Figures) -> dict[str, Any]:
+    """Return the content of ``kinds.html`` from ``kinds`` of ``validation.json``."""
+    measured = {name: of_kind.get("fit") or of_kind for name, of_kind in kinds.items()}
     return {
-        "candidates": found["candidates"],
-        "ghosts": with_error(found, "ghosts", ".1f", 100),
-        "cut": found["chi2"]["working_point"] if "chi2" in found else None,
-        "table": table_of(found["efficiency"], columns),
+        "kinds": [_kind(name, figures) for name, figures in measured.items() if figures.get("momentum")],
+        "errors": _ERRORS,
+        "electrons": _electrons(kinds.get("electron", {})),
     }
+
+
+def _kind(name: str, figures: Figures) -> dict[str, Any]:
+    kind, bins, found = KINDS.get(name), figures["momentum"], figures.get("search")
+    whole_bend = kind is None or (kind.scifi and (kind.velo or kind.ut))
+    title = f"{name}: resolution, bias and pulls by momentum [GeV]"
+    return {
+        "title": _TITLES.get(name, f"{name.capitalize()} tracks"),
+        "meaning": _MEANINGS.get(name) or KINDS[name].meaning,
+        "anchor": name,
+        "figure": by_bin(f"kind-{name}", title, "p [GeV]", [interval(one) for one in bins], bins),
+        "table": table_of(bins, _KIND),
+        "maps": bias_maps(figures["directions"], _SPAN if whole_bend else _WIDE_SPAN, _ERRORS),
+        "decays": _by_name(figures.get("decays") or {}, _DECAYS),
+        "search": found,
+        "found": table_of(found["efficiency"], _SEARCH) if found else None,
+    }
+
+
+def _by_name(entries: Figures, columns: Columns) -> Cells | None:
+    """Return a table of entries by their names; None if nothing was measured."""
+    rows = [{"of": name, **one} for name, one in entries.items() if one]
+    return table_of(rows, columns, text=(next(iter(columns)),)) if rows else None
+
+
+def _electrons(figures: Figures) -> dict[str, Any] | None:
+    """Return the section on electrons from ``kinds.electron``; None where nothing was measured."""
+    tracks, peaks = figures.get("tracks", {}), figures.get("peaks", {})
+    if not tracks:
+        return None
+    drawn = [("(p − p_true)/p_true", name, one) for name, one in tracks.items()]
+    drawn += [("mass [MeV]", name, one) for name, one in peaks.items() if DECAYS[name].mass]
+    panels = [
+        Panel(label, f"electrons, {_name({'of': name})}", _both_fits(one["histogram"]), y_limits=(0.0, None))
+        for label, name, one in drawn
+    ]
+    return {
+        "figure": Drawn("kind-electron", "Electrons, fitted as pions and as electrons", panels),
+        "table": _by_name(tracks, _ELECTRONS),
+        "peaks": _by_name(peaks, _PEAKS),
+    }
+
+
+def _both_fits(histogram: Figures) -> list[Series]:
+    fits = (("as pions", "pion_content"), ("as electrons", "content"))
+    return [
+        Series(text, histogram["edges"], histogram[content], shape="steps", colour=number)
+        for number, (text, content) in enumerate(fits)
+    ]

@@ -1,6 +1,6 @@
 """The page that compares the embedded simulation with LHCb's simulation of the same detector."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import hypot
@@ -63,10 +63,10 @@ def write_likeness(
     pair = (read_json(embedded), read_json(other))
     fits = {name: [*map(read_json, files)] for name, files in measured.items()}
     found = {name: [*map(read_json, files)] for name, files in (searches or {}).items()}
-    sections = {title: [_line(row, *pair) for row in rows] for title, rows in SECTIONS.items()}
+    sections = {title: _compared(rows, *pair) for title, rows in SECTIONS.items()}
     for name, two in found.items():
         rows = [row for row in SEARCH if all(row.name in one["figures"] for one in two)]
-        sections[SEARCHES[name]] = [_line(row, *two) for row in rows]
+        sections[SEARCHES[name]] = _compared(rows, *two)
     write_page(
         page,
         "likeness.html",
@@ -78,19 +78,29 @@ def write_likeness(
     )
 
 
-def _line(row: Row, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
-    one, two = ours["figures"][row.name], theirs["figures"][row.name]
-    difference, error = two["value"] - one["value"], hypot(one["error"], two["error"])
-    factor, spec = (100.0 if row.unit == " %" else 1.0), f".{row.decimals}f"
-    return {
-        "label": row.label,
-        "values": [
-            f"{factor * f['value']:{spec}} ± {factor * f['error']:{spec}}{row.unit}" for f in (one, two)
-        ],
-        "significance": f"{difference / error:+.1f}" if error else "–",
-        "alike": abs(difference) < max(_ALIKE * error, _SAME * abs(two["value"])),
-        "reason": Markup(row.reason),
-    }
+def _compared(rows: Sequence[Row], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
+    cells = []
+    for row in rows:
+        one, two = ours["figures"][row.name], theirs["figures"][row.name]
+        difference, error = two["value"] - one["value"], hypot(one["error"], two["error"])
+        factor, spec = (100.0 if row.unit == " %" else 1.0), f".{row.decimals}f"
+        alike = abs(difference) < max(_ALIKE * error, _SAME * abs(two["value"]))
+        word = Markup('<span class="{}">{}</span>').format(
+            *(("good", "alike") if alike else ("bad", "differs"))
+        )
+        cells.append(
+            [
+                row.label,
+                *(
+                    f"{factor * f['value']:{spec}} ± {factor * f['error']:{spec}}{row.unit}"
+                    for f in (one, two)
+                ),
+                f"{difference / error:+.1f}" if error else "–",
+                word,
+                Markup(row.reason),
+            ]
+        )
+    return Cells(["figure", EMBEDDED, OTHER, "errors apart", "", "reason"], cells, text=("figure", "reason"))
 
 
 def _quantiles(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
@@ -130,4 +140,4 @@ def _draw(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], labels:
             Series(OTHER, centres, two["content"], two["error"], colour=1),
         ]
         panels.append(Panel(label, "share a bin", series, x_log=variable == "p", y_limits=(0.0, None)))
-    return Drawn(name, f"Distributions of {name}, {EMBEDDED} and {OTHER}", panels, small=True)
+    return Drawn(name, f"Distributions of {name}, {EMBEDDED} and {OTHER}", panels)

@@ -1,4 +1,4 @@
-"""Maps of a set: misfits of its steps and of its magnet table, and biases by direction."""
+"""Maps as tables with coloured cells: misfits of steps and of the magnet table, and biases by direction."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from parkf.report.heat import HeatMap, Spot
+from parkf.report.tables import Cells, shade
 
 # Numbers by row, component, and p_min and p_max in GeV.
 Bins = Mapping[tuple[str, str, float, float], float]
+# Tables that stand side by side, by their titles.
+Maps = Mapping[str, Cells]
 _COMPONENTS = ("x", "y", "tx", "ty")
 # Misfit over scattering of cells without colour, and of the strongest ones. Shades are logarithmic.
 _CLEAN, _BAD = 0.1, 3.0
@@ -23,112 +25,88 @@ _UNITS = {"x": ("µm", 1e3), "y": ("µm", 1e3), "tx": ("µrad", 1e6), "ty": ("µ
 _DARKEST = 8.0
 
 
-def ratio_map(values: Bins) -> HeatMap:
-    """Draw misfits over the scattering."""
-
-    def value(ratio: float) -> float:
-        return max(math.log(max(ratio, 1e-9) / _CLEAN) / math.log(_BAD / _CLEAN), 0.0)
-
-    marks = {0.1: "≤ 0.1", 0.25: "0.25", 0.5: "0.5", 1.0: "1", 3.0: "≥ 3"}
-    return _step_map(values, value, "δ_par/σ_MS", marks)
+def ratio_maps(values: Bins) -> Maps:
+    """Show misfits over the scattering, a map for each component."""
+    return _step_maps(values, lambda ratio: max(_log(ratio / _CLEAN, _BAD / _CLEAN), 0.0))
 
 
-def width_map(values: Bins) -> HeatMap:
-    """Draw widths that should be one: blue is too narrow, red too wide."""
-    marks = {width: f"{width:g}" for width in (0.77, 0.87, 1.0, 1.14, 1.3)}
-    return _step_map(values, lambda width: math.log(width) / math.log(_WIDE), "width", marks)
+def width_maps(values: Bins) -> Maps:
+    """Show widths that should be one: blue is too narrow, red too wide."""
+    return _step_maps(values, lambda width: _log(width, _WIDE))
 
 
-def _step_map(
-    values: Bins, value: Callable[[float], float], label: str, marks: Mapping[float, str]
-) -> HeatMap:
-    columns = [
-        (component, *bins) for component in _COMPONENTS for bins in sorted({key[2:] for key in values})
-    ]
-
-    def spot(*key: Any) -> Spot | None:
-        return Spot(f"{values[key]:.2g}", value(values[key])) if key in values else None
-
-    return HeatMap(
-        "p [GeV]",
-        [(component, f"{low:g}–{high:g}") for component, low, high in columns],
-        {name: [spot(name, *column) for column in columns] for name, *_ in values},
-        label,
-        [(value(number), text) for number, text in marks.items()],
-    )
+def _log(ratio: float, base: float) -> float:
+    return math.log(max(ratio, 1e-9), base)
 
 
-def table_maps(maps: Mapping[str, Any]) -> dict[str, HeatMap]:
-    """Draw ``table.maps`` of ``accuracy.json``: by momentum, the four components beside each other."""
-    middles = ([sum(edges) / 2 for edges in pairwise(maps[axis])] for axis in ("x", "y"))
-    columns, rows = ([f"{middle:.0f}".replace("-", "−") for middle in axis] for axis in middles)
-    momenta: dict[str, list[Mapping[str, Any]]] = {}
-    for one in maps["cells"]:
-        momenta.setdefault(f"{one['p_min']:g}–{one['p_max']:g} GeV", []).append(one)
+def _step_maps(values: Bins, value: Callable[[float], float]) -> Maps:
+    bins = sorted({key[2:] for key in values})
 
-    def one_map(several: Sequence[Mapping[str, Any]]) -> HeatMap:
-        spots = [_spots(one) for one in several]
-        return HeatMap(
-            "y, x [mm]",
-            [
-                (f"{one['component']} [{_UNITS[one['component']][0]}]", column)
-                for one in several
-                for column in columns
-            ],
-            # The largest y comes first, so that the top of the table is the top of the detector.
-            {rows[j]: [spot for one in spots for spot in one[j]] for j in reversed(range(len(rows)))},
-            "misfit over the map's median",
-            [(_excess(ratio), f"{ratio:g}") for ratio in (1.0, 2.0, 4.0, _DARKEST)],
+    def cell(*key: Any) -> str:
+        return shade(f"{values[key]:.2g}", value(values[key])) if key in values else ""
+
+    rows = dict.fromkeys(row for row, *_ in values)
+    return {
+        component: Cells(
+            ["p [GeV]", *(f"{low:g}–{high:g}" for low, high in bins)],
+            [[row, *(cell(row, component, *edges) for edges in bins)] for row in rows],
         )
+        for component in _COMPONENTS
+    }
 
-    return {momentum: one_map(several) for momentum, several in momenta.items()}
+
+def table_maps(maps: Mapping[str, Any]) -> Mapping[str, Maps]:
+    """Show ``table.maps`` of ``accuracy.json``: by momentum, the four components beside each other."""
+    middles = ([sum(edges) / 2 for edges in pairwise(maps[axis])] for axis in ("x", "y"))
+    columns, names = ([f"{middle:.0f}".replace("-", "−") for middle in axis] for axis in middles)
+    momenta: dict[str, dict[str, Cells]] = {}
+    for one in maps["cells"]:
+        unit, scale = _UNITS[one["component"]]
+        rows = [[name, *row] for name, row in zip(names, _misfits(one["q68"], scale), strict=True)]
+        of_momentum = momenta.setdefault(f"{one['p_min']:g}–{one['p_max']:g} GeV", {})
+        # The largest y comes first, so that the top of the table is the top of the detector.
+        of_momentum[f"{one['component']} [{unit}]"] = Cells(["y, x [mm]", *columns], rows[::-1])
+    return momenta
 
 
-def _spots(one: Mapping[str, Any]) -> list[list[Spot | None]]:
-    scale = _UNITS[one["component"]][1]
-    middle = median([value for row in one["q68"] for value in row if value is not None] or [1.0])
+def _misfits(rows: Sequence[Sequence[float | None]], scale: float) -> list[list[str]]:
+    middle = median([value for row in rows for value in row if value is not None] or [1.0])
 
-    def spot(value: float | None) -> Spot | None:
-        if value is None:
-            return None
+    def cell(value: float | None) -> str:
         # Numbers have two digits, and no powers of ten.
-        return Spot(f"{float(f'{scale * value:.2g}'):g}", _excess(value / middle))
+        return "" if value is None else shade(f"{float(f'{scale * value:.2g}'):g}", _excess(value / middle))
 
-    return [[spot(value) for value in row] for row in one["q68"]]
+    return [[cell(value) for value in row] for row in rows]
 
 
 def _excess(ratio: float) -> float:
     """Return 0 up to the median, and 1 for the strongest colour."""
-    return min(max(math.log(max(ratio, 1e-9)) / math.log(_DARKEST), 0.0), 1.0)
+    return max(_log(ratio, _DARKEST), 0.0)
 
 
-def bias_map(
-    cells: Sequence[Mapping[str, Any]], label: str, span: float, errors: float = math.inf
-) -> HeatMap:
-    """Draw a bias by η and, for each momentum, φ or plane.
+def bias_maps(cells: Sequence[Mapping[str, Any]], span: float, errors: float = math.inf) -> Maps:
+    """Show a bias in per cent by η and φ or plane, a map for each bin of momentum.
 
     Colours are strongest for biases of `span` (%) or more. A bias that exceeds `errors` standard errors is
     emphasised.
     """
-    columns = sorted({(cell["p_min"], cell["p_max"], *_direction(cell)) for cell in cells})
+    places = dict(sorted({_direction(cell) for cell in cells}))
     rows = sorted({(cell["eta_min"], cell["eta_max"]) for cell in cells}, reverse=True)
-    spots = {}
+    found = {}
     for cell in cells:
         bias, error = 100 * cell["bias"], 100 * cell["bias_error"]
-        spots[cell["eta_min"], cell["p_min"], _direction(cell)[0]] = Spot(
-            f"{bias:+.2f}", bias / span, sure=abs(bias) > errors * error
+        text = shade(f"{bias:+.2f}", bias / span, sure=abs(bias) > errors * error)
+        found[cell["p_min"], cell["eta_min"], _direction(cell)[0]] = text
+    return {
+        f"{low:g}–{high:g} GeV": Cells(
+            ["η", *places.values()],
+            [
+                [f"{row[0]:g}–{row[1]:g}", *(found.get((low, row[0], place), "") for place in places)]
+                for row in rows
+            ],
         )
-    marks = (-1.0, -2 / 3, -1 / 3, 0.0, 1 / 3, 2 / 3, 1.0)
-    return HeatMap(
-        "η",
-        [(f"{low:g}–{high:g} GeV", name) for low, high, _, name in columns],
-        {
-            f"{low:g}–{high:g}": [spots.get((low, p, place)) for p, _, place, _ in columns]
-            for low, high in rows
-        },
-        label,
-        [(mark, f"{mark * span:+.2g} %".replace("-", "−")) for mark in marks],
-    )
+        for low, high in sorted({(cell["p_min"], cell["p_max"]) for cell in cells})
+    }
 
 
 def _direction(cell: Mapping[str, Any]) -> tuple[float, str]:

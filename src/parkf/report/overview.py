@@ -13,7 +13,7 @@ from parkf.proof.publishing import HIGH, LOW, Decision, core
 from parkf.report import figures, tables
 from parkf.report.compare_page import fits_of
 from parkf.report.figures import FIT_NAMES
-from parkf.report.maps import Bins, ratio_map, table_maps
+from parkf.report.maps import Bins, ratio_maps, table_maps
 from parkf.report.tables import Cells
 from parkf.training.assembly import CLOSED_TABLE
 from parkf.training.result import FitResult
@@ -45,7 +45,6 @@ def verdict_part(
         "decision": decision,
         "command": None if own.run is None else decision.command(own.run / "set"),
         "core": _core(own),
-        "statistics": _statistics(own),
         "comparison": comparison,
         "verdict": figures.verdict(fits or fits_of([own]), same_tracks=True),
         "identity": own.identity or {},
@@ -65,19 +64,6 @@ def _core(own: Subject) -> list[tuple[str, str, int]]:
     return rows
 
 
-def _statistics(own: Subject) -> dict[str, str]:
-    """Return the sizes of the training in the run's configuration, by name."""
-    names = {
-        "events.training": "crossings for the training, for each polarity",
-        "training.rays": "rays for the magnet table",
-        "training.closure.tracks": "tracks for the closure",
-    }
-    found = own.manifest.configuration or {}
-    return {
-        text: f"{float(found[key]):,.0f}" for key, text in names.items() if found.get(key, "null") != "null"
-    }
-
-
 def figures_part(
     own: Subject,
     validation: Mapping[str, Any],
@@ -92,11 +78,9 @@ def figures_part(
     overlaid, names = dict(measured), dict(FIT_NAMES)
     if (beside := own.beside or {}).get("fit"):
         overlaid["beside"], names["beside"] = beside["fit"], beside["version"] or "the set beside"
-    manifest = own.manifest
-    inputs = [[name, str(value)] for name, value in {**manifest.inputs, **manifest.seeds}.items()]
     return {
         "counts": validation["counts"],
-        "closed": CLOSED_TABLE in manifest.inputs,
+        "closed": CLOSED_TABLE in own.manifest.inputs,
         "throughput": throughput,
         "fits": measured,
         "figures": {
@@ -112,21 +96,16 @@ def figures_part(
             "table": figures.table_accuracy(table["fiducial"]),
         },
         "maps": {
-            "steps": ratio_map(_ratios(accuracy["steps"])),
+            "steps": ratio_maps(_ratios(accuracy["steps"])),
             "magnet": table_maps(table["maps"]) if "maps" in table else {},
         },
         "tables": {
             "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
-            "lost": tables.lost(measured),
             "ghosts_kept": tables.ghosts_kept(measured["parkf"]),
-            "genuine_kept": tables.genuine_kept(measured["parkf"]),
             "masses": tables.masses(measured),
-            "precision": tables.precision(validation["precision"]),
-            "magnet": tables.magnet(table["fiducial"]),
             "steps": _steps(fits, lights),
             "throughput": tables.throughput(throughput),
-            "inputs": Cells(["input", "fingerprint or seed"], inputs, text=("fingerprint or seed",)),
         },
     }
 

@@ -23,12 +23,11 @@ from parkf.proof.gates.room import step_light
 from parkf.proof.publishing import Decision, decide
 from parkf.report import tables
 from parkf.report.closure_page import closure_page
-from parkf.report.compare_page import comparison_page, published_trend
+from parkf.report.compare_page import comparison_page, published
 from parkf.report.directions import directions_page
-from parkf.report.event import choose_events, load_event
+from parkf.report.event import load_event
 from parkf.report.event_page import event_page
-from parkf.report.figures import FIT_NAMES
-from parkf.report.gantt import gantt
+from parkf.report.figures import FIT_NAMES, gantt
 from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
 from parkf.report.site import Page, write_page
@@ -72,56 +71,40 @@ def write_report(
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
     lights = {name: step_light(name, own.gates, thresholds) for name in STEP_NAMES}
 
-    choice = _choice(results, index.with_name("event.html"))
-    # Title and template of each page, and the function that makes its content.
-    contents: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
+    # Title of each page, and the function that makes its content.
+    contents: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
         "compare": (
             "What changed",
-            "compare",
-            lambda: comparison_page(comparison, published_trend(own, thresholds, registry)),
+            lambda: comparison_page(comparison, [*published(manifest, thresholds, registry), own]),
         )
     }
     for name in STEP_NAMES:
-        step = partial(step_page, fits[name], lights[name], against, pulls)
-        contents[name] = (f"Step {name}", "step", step)
+        contents[name] = (f"Step {name}", partial(step_page, fits[name], lights[name], against, pulls))
     if CLOSED_TABLE in manifest.inputs:
         closure = results / "closure" / "closure.json"
-        contents["closure"] = ("Closure", "closure", lambda: closure_page(read_json(closure)))
-    detector = partial(_detector, results, index.with_name("figures"))
+        contents["closure"] = ("Closure", lambda: closure_page(read_json(closure)))
     contents |= {
-        "event": ("Events", "event", partial(_event, results, choice, None)),
-        "detector": ("Detector", "detector", detector),
-        "slices": ("Slices", "slices", partial(slices_page, validation["fits"]["parkf"])),
-        "directions": ("Directions", "directions", partial(directions_page, validation["fits"])),
-        "kinds": ("Kinds of tracks", "kinds", partial(kinds_page, validation.get("kinds", {}))),
-        "timing": ("How it ran", "timing", partial(_timing, stages)),
-        "parameters": (
-            "All constants",
-            "parameters",
-            lambda: {"numbers": tables.constants(results / "set", results / "fits")},
-        ),
+        "event": ("An event", partial(_event, results)),
+        "detector": ("Detector", partial(_detector, results, index.with_name("figures"))),
+        "slices": ("Slices", partial(slices_page, validation["fits"]["parkf"])),
+        "directions": ("Directions", partial(directions_page, validation["fits"])),
+        "kinds": ("Kinds of tracks", partial(kinds_page, validation.get("kinds", {}))),
+        "timing": ("How it ran", partial(_timing, stages)),
     }
-    titles = {name: title for name, (title, _, _) in contents.items()}
-    pages = [Page(index.name, "Overview"), *(Page(f"{name}.html", titles[name]) for name in titles)]
+    titles = [(f"{name}.html", title) for name, (title, _) in contents.items()]
+    pages = [Page(index.name, "Overview"), *(Page(*one) for one in titles)]
 
     def write(name: str) -> Decision | None:
         if name == index.stem:
             return decide(parameters, results, own.gates, registry)
-        _, template, content = contents[name]
-        write_page(index.with_name(f"{name}.html"), f"{template}.html", pages=pages, **content())
-        if name != "event":
-            return None
-        for old in index.parent.glob("event-*.html"):
-            old.unlink()
-        for file, number, _ in choice[1:]:
-            one = _event(results, choice, number)
-            write_page(index.with_name(file), "event.html", pages=pages, under="event.html", **one)
+        template = "step" if name in fits else name
+        content = contents[name][1]()
+        write_page(index.with_name(f"{name}.html"), f"{template}.html", pages=pages, **content)
         return None
 
-    # The slowest come first: the detector, the decision on the overview, events, and steps of many sets.
-    rows = {name: len(fits[name].sets) if name in fits else 1 for name in contents}
-    rows |= dict.fromkeys(("detector", index.stem, "event"), 12)
-    (decision,) = filter(None, parallel_map(write, sorted(rows, key=rows.__getitem__, reverse=True), threads))
+    # The slowest come first: the detector, and the decision on the overview.
+    names = ["detector", index.stem, *(name for name in contents if name != "detector")]
+    (decision,) = filter(None, parallel_map(write, names, threads))
     # The overview is written last: once it exists, every page that it links to exists.
     write_page(
         index,
@@ -133,19 +116,9 @@ def write_report(
     )
 
 
-def _choice(results: Path, page: Path) -> list[tuple[str, int, str]]:
-    """Return file, number and reason of each event that has a page; the first one has the page itself."""
+def _event(results: Path) -> dict[str, Any]:
     try:
-        _, chosen = choose_events(results)
-    except ParkfError:
-        return []
-    names = [page.name, *(f"event-{number}.html" for number in [*chosen][1:])]
-    return [(name, number, why) for name, (number, why) in zip(names, chosen.items(), strict=True)]
-
-
-def _event(results: Path, choice: list[tuple[str, int, str]], number: int | None) -> dict[str, Any]:
-    try:
-        return event_page(load_event(results, number=number)) | {"choice": choice}
+        return event_page(load_event(results))
     except ParkfError as error:
         # Runs may remove their candidates; the report is then written without an event.
         return {"event": None, "reason": str(error)}
@@ -158,16 +131,16 @@ def _detector(run: Path, figures: Path) -> dict[str, Any]:
     """
     geometry, alignment = (run / INPUTS / f"{kind}.yaml" for kind in KEPT)
     if not (geometry.is_file() and alignment.is_file()):
-        return {"drawn": []}
+        return {"drawn": None}
     # Imported only for this page, since it loads Matplotlib for 0.2 s, while others are drawn beside it.
-    from parkf.report.geometry import draw_parts
+    from parkf.report.geometry import draw
 
     moved = load_alignment(alignment)
     aligned = load_geometry(geometry).align(moved)
     figures.mkdir(parents=True, exist_ok=True)
-    parts = draw_parts(aligned, figures / "detector")
+    draw(aligned, figures / "detector.svg")
     return {
-        "drawn": [f"{figures.name}/detector-{part}.svg" for part in parts],
+        "drawn": f"{figures.name}/detector.svg",
         "geometry": aligned.description.tag,
         "alignment": moved.tag,
         "moved": displacements({}, read_document(alignment).content),

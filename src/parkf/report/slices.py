@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parkf.report.drawing import Drawn, Panel, Series
-from parkf.report.figures import COMPONENTS, error_bars
-from parkf.report.tables import Cells, Columns, table_of, with_error
+from parkf.report.figures import by_bin
+from parkf.report.tables import Columns, table_of
 
 TITLES = {
     "p": "Fitted momentum [GeV]",
@@ -49,63 +49,30 @@ def slices_page(fit: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "fates": table_of(fit["fates"], fates, text=("candidates",)),
         "slices": {
-            title: {"anchor": variable, "figure": _draw(variable, bins), "table": _table(variable, bins)}
+            title: {"anchor": variable, "figure": _draw(variable, title, bins)}
             for variable, title in TITLES.items()
             if (bins := fit["breakdown"][variable])
         },
     }
 
 
-def _draw(variable: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
-    """Draw width of δp/p, pull widths and efficiencies of each slice."""
-    places, names = range(len(bins)), _labels(variable, bins)
-    pulls = [
-        Series(
-            f"pull of {text}", places, [b["pulls"][component] for b in bins], shape="joined", colour=number
-        )
-        for number, (component, text) in enumerate(COMPONENTS.items())
-    ]
+def _draw(variable: str, title: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
+    """Draw the figures of each slice, and the fractions that a cut keeps."""
+    names = _labels(variable, bins)
     kept = [
-        Series(text, places, [b[quantity] for b in bins], shape="joined", colour=number, dashed=True)
+        Series(
+            text,
+            range(len(bins)),
+            [one[quantity] for one in bins],
+            shape="joined",
+            colour=number,
+            dashed=True,
+        )
         for number, (quantity, text) in enumerate(_KEPT.items())
-        if any(b[quantity] is not None for b in bins)
+        if any(one[quantity] is not None for one in bins)
     ]
-    core = [error_bars("core of δp/p", places, bins, "core", 0, 100)]
-    return Drawn(
-        variable,
-        f"{TITLES[variable]}: resolution, pulls and what a cut keeps",
-        [
-            # The axis starts at zero; an axis that ends at the points would exaggerate differences.
-            Panel("", "core width of δp/p [%]", core, names=names, y_limits=(0.0, None)),
-            Panel("", "pull width", pulls, names=names, band=(0.95, 1.05)),
-            Panel("", "fraction", kept, names=names, y_limits=(0.0, 1.05)),
-        ],
-        small=True,
-    )
-
-
-def _table(variable: str, bins: Sequence[Mapping[str, Any]]) -> Cells:
-    head = [
-        "slice",
-        "tracks",
-        "core of δp/p [%]",
-        "bias [%]",
-        *(f"pull {text}" for text in COMPONENTS.values()),
-    ]
-    return Cells(
-        [*head, *(f"{text} [%]" for text in _KEPT.values())],
-        [
-            [
-                name,
-                str(b["n"]),
-                with_error(b, "core", ".3f", 100),
-                with_error(b, "bias", "+.3f", 100),
-                *(f"{b['pulls'][component]:.3f}" for component in COMPONENTS),
-                *("–" if b[quantity] is None else f"{100 * b[quantity]:.1f}" for quantity in _KEPT),
-            ]
-            for name, b in zip(_labels(variable, bins), bins, strict=True)
-        ],
-    )
+    panel = Panel(title, "fraction", kept, names=names, y_limits=(0.0, 1.05))
+    return by_bin(variable, f"{title}: resolution, pulls and what a cut keeps", title, names, bins, [panel])
 
 
 def _labels(variable: str, bins: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -10,7 +10,7 @@ from parkf.params.parameter_set import ParameterSet
 from parkf.proof.gates.room import Light
 from parkf.report import figures, tables
 from parkf.report.formula import typeset
-from parkf.report.maps import Bins, ratio_map, width_map
+from parkf.report.maps import Bins, ratio_maps, width_maps
 from parkf.report.words import texts
 from parkf.training.result import FitResult, SetResult
 
@@ -44,10 +44,13 @@ def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -
             "label": one.label,
             "rows": one.rows,
             "parameters": tables.parameters(step, one, {against: own} if against else {}),
-            "minima": tables.minima(one),
             "anchor": anchor,
             "profiles": figures.profiles(f"profiles-{anchor}", one.profiles) if one.profiles else None,
-            "correlations": [m for m in one.minima if len(m.names) > 1],
+            "correlations": [
+                {"title": f"{m.kind} of {m.target}", "table": tables.correlations(m.names, m.correlation)}
+                for m in one.minima
+                if len(m.names) > 1
+            ],
         }
 
     formulas = step.latex().values()
@@ -57,8 +60,8 @@ def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -
         "light": light,
         "symbols": _symbols(step, " ".join(formulas)),
         "formulas": [typeset(line) for line in formulas],
-        "ratio": ratio_map(ratios) if ratios else None,
-        "truth": width_map(widths) if widths else None,
+        "ratio": ratio_maps(ratios) if ratios else None,
+        "truth": width_maps(widths) if widths else None,
         "sets": [one_set(one) for one in fit.sets],
     }
 

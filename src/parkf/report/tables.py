@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from markupsafe import Markup
 
-from parkf.fit.sample import GENUINE_P, STATE
+from parkf.fit.sample import GENUINE_P
 from parkf.model.steps import Step
 from parkf.params.manifest import Gate
 from parkf.proof.gates.room import colour, room, unmeasured
 from parkf.report.figures import COMPONENTS, FIT_NAMES
-from parkf.training.explanation import COLUMNS, explain
 from parkf.training.result import SetResult
 
 T = TypeVar("T")
@@ -26,7 +24,7 @@ _SCORES = {
     "score_kinematic": "score, with p and η",
     "score_flat": "flat score",
 }
-_SLICES = {"p": "p [GeV]", "eta": "η", "pt": "pT [GeV]", "displacement": "distance from the beam line [mm]"}
+WORST = 10
 
 
 @dataclass(frozen=True)
@@ -38,13 +36,36 @@ class Cells:
     text: Sequence[str] = ()  # heads of columns that hold text
 
 
+def shade(text: str, value: float, *, sure: bool = False) -> Markup:
+    """Colour a cell: −1 is the strongest blue, 0 has none, 1 is the strongest red; bold if `sure`."""
+    style = f"{'high' if value >= 0 else 'low'}{' sure' if sure else ''}"
+    strength = round(100 * min(abs(value), 1.0))
+    return Markup('<span class="{}" style="--shade:{}%">{}</span>').format(style, strength, text)
+
+
+def correlations(names: Sequence[str], values: Sequence[Sequence[float]]) -> Cells:
+    """Tabulate correlations with their colours."""
+    rows = [
+        [name, *(shade(f"{one:.2f}", one) for one in row)] for name, row in zip(names, values, strict=True)
+    ]
+    return Cells(["", *names], rows)
+
+
+def worst(cells: Iterable[Mapping[str, Any]], columns: Columns) -> Cells:
+    """List the ten cells whose bias exceeds three times its error by most."""
+    ordered = sorted(cells, key=lambda cell: 3 * cell["bias_error"] - abs(cell["bias"]))
+    return table_of(ordered[:WORST], columns)
+
+
 def table_of(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: Sequence[str] = ()) -> Cells:
     """Return a table of rows; `columns` has a function for each head, which writes the cell of a row."""
     return Cells(list(columns), [[write(row) for write in columns.values()] for row in rows], text)
 
 
 def with_error(entry: Mapping[str, Any], name: str, spec: str, factor: float = 1.0) -> str:
-    """Write a number and its error, `<name>_error`, both times a factor; the error has no sign."""
+    """Write a number and its error, `<name>_error`, both times a factor; a dash if it was not measured."""
+    if name not in entry:
+        return "–"
     return f"{factor * entry[name]:{spec}} ± {factor * entry[f'{name}_error']:{spec.lstrip('+')}}"
 
 
@@ -102,15 +123,13 @@ def from_threshold(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def pulls(fits: Mapping[str, Any]) -> Cells:
     """Mean and core width of the pulls, and half widths of their central 68 % and 95 % over a Gaussian's."""
-    widths = {"width": "width", "width68": "68 %", "width95": "95 %"}
-    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    columns: Columns = {
         "pull": lambda pull: pull["of"],
         "fit": lambda pull: pull["fit"],
         "mean": lambda pull: with_error(pull, "mean", "+.3f"),
-    }
-    columns |= {
-        head: lambda pull, width=width: with_error(pull, width, ".3f")  # type: ignore[misc]
-        for width, head in widths.items()
+        "width": lambda pull: with_error(pull, "width", ".3f"),
+        "68 %": lambda pull: with_error(pull, "width68", ".3f"),
+        "95 %": lambda pull: with_error(pull, "width95", ".3f"),
     }
     rows = [
         {"of": text, "fit": FIT_NAMES[name], **fit["pulls"][component]}
@@ -118,17 +137,6 @@ def pulls(fits: Mapping[str, Any]) -> Cells:
         for name, fit in fits.items()
     ]
     return table_of(rows, columns, text=("pull", "fit"))
-
-
-def lost(fits: Mapping[str, Any]) -> Cells:
-    """Fraction of tracks without a good fit, by true momentum."""
-    return Cells(
-        ["p [GeV]", "tracks", *(f"{FIT_NAMES[name]} [%]" for name in fits)],
-        [
-            [interval(bins[0]), str(bins[0]["n"]), *(with_error(b, "lost", ".2f", 100) for b in bins)]
-            for bins in zip(*(fit["lost"] for fit in fits.values()), strict=True)
-        ],
-    )
 
 
 def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
@@ -140,23 +148,6 @@ def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
         cut = f"χ²/ndof < {-point['cut']:.2f}" if name == "chi2" else f"score > {point['cut']:.3g}"
         rows.append([_SCORES[name], with_error(point, "ghost", ".1f", 100), cut])
     return Cells(["by", "ghosts kept [%]", "keeps"], rows, text=("by", "keeps"))
-
-
-def genuine_kept(fit: Mapping[str, Any]) -> list[Cells]:
-    """Fraction of genuine tracks that the same cuts keep, in slices of p, η, pT and displacement."""
-    scores = fit["scores"]
-    found = []
-    for variable, title in _SLICES.items():
-        rows = [
-            [
-                f"{bins[0]['low']:g}–{bins[0]['high']:g}",
-                str(bins[0]["n"]),
-                *(with_error(one, "genuine", ".1f", 100) for one in bins),
-            ]
-            for bins in zip(*(score["efficiency"][variable] for score in scores.values()), strict=True)
-        ]
-        found.append(Cells([title, "tracks", *(f"{_SCORES[name]} [%]" for name in scores)], rows))
-    return found
 
 
 def masses(fits: Mapping[str, Any]) -> Cells:
@@ -176,24 +167,6 @@ def masses(fits: Mapping[str, Any]) -> Cells:
         "due to directions": lambda peak: f"{peak['parts']['directions']:.2f}",
     }
     return table_of(peaks, columns, text=("signal", "fit"))
-
-
-def precision(content: Mapping[str, Any]) -> Cells:
-    """Differences between float32 and float64: in units of the error, and relative for χ²."""
-    quantiles = ("q50", "q99", "q999")
-    rows = [[name, *(f"{content[name][q]:.1e}" for q in quantiles)] for name in (*STATE, "chi2")]
-    return Cells(["float32 − float64", "50 %", "99 %", "99.9 %"], rows)
-
-
-def magnet(rows: Sequence[Mapping[str, Any]]) -> Cells:
-    """68% and 99% of |table − target| in mm and 1e-4 rad."""
-    bins: dict[str, list[str]] = {}
-    for row in rows:
-        scale = 1.0 if row["component"] in ("x", "y") else 1e4
-        cell = f"{scale * row['q68']:.3g} / {scale * row['q99']:.3g}"
-        bins.setdefault(interval(row), []).append(cell)
-    heads = ["x 68 / 99 % [mm]", "y [mm]", "tx [1e-4]", "ty [1e-4]"]
-    return Cells(["p [GeV]", *heads], [[name, *cells] for name, cells in bins.items()])
 
 
 def stages(content: Mapping[str, Any]) -> Cells:
@@ -238,26 +211,4 @@ def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | 
             for index, (parameter, value, error) in enumerate(numbers)
         ],
         text=("meaning", "kind", "unit"),
-    )
-
-
-def constants(parameters: Path, fits: Path) -> Cells:
-    """Every number of the constant blob."""
-
-    def cell(value: str | float | None) -> str:
-        return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-    rows = [[*map(cell, row)] for row in explain(parameters, fits=fits)]
-    return Cells(COLUMNS, rows, text=("set", "name", "unit", "text"))
-
-
-def minima(one: SetResult) -> Cells:
-    """Results of the minimisations of a set."""
-    return Cells(
-        ["fit of", "kind", "floating", "EDM", "−ln L", "evaluations"],
-        [
-            [m.target, m.kind, ", ".join(m.names), f"{m.edm:.1e}", f"{m.nll:.6g}", str(m.calls)]
-            for m in one.minima
-        ],
-        text=("kind", "floating"),
     )

@@ -298,7 +298,6 @@ class Run(dict[str, Any]):
             "directions",
             "kinds",
             "timing",
-            "parameters",
         ]
         if self["training"]["closure"] is not None:
             pages.append("closure")
