@@ -1,18 +1,15 @@
-"""Alignment: derivatives by moving planes in space, Millepede's records, and shifts that are put back."""
+"""Alignment: derivatives by moving planes in space, and shifts that are put back."""
 
 import dataclasses
-import struct
 
 import numpy as np
 import pytest
 from kalman_toy import generate
-from mille import read_mille
 
 from parkf.detector.alignment import Alignment, Displacement, Motion
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
 from parkf.fit.alignment.align import align
 from parkf.fit.alignment.derivatives import FREEDOMS, Elements, derivatives, element_of
-from parkf.fit.alignment.millepede import FIELD_LABEL, Mille, label
 from parkf.fit.alignment.solve import Equations
 from parkf.fit.residuals import COORDINATES, SLOT_OF, fit_residuals
 from parkf.imports.geometry.conditions import export_alignment, import_alignment, read_conditions
@@ -97,15 +94,13 @@ def test_elements_of_hits(geometry):
     assert element.shape == (COORDINATES, 60)
 
 
-def equations_of(toys, elements, freedoms, mille=None):
+def equations_of(toys, elements, freedoms):
     equations = Equations(elements, freedoms)
     for toy in toys:
         tracks = moved(toy)
         fitted, residuals = fit_residuals(toy.parameters, tracks, covariances=True)
         use = (fitted.status == 0) & (fitted.chi2 < 3 * fitted.ndof)
         equations.add(tracks, fitted, residuals, use)
-        if mille is not None:
-            mille.write(toy.parameters, tracks, fitted, residuals, use)
     return equations
 
 
@@ -175,56 +170,6 @@ def test_displacements_bend_tracks_as_the_equations_say(geometry):
     after = equations.solve(survey={"x": 0.1})
     assert np.sqrt(row @ before @ row) > 3e-9
     assert np.sqrt(row @ after.covariance @ row) < 1e-9
-
-
-def parsed(path, names):
-    """Measurements of a Millepede file as (value, local derivative, global derivatives), by record."""
-    for words, labels in read_mille(path):
-        rows, i = [], 0
-        while i < len(words):
-            value, i = words[i], i + 1
-            local = 0.0
-            while labels[i] != 0:
-                local, i = words[i], i + 1
-            sigma, i = words[i], i + 1
-            by = np.zeros(names)
-            while i < len(words) and labels[i] != 0:
-                if labels[i] != FIELD_LABEL:
-                    by[labels[i] - 1] += words[i]
-                i += 1
-            rows.append((value / sigma, local / sigma, by / sigma))
-        yield tuple(map(np.array, zip(*rows, strict=True)))
-
-
-def test_records_lead_to_the_normal_equations_of_the_fit(geometry, tmp_path):
-    """Eliminating each record's local parameter, as Millepede does, gives AᵀWA and Aᵀw."""
-    elements, path = Elements.of(geometry), tmp_path / "mille.bin"
-    with Mille(path, elements) as mille:
-        equations = equations_of([generate(40, 12000.0, seed=5, efficiency=0.95)], elements, FREEDOMS, mille)
-    matrix, vector = np.zeros_like(equations.matrix), np.zeros_like(equations.vector)
-    count = 0
-    for value, local, by in parsed(path, len(vector)):
-        free = np.eye(len(value)) - np.outer(local, local) / (local @ local)
-        matrix += by.T @ free @ by
-        vector += by.T @ free @ value
-        count += 1
-    assert count == equations.tracks
-    size = np.sqrt(np.maximum(np.diag(equations.matrix), 1e-9))
-    assert np.abs((matrix - equations.matrix) / np.outer(size, size)).max() < 1e-5
-    np.testing.assert_allclose(
-        vector / size, equations.vector / size, atol=1e-4 * np.abs(vector / size).max()
-    )
-
-
-def test_a_record_has_millepedes_bytes(tmp_path):
-    """Mille.cc: twice the number of words, a first word of 0, floats, then labels."""
-    path = tmp_path / "mille.bin"
-    words, labels = [0.0, 0.5, 0.25, 1.0, -2.0], [0, 0, 1, 0, label(3, "rz")]
-    path.write_bytes(struct.pack("<i5f5i", 10, *words, *labels))
-    ((got, of),) = read_mille(path)
-    np.testing.assert_array_equal(got, words[1:])
-    np.testing.assert_array_equal(of, labels[1:])
-    assert label(3, "rz") == 24
 
 
 def test_unknown_freedoms_and_no_tracks_are_refused(geometry):

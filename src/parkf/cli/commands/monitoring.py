@@ -123,7 +123,6 @@ def align(
         list[str],
         Option(metavar="FREEDOM=ERROR", help="A survey's error of a freedom, in mm or rad; may be repeated."),
     ] = [],  # noqa: B006
-    mille: Annotated[Path | None, Option(help="Records for Millepede II to write.")] = None,
     table: Annotated[Path | None, Option(help="Residuals and derivatives to write (.parquet).")] = None,
     conditions: Annotated[
         Path | None, Option(help="The alignment as LHCb's conditions to write (.yml).")
@@ -143,14 +142,13 @@ def align(
         load_geometry(geometry, alignment),
         freedoms=freedoms.split(),
         survey=_errors(survey),
-        mille=mille,
         table=table,
     )
     found = solution.alignment(load_alignment(alignment), output.stem)
     write_alignment(output, found.model_dump(exclude_defaults=True), f"From {solution.tracks} tracks.")
     if conditions is not None:
         export_alignment(found, conditions)
-    written(output, mille, table, conditions)
+    written(output, table, conditions)
     rows = [
         (
             f"{section} {key}",

@@ -1,1 +1,1 @@
-"""Alignment from fitted tracks: derivatives of residuals, Millepede's files, and a solver."""
+"""Alignment from fitted tracks: derivatives of residuals, and a solver."""

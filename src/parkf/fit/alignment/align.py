@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from parkf.detector.geometry import Geometry
 from parkf.fit.alignment.derivatives import FREEDOMS, Elements, derivatives
-from parkf.fit.alignment.millepede import Mille
 from parkf.fit.alignment.moving import Moving
 from parkf.fit.alignment.solve import Equations, Solution
 from parkf.fit.candidates import Candidates, check_rows, from_arrow
@@ -31,10 +30,9 @@ def align(
     *,
     freedoms: Sequence[str],
     survey: Mapping[str, float] | None = None,
-    mille: Path | None = None,
     table: Path | None = None,
 ) -> Solution:
-    """Align modules and layers by candidates in float64; also write their records and residuals, if asked.
+    """Align modules and layers by candidates in float64; also write their residuals, if asked.
 
     `geometry` has its elements where the candidates' reconstruction assumed them. The tracks of :func:`good`
     count. `survey` has the errors of freedoms that are known without data.
@@ -42,7 +40,6 @@ def align(
     elements = Elements.of(geometry)
     equations = Equations(elements, freedoms)
     with ExitStack() as files:
-        records = None if mille is None else files.enter_context(Mille(mille, elements))
         rows_to = None if table is None else files.enter_context(ALIGNMENT_RESIDUALS.writer(table))
         for path in candidates:
             file = files.enter_context(MEASURED.open(path))
@@ -54,8 +51,6 @@ def align(
                 fitted, residuals = fit_residuals(parameters, tracks, covariances=True)
                 use = good(fitted)
                 equations.add(tracks, fitted, residuals, use)
-                if records is not None:
-                    records.write(parameters, tracks, fitted, residuals, use)
                 if rows_to is not None:
                     event = numbers(rows.column("event"))
                     candidate = numbers(rows.column("candidate"))
