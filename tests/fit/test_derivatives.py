@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from kalman_global import GlobalFit, alike
 
-from parkf.detector.geometry import load_geometry
-from parkf.fit.alignment.derivatives import (
+from parkf.data.elements import (
     FREEDOMS,
     Elements,
     derivatives,
 )
+from parkf.detector.geometry import load_geometry
 from parkf.fit.residuals import fit_residuals
 from parkf.io.project import PROJECT
 from parkf.model.steps import FORMS
