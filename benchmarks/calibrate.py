@@ -32,14 +32,19 @@ import yaml
 from benchmarks.command import stage, write
 from scipy.stats import theilslopes
 
+from parkf.data.calibrate import KINDS, LIMIT, Sample, measure_factors
+from parkf.data.elements import SECTIONS, Elements
+from parkf.data.moving import Moving, move_file
+from parkf.data.quantities import REGIONS
+from parkf.data.reference import make_reference
+from parkf.data.state import strip_errors
+from parkf.data.worse import measuring_worse, scattering_more
 from parkf.detector.alignment import Alignment, Displacement, load_alignment
 from parkf.detector.description import Description
 from parkf.detector.field import make_field_map
 from parkf.detector.geometry import Geometry, load_geometry
 from parkf.detector.writing import write_alignment, write_geometry
 from parkf.fit import fit_file
-from parkf.fit.alignment.derivatives import SECTIONS, Elements
-from parkf.fit.alignment.moving import Moving, move_file
 from parkf.fit.sample import VARIANCES, load_sample, momentum_residual
 from parkf.fit.truth import Files
 from parkf.io.documents.models import load_document
@@ -48,12 +53,6 @@ from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
 from parkf.io.project import PROJECT
 from parkf.io.track_columns import Rows
 from parkf.params.parameter_set import load
-from parkf.proof.calibration.calibrate import Sample
-from parkf.proof.calibration.description import measuring_worse, scattering_more
-from parkf.proof.calibration.factors import KINDS, LIMIT, measure_factors
-from parkf.proof.calibration.files import strip_errors
-from parkf.proof.monitoring.quantities import REGIONS
-from parkf.proof.monitoring.reference import make_reference
 from parkf.proof.validation.core import fit_core
 
 SHIFT, FIELD, UT_ERRORS, NOISE = 0.05, 1.002, 1.15, 1.1
@@ -298,9 +297,8 @@ def in_place(run: Path) -> dict[str, Any]:
         detectors, layers = measure_factors(parameters, data.tracks, moving, reference)
         # Noise is that beside one factor for each detector.
         for fitted in (layers, detectors):
-            errors = np.sqrt(np.diag(fitted.covariance))
-            for change, size, error in zip(fitted.changes, fitted.sizes, errors, strict=True):
-                of = found["factors"].setdefault(change.name, {"truth": truth_of(change.name)})
+            for name, size, error in zip(fitted.names, fitted.value, fitted.error, strict=True):
+                of = found["factors"].setdefault(name, {"truth": truth_of(name)})
                 of["limited" if limit else "plain"] = {"value": 1 + float(size), "error": float(error)}
     return found
 

@@ -15,15 +15,15 @@ from pathlib import Path
 import numpy as np
 from benchmarks.command import parser, write
 
+from parkf.data.field.measure import Measured, measure
+from parkf.data.field.nuisances import NUISANCES, changed_field
+from parkf.data.field.tracks import read_true_tracks
 from parkf.detector.field import FieldMap, evaluate_on_grid, read_source
 from parkf.detector.geometry import Geometry, load_geometry
 from parkf.detector.transport import propagate
 from parkf.fit import fit_file_full
 from parkf.fit.sample import load_sample, momentum_residual
 from parkf.fit.truth import Files
-from parkf.imports.field_fit.measure import measure
-from parkf.imports.field_fit.nuisances import NUISANCES, changed_field
-from parkf.imports.field_fit.tracks import read_true_tracks
 from parkf.imports.hits.take import take_tables
 from parkf.io.terminal import aligned
 from parkf.proof.validation.core import fit_core
@@ -70,6 +70,15 @@ def full_fit(work: Path, name: str, geometry: Geometry, field: FieldMap) -> dict
     return residuals(Files([work / "particles.parquet"], [work / "candidates.parquet"], [fitted]))
 
 
+def by_name(found: Measured) -> dict[str, list[float]]:
+    """Value and error of each nuisance."""
+    errors = found.nuisances.error.tolist()
+    return {
+        name: [value, error]
+        for (name, value), error in zip(found.nuisances.by_name.items(), errors, strict=True)
+    }
+
+
 def run(shared: Path, work: Path) -> dict[str, object]:
     """Measure on each half and correct the other."""
     geometry = load_geometry(ROOT / "data/geometry/run3_fullsim.yaml")
@@ -86,11 +95,10 @@ def run(shared: Path, work: Path) -> dict[str, object]:
     halves, parts = {}, []
     for name, parity in (("even", 0), ("odd", 1)):
         found = measure(tracks.select(tracks.event % 2 == parity), geometry, field, names=FIELDS, known=known)
-        other = full_fit(work, name, geometry, changed_field(field, found.as_values()))
+        other = full_fit(work, name, geometry, changed_field(field, found.nuisances.by_name))
         scale = float(np.sum(found.momenta.error**-2) ** -0.5)  # of the momentum, from the measuring half
         parts.append((other, other["event"] % 2 != parity, scale))
-        values = zip(found.names, found.values.tolist(), found.errors.tolist(), strict=True)
-        halves[name] = {"nuisances": {n: [v, e] for n, v, e in values}, "scale_error": 100 * scale}
+        halves[name] = {"nuisances": by_name(found), "scale_error": 100 * scale}
         halves[name] |= {"other_half": bias(*parts[-1])}
     joined = {n: np.concatenate([rows[n][own] for rows, own, _ in parts]) for n in plain}
     shares = np.array([own.sum() for _, own, _ in parts]) / len(joined["event"])
@@ -102,13 +110,12 @@ def run(shared: Path, work: Path) -> dict[str, object]:
             own = (sample["charge"] == sign) | (sign == 0)
             rows[f"{name}, {charge}"] = bias(sample, own, error)
     cubic = evaluate_on_grid(read_source(ROOT / "data/field/dipole.json"), interpolation="cubic")
-    fitted = zip(everything.names, everything.values.tolist(), everything.errors.tolist(), strict=True)
     return {
         "sample": "LHCb's full simulation, ten events, MagDown",
         "known": {name: list(both) for name, both in known.items()},
         "bias_percent": rows,
         "halves": halves,
-        "all_events": {name: [value, error] for name, value, error in fitted},
+        "all_events": by_name(everything),
         "cubic_interpolation_percent": bias(full_fit(work, "cubic", geometry, cubic), plain["event"] >= 0),
         "by_momentum_percent": by_momentum(work),
     }

@@ -29,20 +29,23 @@ from typing import Any
 import numpy as np
 from benchmarks.command import parser, write
 
+from parkf.data.changes import changed
+from parkf.data.equations import Floats
+from parkf.data.histograms import Histograms
+from parkf.data.masses import peak_of
+from parkf.data.monitor import Sums, assessed, other_sign
+from parkf.data.quantities import measure, usable
+from parkf.data.reference import Reference, make_reference
+from parkf.data.sequential import BATCH, Detector
+from parkf.data.tracks import read_batches
 from parkf.fit import fit
 from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import joined
 from parkf.fit.fitted import Fitted
 from parkf.fit.residuals import fit_residuals
+from parkf.io.arrow import numbers
 from parkf.io.planes import SCIFI_LAYERS
 from parkf.params.parameter_set import ParameterSet, load
-from parkf.proof.monitoring.changes import changed
-from parkf.proof.monitoring.histograms import Histograms
-from parkf.proof.monitoring.monitor import assessed, other_sign, read_batches
-from parkf.proof.monitoring.peaks import peak_of
-from parkf.proof.monitoring.quantities import Floats, measure, usable
-from parkf.proof.monitoring.reference import Reference, make_reference
-from parkf.proof.monitoring.sequential import BATCH, Detector
 
 COUNT = 100_000
 SIZES = {
@@ -100,16 +103,9 @@ def verdict(
     """Judge a sample as `parkf monitor` does."""
     histograms = Histograms.empty(reference.stations)
     histograms.count, histograms.all = len(values), COUNT
-    return assessed(
-        pool.parameters,
-        reference,
-        tracks.rows(slice(0, 1000)),
-        histograms,
-        len(values),
-        values.sum(axis=0),
-        turned=turned,
-        measured_peaks={},
-    )
+    sums = Sums(tracks.rows(slice(0, 1000)), turned, histograms)
+    sums.add(values)
+    return assessed(pool.parameters, reference, sums)
 
 
 def named(result: dict[str, Any], what: str, size: float) -> dict[str, Any]:
@@ -187,9 +183,9 @@ def field(parameters: ParameterSet, pairs: Path, seeds: int) -> list[dict[str, A
     samples: dict[str, tuple[Floats, Candidates, Fitted]] = {}
     for kind in ("nominal", "scaled"):
         batches = [
-            (events.astype(np.float64) + 1e7 * number, tracks)
+            (numbers(rows.column("event")).astype(np.float64) + 1e7 * number, tracks)
             for number, side in enumerate(("up", "down"))
-            for events, tracks in read_batches([pairs / f"{kind}_{side}.parquet"])
+            for rows, tracks in read_batches([pairs / f"{kind}_{side}.parquet"])
         ]
         tracks = joined([one for _, one in batches])
         samples[kind] = np.concatenate([one for one, _ in batches]), tracks, fit(parameters, tracks)

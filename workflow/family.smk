@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path[:] = [place for place in sys.path if not Path(place, "family.smk").exists()]
 
 from parkf.io.project import PROJECT
-from parkf.proof.calibration import FILES as CALIBRATION_FILES
+from parkf.data import CALIBRATION_FILES
 from parkf.stages.call import code_of
 from parkf.workflow.family import family_of
 from parkf.workflow.rules import begin, gates_file, meanings, stage_words

@@ -228,15 +228,3 @@ def alike(forms, count=12, *, seed_error=0.0):
     toy = generate(count, 12000.0, seed=4, seed_error=seed_error, efficiency=0.9, forms=forms)
     whole = toy.arrays["velo_n"] == np.bincount(toy.arrays["velo_n"]).argmax()
     return dataclasses.replace(toy, arrays={n: a[whole] for n, a in toy.arrays.items()})
-
-
-def changed(toy, tracks):
-    """A toy whose candidates are these."""
-    arrays = {"polarity": tracks.polarity, "qop": tracks.qop}
-    arrays |= {f"velo_{axis}": hits for axis, hits in zip("xyz", tracks.velo, strict=True)}
-    for kind in ("ut", "scifi"):
-        arrays |= {
-            f"{kind}_{name}": hits
-            for name, hits in zip(("x", "z", "dxdy", "sigma"), getattr(tracks, kind), strict=True)
-        }
-    return dataclasses.replace(toy, arrays=toy.arrays | arrays)

@@ -136,16 +136,15 @@ def scatter(random, noise):
     return np.stack([noise["x"] * a, noise["y"] * c, tx, ty], axis=1)
 
 
-def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="improved", hop=None, field=1.0):
+def generate(n, momentum, seed, *, seed_error=0.02, efficiency=1.0, forms="improved", hop=None):
     """Generate `n` tracks of `momentum` (MeV) whose seeds' q/p have the relative error `seed_error`.
 
-    `field` is the strength of the field in units of the set's. `hop` carries states (n, 5) with the local
-    q/p, of polarities (n,), from z_in to z_out.
+    `hop` carries states (n, 5) with the local q/p, of polarities (n,), from z_in to z_out.
     """
     random = np.random.default_rng(seed)
     p = parameters(forms)
     model = Model(p)
-    polarity = field * random.choice([-1.0, 1.0], n)
+    polarity = random.choice([-1.0, 1.0], n)
     k = random.choice([-1.0, 1.0], n) / momentum
     slopes = random.uniform(-0.17, 0.17, (n, 2))
     vertex = np.column_stack([random.normal(0.02, 0.01, n), random.normal(-0.03, 0.01, n), slopes, k])

@@ -5,16 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parkf.data.align import align
+from parkf.data.monitor import reference_of
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import load_geometry
 from parkf.fit import fit_file_full
-from parkf.fit.alignment.align import align
 from parkf.fit.sample import load_sample
 from parkf.fit.truth import Files
 from parkf.imports.hits.take import take_tables
 from parkf.io.errors import ParkfError
 from parkf.params.parameter_set import load
-from parkf.proof.monitoring.monitor import reference_of
 from parkf.proof.validation.measure import measure
 from parkf.simulation.pattern import find_candidates
 
@@ -59,8 +59,8 @@ def test_lhcbs_tracks_move_nothing_and_are_too_few_for_a_monitor(lhcb):
     geometry, _, _, candidates = lhcb
     parameters = load(ROOT / "params/2026-run3-like-2-r012")
     solution = align(parameters, [candidates], geometry, freedoms=["x"], survey={"x": 0.1})
-    pull = np.abs(solution.value / solution.error)[:, 0]
-    layers, errors = np.abs(solution.value[52:, 0]), solution.error[52:, 0]
+    pull = np.abs(solution.value / solution.error)
+    layers, errors = np.abs(solution.value[52:]), solution.error[52:]
     text = (
         f"{solution.tracks} tracks move nothing: with `--survey x=0.1`, none of the {len(pull)} shifts is"
         f" beyond {pull.max():.1f} errors. Layers of UT and SciFi are found within {layers.max():.3f} mm,"

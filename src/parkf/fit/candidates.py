@@ -1,6 +1,6 @@
 """Candidates in the kernel's layout: the columns of the table, each a contiguous array."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,11 @@ class Candidates:
             scifi=tuple(a[index] for a in self.scifi),
             nulls=None if self.nulls is None else self.nulls[index],
         )
+
+    def pieces(self, size: int) -> "Iterator[Candidates]":
+        """Yield views of the candidates, up to `size` at a time; without any, one that is empty."""
+        for begin in range(0, max(self.count, 1), size):
+            yield self.rows(slice(begin, begin + size))
 
     def in_precision(self, precision: DTypeLike) -> "Candidates":
         """Return the candidates with numbers of this type, for a fit in it."""

@@ -29,8 +29,6 @@ SLOTS = VELO_SLOTS + STRIPS
 """VELO slots, UT layers, SciFi layers."""
 COORDINATES = VELO_SLOTS + SLOTS
 """x of the VELO slots, y of the VELO slots, UT layers, SciFi layers."""
-START = (0, 1, VELO_SLOTS, VELO_SLOTS + 1)
-"""Coordinates of the two hits that the fit starts from."""
 SLOT_OF = np.concatenate([np.arange(VELO_SLOTS), np.arange(SLOTS)])
 """Slot of each coordinate, (68,)."""
 

@@ -1,11 +1,6 @@
 """Stage ``calibrate``: what data without truth say of the detector."""
 
-from parkf.detector.alignment import load_alignment
-from parkf.io.terminal import say
-from parkf.params.parameter_set import load
-from parkf.proof.calibration.calibrate import Sample
-from parkf.proof.calibration.calibrate import calibrate as find
-from parkf.proof.calibration.files import read_state, sentences, write_state
+from parkf.data.calibrate import calibrate_files
 from parkf.stages.files import AllMade, AllRead, Read, folder_of, set_folder
 
 
@@ -45,13 +40,15 @@ def calibrate(
         Files of the calibration, in one folder.
     """
     errors = (one.partition("=") for one in survey)
-    after, found = find(
-        load(set_folder(set)),
-        Sample.read(candidates, list(zip(pairs, pair_files, strict=True))),
-        Sample.read(reference, list(zip(reference_pairs, reference_pair_files, strict=True))),
-        read_state(geometry, alignment, field, before),
-        placed=load_alignment(placed),
+    calibrate_files(
+        set_folder(set),
+        folder_of(outputs),
+        candidates=candidates,
+        placed=placed,
+        reference=reference,
+        detector=(geometry, alignment, field),
+        pairs=list(zip(pairs, pair_files, strict=True)),
+        reference_pairs=list(zip(reference_pairs, reference_pair_files, strict=True)),
         survey={freedom: float(error) for freedom, _, error in errors},
+        before=before,
     )
-    write_state(folder_of(outputs), after, found)
-    say("\n".join(sentences(found)))

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from parkf.data import CALIBRATION_FILES
 from parkf.io.files import read_json
-from parkf.proof.calibration import FILES
 
 
 def rounds(family: str, most: int, folder: Path) -> dict[str, Mapping[str, Any]]:
@@ -40,4 +40,6 @@ def have_ended(family: str, number: int, most: int, folder: Path) -> bool:
 
 
 def _files(family: str, number: int) -> tuple[Path, ...]:
-    return tuple(Path("results", f"{family}.round{number}", "calibration", name) for name in FILES)
+    return tuple(
+        Path("results", f"{family}.round{number}", "calibration", name) for name in CALIBRATION_FILES
+    )

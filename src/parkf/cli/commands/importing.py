@@ -17,6 +17,7 @@ from parkf.cli.commands.options import (
     OutsideMap,
     Threads,
     grouped,
+    numbers_by_name,
 )
 from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
@@ -343,18 +344,22 @@ def measure_field(
     as_json: Json = False,
 ) -> None:
     """Measure field, SciFi and energy loss with tracks of known momentum, as nuisances of one fit."""
-    from parkf.imports.field_fit.inspection import document, inspect_measured
-    from parkf.imports.field_fit.measure import measure
-    from parkf.imports.field_fit.nuisances import NUISANCES, changed_field, read_known
-    from parkf.imports.field_fit.tracks import read_true_tracks
+    from parkf.data.field.inspection import document, inspect_measured
+    from parkf.data.field.measure import measure
+    from parkf.data.field.nuisances import NUISANCES, changed_field
+    from parkf.data.field.tracks import read_true_tracks
     from parkf.io.files import write_sealed
 
     geometry, field = detector.load()
     names = tuple(only.split()) or tuple(NUISANCES)
+    form = "NAME=VALUE:ERROR with a positive error, such as field_middle=-1e-4:1e-4"
+    elsewhere = {
+        name: (value, error) for name, (value, error) in numbers_by_name(known or [], form, 2).items()
+    }
     tracks = read_true_tracks(candidates, particles)
-    measured = measure(tracks, geometry, field, names=names, known=read_known(known or ()))
+    measured = measure(tracks, geometry, field, names=names, known=elsewhere)
     inspection = inspect_measured(measured, str(candidates))
     say(json.dumps(inspection.as_json(), indent=1) if as_json else inspection.table(), flush=True)
     if to is not None:
-        changed_field(field, measured.as_values()).save(to)
+        changed_field(field, measured.nuisances.by_name).save(to)
     write_sealed(output, document(measured))

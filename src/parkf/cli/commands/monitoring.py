@@ -22,11 +22,16 @@ Pairs = Annotated[
 ]
 
 
-def _pairs(given: list[str]) -> dict[str, Path]:
-    return dict(_files_of_decays(given))
+Survey = Annotated[
+    list[str],
+    Option(
+        metavar="FREEDOM=ERROR",
+        help="Freedom that a survey measured, and its error in mm or rad; may be repeated.",
+    ),
+]
 
 
-def _files_of_decays(given: list[str]) -> list[tuple[str, Path]]:
+def _pairs(given: list[str]) -> list[tuple[str, Path]]:
     from parkf.simulation.generate.decays import DECAYS
 
     found = []
@@ -36,6 +41,11 @@ def _files_of_decays(given: list[str]) -> list[tuple[str, Path]]:
             raise BadParameter(f"{one}, expected {' or '.join(f'{name}=FILE' for name in DECAYS)}")
         found.append((decay, Path(path)))
     return found
+
+
+def _survey(given: list[str]) -> dict[str, float]:
+    found = options.numbers_by_name(given, "a freedom and its error above 0, such as x=0.1")
+    return {name: error for name, (error,) in found.items()}
 
 
 @app.command(
@@ -64,7 +74,7 @@ def monitor(
     withdrawn: options.Withdrawn = False,
 ) -> None:
     """Compare candidates without truth with what a set expects; exits with 1 when the set does not fit."""
-    from parkf.proof.monitoring.monitor import monitor as run
+    from parkf.data.monitor import monitor as run
 
     folder = options.registry_in(None).find(parameters)
     content = run(
@@ -98,8 +108,8 @@ def monitor_reference(
     pairs: Pairs = [],  # noqa: B006
 ) -> None:
     """Measure the sample that a set was validated on, as the reference of `parkf monitor`."""
+    from parkf.data.monitor import reference_of
     from parkf.params.parameter_set import load
-    from parkf.proof.monitoring.monitor import reference_of
 
     reference = reference_of(parameters, load(parameters), matching(candidates), _pairs(pairs))
     reference.save(output)
@@ -119,49 +129,37 @@ def align(
     freedoms: Annotated[
         str, Option(help="Shifts and rotations that are free, of x y z rx ry rz, separated by blanks.")
     ] = "x",
-    survey: Annotated[
-        list[str],
-        Option(metavar="FREEDOM=ERROR", help="A survey's error of a freedom, in mm or rad; may be repeated."),
-    ] = [],  # noqa: B006
-    mille: Annotated[Path | None, Option(help="Records for Millepede II to write.")] = None,
+    survey: Survey = [],  # noqa: B006  # Typer reads the default
     table: Annotated[Path | None, Option(help="Residuals and derivatives to write (.parquet).")] = None,
-    conditions: Annotated[
-        Path | None, Option(help="The alignment as LHCb's conditions to write (.yml).")
-    ] = None,
 ) -> None:
     """Align VELO modules, UT layers and SciFi layers by the residuals of fitted tracks."""
+    from parkf.data.align import align as run
+    from parkf.data.align import displaced
     from parkf.detector.alignment import load_alignment
     from parkf.detector.geometry import load_geometry
     from parkf.detector.writing import write_alignment
-    from parkf.fit.alignment.align import align as run
-    from parkf.imports.geometry.conditions import export_alignment
     from parkf.params.parameter_set import load
 
+    chosen = freedoms.split()
     solution = run(
         load(options.registry_in(None).find(parameters)),
         matching(candidates),
         load_geometry(geometry, alignment),
-        freedoms=freedoms.split(),
-        survey=_errors(survey),
-        mille=mille,
+        freedoms=chosen,
+        survey=_survey(survey),
         table=table,
     )
-    found = solution.alignment(load_alignment(alignment), output.stem)
+    found = displaced(load_alignment(alignment), solution, output.stem)
     write_alignment(output, found.model_dump(exclude_defaults=True), f"From {solution.tracks} tracks.")
-    if conditions is not None:
-        export_alignment(found, conditions)
-    written(output, mille, table, conditions)
-    rows = [
-        (
-            f"{section} {key}",
-            *(f"{value:+.4g} ± {error:.2g}" for value, error in zip(values, errors, strict=True)),
-        )
-        for (section, key), values, errors in zip(
-            solution.elements.names, solution.value, solution.error, strict=True
-        )
-        if any(errors)
-    ]
-    say(aligned(("element", *solution.freedoms), rows))
+    written(output, table)
+    rows = []
+    for first in range(0, len(solution.names), len(chosen)):
+        own = slice(first, first + len(chosen))
+        values = zip(solution.value[own], solution.error[own], strict=True)
+        if solution.error[own].any():
+            name = solution.names[first].rpartition(" ")[0]
+            rows.append((name, *(f"{value:+.4g} ± {error:.2g}" for value, error in values)))
+    say(aligned(("element", *chosen), rows))
     for mode in solution.weak:
         say("not determined: " + ", ".join(f"{part:+.2f} {name}" for name, part in mode.items()))
 
@@ -188,14 +186,7 @@ def calibrate(
     detector: options.Detector,
     pairs: Pairs = [],  # noqa: B006  # Typer reads the default
     reference_pairs: Annotated[list[str], Option(help="The same decays in the set's own simulation.")] = [],  # noqa: B006
-    survey: Annotated[
-        list[str],
-        Option(
-            metavar="FREEDOM=ERROR",
-            help="Freedom that is aligned, and its error by a survey, in mm or rad; may be repeated. By"
-            " default, x, y and z, with 0.1 mm.",
-        ),
-    ] = [],  # noqa: B006
+    survey: Survey = [],  # noqa: B006
     before: Annotated[
         Path | None, Option(help="calibration.json of the round before, whose factors this one refines.")
     ] = None,
@@ -204,25 +195,24 @@ def calibrate(
 
     The set is right for the geometry, the alignment and the field that are given. The folder gets better
     ones, with which a set can be trained anew, and calibration.json: all numbers, their errors and
-    correlations, and what data cannot tell.
+    correlations, and what data cannot tell. The freedoms of the survey are aligned; by default, they are x, y
+    and z, with 0.1 mm.
     """
-    from parkf.detector.alignment import load_alignment
-    from parkf.params.parameter_set import load
-    from parkf.proof.calibration.calibrate import Sample, calibrate
-    from parkf.proof.calibration.files import read_state, sentences, write_state
+    from parkf.data.calibrate import calibrate_files
 
-    state = read_state(detector.geometry, detector.alignment, detector.field, before)
-    after, found = calibrate(
-        load(parameters),
-        Sample.read(candidates, _files_of_decays(pairs)),
-        Sample.read(reference, _files_of_decays(reference_pairs)),
-        state,
-        placed=load_alignment(placed),
-        survey=_errors(survey),
+    calibrate_files(
+        parameters,
+        output,
+        candidates=candidates,
+        placed=placed,
+        reference=reference,
+        detector=(detector.geometry, detector.alignment, detector.field),
+        pairs=_pairs(pairs),
+        reference_pairs=_pairs(reference_pairs),
+        survey=_survey(survey),
+        before=before,
     )
-    write_state(output, after, found)
     written(output)
-    say("\n".join(sentences(found)))
 
 
 @app.command(
@@ -240,23 +230,10 @@ def realign(
     ] = None,
 ) -> None:
     """Move the hits of candidates to another alignment."""
+    from parkf.data.moving import Moving, move_file
+    from parkf.data.state import strip_errors
     from parkf.detector.geometry import load_geometry
-    from parkf.fit.alignment.moving import Moving, move_file
-    from parkf.proof.calibration.files import strip_errors
 
     there, here = load_geometry(geometry, placed), load_geometry(geometry, alignment)
     move_file(candidates, output, Moving(there, here, strip_errors(calibration)))
     written(output)
-
-
-def _errors(given: list[str]) -> dict[str, float]:
-    found = {}
-    for one in given:
-        name, _, error = one.partition("=")
-        try:
-            found[name] = float(error)
-        except ValueError:
-            raise BadParameter(f"{one}, expected a freedom and its error, such as x=0.1") from None
-        if not found[name] > 0:
-            raise BadParameter(f"{one}, expected an error above 0")
-    return found

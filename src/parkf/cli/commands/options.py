@@ -31,6 +31,24 @@ def finite(value: float | None) -> float | None:
     return value
 
 
+def numbers_by_name(given: list[str], form: str, count: int = 1) -> dict[str, tuple[float, ...]]:
+    """Read texts NAME=NUMBER, or NAME=NUMBER:NUMBER with a `count` of 2; the last number is an error.
+
+    `form` says what is expected, where a text is another one.
+    """
+    found = {}
+    for one in given:
+        name, _, text = one.partition("=")
+        try:
+            numbers = tuple(map(float, text.split(":")))
+        except ValueError:
+            numbers = ()
+        if len(numbers) != count or not all(map(math.isfinite, numbers)) or not numbers[-1] > 0:
+            raise BadParameter(f"{one}, expected {form}")
+        found[name] = numbers
+    return found
+
+
 def _polarity(value: int) -> int:
     if value not in (-1, 1):
         raise BadParameter(f"{value}, expected +1 (MagUp) or -1 (MagDown)")

@@ -1,0 +1,218 @@
+"""``parkf align``: displacements of modules and layers from residuals, with surveys and constraints.
+
+The χ² of all tracks is linearised in the displacements α: the normal equations are (Σ AᵀWA)·α = Σ Aᵀw, with
+W of :mod:`parkf.fit.residuals`, which leaves every track free to move with the elements (P. Brückman, A.
+Hicheur and S. Haywood, 2005; W. Hulsbergen, 2009). What data and surveys together do not determine to 0.5 mm,
+or to 0.5 mm at 1 m from an element's centre, is not moved.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parkf.data.elements import FREEDOMS, SECTIONS, Elements, derivatives
+from parkf.data.equations import Equations, Floats, Solution
+from parkf.data.moving import Moving
+from parkf.data.tracks import read_batches
+from parkf.detector.alignment import Alignment, Displacement
+from parkf.detector.geometry import Geometry
+from parkf.fit.candidates import Candidates
+from parkf.fit.fitted import Fitted, is_good
+from parkf.fit.residuals import PACKED, SLOT_OF, Residuals, fit_residuals
+from parkf.io.arrow import numbers
+from parkf.io.errors import ParkfError
+from parkf.io.tables import ALIGNMENT_RESIDUALS
+from parkf.params.parameter_set import ParameterSet
+
+_AT_A_TIME = 2048  # candidates whose covariances are in memory: 100 MB
+GOOD_CHI2 = 3.0
+WEAK = 0.5
+"""mm: error of a combination of displacements beyond which it is a weak mode."""
+_ARM = 1000.0  # mm, by which a rotation is compared with a shift
+
+
+class Displacements(Equations):
+    """Normal equations of the displacements of elements, (m·f,) for f freedoms, summed over tracks."""
+
+    def __init__(self, elements: Elements, freedoms: Sequence[str]) -> None:
+        if unknown := sorted(set(freedoms) - set(FREEDOMS)):
+            raise ParkfError(f"freedoms: got {unknown[0]}, expected some of {' '.join(FREEDOMS)}")
+        super().__init__([f"{section} {key} {one}" for section, key in elements.names for one in freedoms])
+        self.elements, self.freedoms = elements, list(freedoms)
+        self._chosen = [FREEDOMS.index(one) for one in freedoms]
+        # Sum of ∂(q/p)/∂α of MagUp tracks and of minus that of MagDown, 1/MeV/mm.
+        self.bend = np.zeros_like(self.vector)
+
+    def add_tracks(
+        self, tracks: Candidates, fitted: Fitted, residuals: Residuals, use: NDArray[np.bool_]
+    ) -> None:
+        """Add the candidates of `use` (n,), whose residuals have covariances."""
+        element, slopes = derivatives(tracks, fitted, residuals, self.elements)
+        slopes, f = slopes[:, self._chosen].transpose(2, 0, 1), len(self._chosen)
+        packed, by_k, w = residuals.packed(), residuals.by_k.T, residuals.w.T
+        has, variance, freedoms = residuals.has.T, residuals.qop_variance, np.arange(f)
+        flat, element = self.matrix.ravel(), element.T
+        for number in np.flatnonzero(use):
+            there = np.flatnonzero(has[number])
+            # x and y of a VELO hit belong to one element.
+            own, place = np.unique(element[number, there], return_inverse=True)
+            parameters = (own[:, None] * f + freedoms).ravel()
+            by_element = np.zeros((len(there), len(own), f))
+            by_element[np.arange(len(there)), place] = slopes[number, there]
+            a = by_element.reshape(len(there), -1)
+            bent = by_k[number, there]
+            weights = packed[number, PACKED[there[:, None], there]] - variance[number] * bent[:, None] * bent
+            flat[parameters[:, None] * len(self.vector) + parameters] += a.T @ weights @ a
+            self.vector[parameters] += a.T @ w[number, there]
+            self.bend[parameters] += variance[number] * tracks.polarity[number] * (a.T @ bent)
+        self.tracks += int(use.sum())
+
+    def beside(self, reference: "Displacements") -> "Displacements":
+        """Return the equations minus what a reference shows, a sample whose elements are in place.
+
+        What the fit's own small biases move is the same in both. The errors include the reference's.
+        """
+        ratio = self.tracks / max(reference.tracks, 1)
+        both = Displacements(self.elements, self.freedoms)
+        both.tracks, share = self.tracks, 1 / (1 + ratio)
+        both.matrix = share * self.matrix
+        both.vector = share * (self.vector - ratio * reference.vector)
+        both.bend = self.bend
+        return both
+
+    def measure_bend(self, value: float, error: float) -> None:
+        """Add a measurement of the change of q/p that displacements cause in MagUp tracks, 1/MeV."""
+        self.add((self.bend / self.tracks)[None], np.array([[error**-2]]), np.array([value]))
+
+    def displacements(
+        self, survey: Mapping[str, float] | None = None, at: Floats | float = 0.0, *, velo_rests: bool = True
+    ) -> Solution:
+        """Solve for the displacements, mm and rad.
+
+        `survey` has the error of each freedom, with which a survey measured the elements at `at` (m·f,), by
+        default where they are assumed. A VELO that rests does not move as a whole, nor shear or stretch along
+        z. A ParkfError reports that there are no tracks.
+        """
+        if not self.tracks:
+            raise ParkfError("alignment: 0 tracks with a good fit, expected some thousand; give candidates")
+        m = len(self.elements.names)
+        known = np.tile([(survey or {}).get(one, np.inf) for one in self.freedoms], m)
+        arm = np.tile([_ARM if one.startswith("r") else 1.0 for one in self.freedoms], m)
+        fixed = self._at_rest() if velo_rests else None
+        return self.solve(known=known, at=at, fixed=fixed, scale=arm, weak=WEAK)
+
+    def _at_rest(self) -> Floats:
+        velo = np.array([section == "velo_modules" for section, _ in self.elements.names])
+        z = self.elements.centre[:, 2]
+        along = np.where(velo, z - z[velo].mean(), 0.0)
+        profiles = [(velo, one) for one in self.freedoms]
+        profiles += [(along / np.abs(along).max(), one) for one in self.freedoms if one in "xyz"]
+        return np.array([np.outer(of, np.equal(self.freedoms, one)).ravel() for of, one in profiles])
+
+
+def places(alignment: Alignment, names: Iterable[str]) -> Floats:
+    """Displacements in an alignment, mm and rad, by names such as ``ut_layers 2 x``, (n,)."""
+    found = []
+    for section, key, freedom in map(str.split, names):
+        found.append(getattr(getattr(alignment, section).get(int(key), Displacement()), freedom))
+    return np.array(found)
+
+
+def displaced(before: Alignment, solution: Solution, tag: str) -> Alignment:
+    """Return the alignment `before` with displacements on top."""
+    sections = {section: dict(getattr(before, section)) for section in SECTIONS}
+    values = places(before, solution.names) + solution.value
+    for name, value, change in zip(solution.names, values.tolist(), solution.value, strict=True):
+        section, key, freedom = name.split()
+        if change:
+            others = sections[section].get(int(key), Displacement()).model_dump()
+            sections[section][int(key)] = Displacement(**others | {freedom: value})
+    return before.model_copy(update={**sections, "tag": tag})
+
+
+def align(
+    parameters: ParameterSet,
+    candidates: Sequence[Path],
+    geometry: Geometry,
+    *,
+    freedoms: Sequence[str],
+    survey: Mapping[str, float] | None = None,
+    table: Path | None = None,
+) -> Solution:
+    """Align modules and layers by candidates in float64; also write their residuals, if asked.
+
+    `geometry` has its elements where the candidates' reconstruction assumed them. The tracks of :func:`good`
+    count. `survey` has the errors of freedoms that are known without data.
+    """
+    equations = Displacements(Elements.of(geometry), freedoms)
+    with ExitStack() as files:
+        rows_to = None if table is None else files.enter_context(ALIGNMENT_RESIDUALS.writer(table))
+        for rows, tracks in read_batches(candidates, "float64", _AT_A_TIME):
+            fitted, residuals = fit_residuals(parameters, tracks, covariances=True)
+            use = good(fitted)
+            equations.add_tracks(tracks, fitted, residuals, use)
+            if rows_to is not None:
+                rows_to.write_table(_table(rows, tracks, fitted, residuals, equations.elements, use))
+    return equations.displacements(survey)
+
+
+def good(fitted: Fitted) -> NDArray[np.bool_]:
+    """Whether tracks have a good fit and a χ²/ndof below 3, or 3 times the median if this is above 1, (n,).
+
+    Where elements are displaced by more than the errors of their hits, all tracks have a large χ².
+    """
+    fits = is_good(fitted.status) & (fitted.ndof > 0)
+    reduced = np.divide(fitted.chi2, fitted.ndof, out=np.full(len(fits), np.inf), where=fits)
+    median = float(np.median(reduced[fits])) if fits.any() else 1.0
+    return np.asarray(reduced < GOOD_CHI2 * max(1.0, median))
+
+
+def equations_of(
+    parameters: ParameterSet,
+    tracks: Candidates,
+    geometry: Geometry,
+    freedoms: Sequence[str],
+    moving: Moving | None = None,
+) -> Displacements:
+    """Sum the normal equations of candidates in memory, whose hits are where `geometry` has them.
+
+    With `moving`, this is where it moves them to.
+    """
+    equations = Displacements(Elements.of(geometry), freedoms)
+    for piece in tracks.pieces(_AT_A_TIME):
+        some = (piece if moving is None else moving(piece)).in_precision("float64")
+        fitted, residuals = fit_residuals(parameters, some, covariances=True)
+        equations.add_tracks(some, fitted, residuals, good(fitted))
+    return equations
+
+
+def _table(
+    rows: pa.RecordBatch,
+    tracks: Candidates,
+    fitted: Fitted,
+    residuals: Residuals,
+    elements: Elements,
+    use: NDArray[np.bool_],
+) -> pa.Table:
+    """Return a row of each coordinate of the tracks of `use` (n,)."""
+    element, slopes = derivatives(tracks, fitted, residuals, elements)
+    of, coordinate = np.nonzero((residuals.has & use).T)
+    at = coordinate, of
+    sections, keys = (np.array(one)[element[at]] for one in zip(*elements.names, strict=True))
+    state = residuals.state[SLOT_OF[coordinate], :, of].T
+    columns = {
+        **{name: numbers(rows.column(name))[of] for name in ("event", "candidate")},
+        **{"section": sections, "element": keys, "coordinate": coordinate},
+        "residual": residuals.unbiased[at],
+        "error": 1 / np.sqrt(residuals.weight[at]),
+        "sigma": np.sqrt(residuals.variance[at]),
+        **{f"by_{one}": slopes[coordinate, i, of] for i, one in enumerate(FREEDOMS)},
+        **dict(zip(("x", "y", "tx", "ty"), state, strict=True)),
+        "qop": fitted.qop[of],
+    }
+    arrays = [pa.array(columns[name], kind) for name, kind in ALIGNMENT_RESIDUALS.columns]
+    return pa.Table.from_arrays(arrays, schema=ALIGNMENT_RESIDUALS.schema)

@@ -1,0 +1,113 @@
+"""Histograms of a monitored sample: pulls of hits by layer and module, χ², charges by direction."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.data.equations import Floats
+from parkf.data.quantities import (
+    DETECTORS,
+    MOMENTA,
+    STRIP_LAYERS,
+    Stations,
+    classes,
+    quantities,
+    usable,
+)
+from parkf.fit.candidates import Candidates
+from parkf.fit.fitted import Fitted
+from parkf.fit.residuals import Residuals, fit_residuals
+from parkf.io.tables import VELO_SLOTS
+from parkf.params.parameter_set import ParameterSet
+
+PULL_EDGES = np.linspace(-5.0, 5.0, 41)
+CHI2_EDGES = np.linspace(0.0, 5.0, 41)
+_AT_A_TIME = 1 << 13
+# Directions of tracks at the beam line: signs of tx and ty.
+DIRECTIONS = ("tx > 0, ty > 0", "tx > 0, ty < 0", "tx < 0, ty > 0", "tx < 0, ty < 0")
+
+
+@dataclass
+class Histograms:
+    """Counts of a sample: of the pulls of hits from the other hits of their track, of χ²/ndof, of charges."""
+
+    pulls: dict[str, NDArray[np.int64]]  # by layer, and by axis of VELO modules: (momentum class, bin)
+    chi2: dict[str, NDArray[np.int64]]  # by detector: (momentum class, bin)
+    charges: NDArray[np.int64]  # (direction, polarity up or down, charge + or −)
+    count: int = 0  # usable candidates
+    all: int = 0  # candidates
+
+    @classmethod
+    def empty(cls, stations: Stations) -> Self:
+        """Histograms of no candidate."""
+        names = [*STRIP_LAYERS, *(f"{axis} of {name}" for axis in "xy" for name in stations.names)]
+        pulls, chi2 = (
+            {name: np.zeros((len(classes()), len(edges) - 1), np.int64) for name in of}
+            for of, edges in ((names, PULL_EDGES), (DETECTORS, CHI2_EDGES))
+        )
+        return cls(pulls, chi2, np.zeros((len(DIRECTIONS), 2, 2), np.int64))
+
+    def filled(
+        self, parameters: ParameterSet, tracks: Candidates, stations: Stations, limit: float | None = None
+    ) -> Iterator[Floats]:
+        """Add candidates, some thousand at a time; yield the quantities of the usable ones, (m, k)."""
+        for some in tracks.pieces(_AT_A_TIME):
+            fitted, residuals = fit_residuals(parameters, some)
+            self._add(some, fitted, residuals, stations)
+            yield quantities(some, fitted, residuals, stations, limit)
+
+    def _add(self, tracks: Candidates, fitted: Fitted, residuals: Residuals, stations: Stations) -> None:
+        use = usable(fitted)
+        self.count, self.all = self.count + int(use.sum()), self.all + tracks.count
+        momentum = np.digitize(1e-3 / np.abs(fitted.qop[use]), MOMENTA)
+        pull = residuals.pull[:, use]
+        for name, values in zip(STRIP_LAYERS, pull[2 * VELO_SLOTS :], strict=True):
+            _count(self.pulls[name], momentum, values, PULL_EDGES)
+        modules = residuals.modules(tracks, stations.number)[:, use]
+        for axis, begin in (("x", 0), ("y", VELO_SLOTS)):
+            values = pull[begin : begin + VELO_SLOTS]
+            for number, name in enumerate(stations.names):
+                slots, of = np.nonzero((modules == number) & np.isfinite(values))
+                _count(self.pulls[f"{axis} of {name}"], momentum[of], values[slots, of], PULL_EDGES)
+        for name in DETECTORS:
+            chi2, ndof = (getattr(fitted, f"{what}_{name.lower()}")[use] for what in ("chi2", "ndof"))
+            _count(self.chi2[name], momentum, chi2 / np.where(ndof > 0, ndof, np.nan), CHI2_EDGES)
+        direction = 2 * (fitted.tx[use] < 0) + (fitted.ty[use] < 0)
+        place = (direction, (tracks.polarity[use] < 0).astype(int), (fitted.qop[use] < 0).astype(int))
+        np.add.at(self.charges, place, 1)
+
+    def asymmetries(self) -> tuple[Floats, Floats]:
+        """Return (N₊ − N₋)/(N₊ + N₋) by direction and polarity, (4, 2), and errors; NaN without tracks."""
+        plus, minus = self.charges[..., 0], self.charges[..., 1]
+        total = np.where(plus + minus > 0, plus + minus, np.nan)
+        value = (plus - minus) / total
+        return value, np.sqrt((1 - value**2) / total)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what :meth:`of_json` reads, with edges and names."""
+        lists = {
+            name: {key: counts.tolist() for key, counts in getattr(self, name).items()}
+            for name in ("pulls", "chi2")
+        }
+        edges = {"pull_edges": PULL_EDGES.tolist(), "chi2_edges": CHI2_EDGES.tolist()}
+        names = {"momenta": classes(), "directions": list(DIRECTIONS)}
+        numbers = {"count": self.count, "all": self.all, "charges": self.charges.tolist()}
+        return edges | names | lists | numbers
+
+    @classmethod
+    def of_json(cls, content: dict[str, Any]) -> Self:
+        """Read what :meth:`as_json` returns."""
+        own = {one.name: content[one.name] for one in fields(cls)}
+        for name in ("pulls", "chi2"):
+            own[name] = {key: np.array(counts) for key, counts in own[name].items()}
+        return cls(**own | {"charges": np.array(own["charges"])})
+
+
+def _count(into: NDArray[np.int64], momentum: NDArray[np.int64], values: Floats, edges: Floats) -> None:
+    """Add values (n,) to the rows of their momentum classes; those outside the edges go to the end bins."""
+    known = np.isfinite(values)
+    bins = np.clip(np.digitize(values[known], edges) - 1, 0, len(edges) - 2)
+    np.add.at(into, (momentum[known], bins), 1)

@@ -1,0 +1,235 @@
+"""Masses of pairs of tracks without truth: peaks, and the field's scale and shape and the sagitta from them.
+
+A mass changes with the logarithm of each momentum. A field that is stronger by a fraction s makes fitted
+momenta smaller by s; one whose strength depends on a track's direction, by s(tx, ty). Layers behind the
+magnet that are displaced along x, in proportion to their distance from its middle, change q/p of all tracks
+by the same number, so that momenta of positive and negative tracks become wrong in opposite ways: the charge
+asymmetry of the masses measures this.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from iminuit import Minuit
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from parkf.data.equations import Equations, Floats, Solution
+from parkf.data.quantities import usable
+from parkf.data.tracks import read_batches
+from parkf.fit.candidates import Candidates
+from parkf.fit.displaced import joined
+from parkf.fit.fitted import Fitted
+from parkf.io.arrow import numbers
+from parkf.io.errors import ParkfError
+from parkf.proof.validation.masses import CLOSEST, MASSES, RANGE, fit_peak
+from parkf.simulation.generate.decays import DECAYS
+
+NAMES = ("field scale", "field shape in tx", "field shape in ty", "sagitta")
+"""Parameters: the field's strength minus one, its change at |tx| = 0.1 and at |ty| = 0.1, and the change of
+q/p, in 1/TeV, of MagUp tracks (of MagDown tracks, minus this)."""
+SLOPE = 0.1
+"""Slope at which the field's shape is given; it grows with the square of the slope."""
+_DAUGHTERS = {"jpsi": (13, 13), "d0": (321, 211)}
+_FEWEST = 100
+_STEP = 1e-3  # change of the scale for the derivative of the mean
+_TEV = 1e-6  # 1/MeV
+_SURE = 3.0  # errors of a shape of the field that is applied
+
+Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Rows of the positive and of the negative tracks of pairs."""
+
+
+def read_pairs(pairs: Sequence[tuple[str, Path]]) -> dict[str, tuple[Floats, Candidates]]:
+    """Read candidates of decays, with the event of each, (n,); several files of a decay are other events."""
+    of: dict[str, list[tuple[Floats, Candidates]]] = {}
+    for number, (decay, path) in enumerate(pairs):
+        for rows, batch in read_batches([path]):
+            events = numbers(rows.column("event")).astype(np.float64) + number * 2.0**32
+            of.setdefault(decay, []).append((events, batch))
+    return {
+        decay: (np.concatenate([one for one, _ in parts]), joined([one for _, one in parts]))
+        for decay, parts in of.items()
+    }
+
+
+def peak_of(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> dict[str, float]:
+    """Fit the peak of the pairs of a sample, in which `event` (n,) is that of each candidate.
+
+    All pairs of usable tracks of opposite charge count that come as close as the trigger's line requires and
+    have its momenta. A D⁰ counts with the assignment of K and π whose mass is closer. The result has those of
+    :func:`parkf.proof.validation.masses.fit_peak` and ``by_scale``, the derivative of the mean with respect
+    to the scale of momenta, MeV. Fewer than 100 pairs raise a ParkfError.
+    """
+    pairs = _find_pairs(decay, event, tracks, fitted)
+    plain, up, down = (_closest(decay, fitted, pairs, scale)[0] for scale in (0.0, _STEP, -_STEP))
+    inside = _near_mass(plain, decay)
+    by_scale = float(np.mean((up - down)[inside])) / (2 * _STEP)
+    return {**fit_peak(plain[inside], DECAYS[decay].mass), "by_scale": by_scale}
+
+
+def scale_of(
+    peaks: Mapping[str, Mapping[str, float]], reference: Mapping[str, Mapping[str, float]]
+) -> dict[str, dict[str, float]]:
+    """Return the scale of momenta from each mass peak beside the reference's: ``scale``, ``error``.
+
+    `scale` is the fitted momentum over the true one, minus one: a field that is stronger than the set's by a
+    fraction s makes it −s.
+    """
+    found = {}
+    for decay, peak in peaks.items():
+        if decay in reference:
+            of = reference[decay]
+            error = np.hypot(peak["mean_error"], of["mean_error"]) / of["by_scale"]
+            found[decay] = {"scale": (peak["mean"] - of["mean"]) / of["by_scale"], "error": float(error)}
+    return found
+
+
+def measure_momenta(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> Solution:
+    """Fit the four numbers of :data:`NAMES` to the pairs of a sample.
+
+    The masses have a double Gaussian about the decay's mass, moved by each pair's own slopes. Fewer than 100
+    pairs raise a ParkfError.
+    """
+    pairs = _find_pairs(decay, event, tracks, fitted)
+    values, best = _closest(decay, fitted, pairs)
+    slopes = np.choose(best[:, None], [_slopes(tracks, fitted, pairs, of) for of in _ways(decay)])
+    inside = _near_mass(values, decay)
+    mass = DECAYS[decay].mass
+    return _fitted(values[inside] - mass, slopes[inside], RANGE * mass)
+
+
+def _ways(decay: str) -> list[tuple[int, int]]:
+    """PDG ids of the positive and of the negative track of a pair, in all ways."""
+    return list(dict.fromkeys([_DAUGHTERS[decay], _DAUGHTERS[decay][::-1]]))
+
+
+def _closest(decay: str, fitted: Fitted, pairs: Rows, scale: float = 0.0) -> tuple[Floats, NDArray[np.int64]]:
+    """Masses (n,) in the way that is closest to the decay's, and the number of this way."""
+    masses = np.array([_energies(fitted, pairs, of, scale)[2] for of in _ways(decay)])
+    best = np.argmin(np.abs(masses - DECAYS[decay].mass), axis=0)
+    return masses[best, np.arange(masses.shape[1])], best
+
+
+def _near_mass(masses: Floats, decay: str) -> NDArray[np.bool_]:
+    """Whether masses (n,), MeV, are near that of a decay; fewer than 100 near it raise a ParkfError."""
+    inside: NDArray[np.bool_] = np.abs(masses / DECAYS[decay].mass - 1) < RANGE
+    if inside.sum() < _FEWEST:
+        raise ParkfError(
+            f"pairs: {int(inside.sum())} pairs within {RANGE:.0%} of the mass of {decay}, expected at least"
+            f" {_FEWEST}; give more"
+        )
+    return inside
+
+
+def _find_pairs(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> Rows:
+    line = DECAYS[decay]
+    p = 1 / np.abs(fitted.qop)
+    pt = p * np.hypot(fitted.tx, fitted.ty) / np.sqrt(1 + fitted.tx**2 + fitted.ty**2)
+    rows = np.flatnonzero(usable(fitted) & (p > line.p_min) & (pt > line.pt_min))
+    # A particle found twice counts once.
+    _, first = np.unique(
+        np.stack([event[rows], tracks.velo[0][rows, 0], fitted.qop[rows] > 0]), axis=1, return_index=True
+    )
+    rows = rows[np.sort(first)]
+    plus, minus = rows[fitted.qop[rows] > 0], rows[fitted.qop[rows] < 0]
+    order = np.argsort(event[minus], kind="stable")
+    begin, end = (np.searchsorted(event[minus][order], event[plus], side) for side in ("left", "right"))
+    count = end - begin
+    a = np.repeat(plus, count)
+    b = minus[order][np.repeat(begin - np.cumsum(count) + count, count) + np.arange(count.sum())]
+    # Closest approach of the two straight lines, mm.
+    across = np.cross(_direction(fitted, a), _direction(fitted, b))
+    between = np.column_stack([(getattr(fitted, n)[a] - getattr(fitted, n)[b]) for n in "xyz"])
+    distance = np.abs((between * across).sum(1)) / np.maximum(np.linalg.norm(across, axis=1), 1e-12)
+    total = _momentum(fitted, a) + _momentum(fitted, b)
+    near = (distance < CLOSEST) & (np.hypot(total[:, 0], total[:, 1]) >= line.pair_pt_min)
+    return a[near], b[near]
+
+
+def _direction(fitted: Fitted, rows: NDArray[np.int64]) -> Floats:
+    tx, ty = fitted.tx[rows].astype(np.float64), fitted.ty[rows].astype(np.float64)
+    return np.column_stack([tx, ty, np.ones_like(tx)]) / np.sqrt(1 + tx**2 + ty**2)[:, None]
+
+
+def _momentum(fitted: Fitted, rows: NDArray[np.int64], scale: float = 0.0) -> Floats:
+    """Return momenta (n, 3) of some fits, larger by a fraction `scale`, MeV."""
+    size = (1 + scale) / np.abs(fitted.qop[rows].astype(np.float64))
+    return np.asarray(_direction(fitted, rows) * size[:, None])
+
+
+def _energies(
+    fitted: Fitted, pairs: Rows, of: tuple[int, int], scale: float = 0.0
+) -> tuple[list[Floats], list[Floats], Floats]:
+    """Momenta (n, 3) and energies (n,) of both tracks of pairs as particles of two PDG ids, and masses."""
+    momenta = [_momentum(fitted, rows, scale) for rows in pairs]
+    energies = [np.sqrt((p**2).sum(1) + MASSES[n] ** 2) for p, n in zip(momenta, of, strict=True)]
+    return momenta, energies, np.sqrt(np.add(*energies) ** 2 - (np.add(*momenta) ** 2).sum(1))
+
+
+def _slopes(tracks: Candidates, fitted: Fitted, pairs: Rows, of: tuple[int, int]) -> Floats:
+    """Return the derivatives of the masses with respect to the four parameters, (n, 4), MeV."""
+    momenta, energies, masses = _energies(fitted, pairs, of)
+    slopes = np.zeros((len(masses), len(NAMES)))
+    for rows, p, energy in zip(pairs, momenta, energies, strict=True):
+        # ∂m/∂ln p of this track.
+        by_p = (np.add(*energies) * (p**2).sum(1) / energy - (np.add(*momenta) * p).sum(1)) / masses
+        tx, ty, qop = (np.asarray(getattr(fitted, name)[rows], np.float64) for name in ("tx", "ty", "qop"))
+        turned = _TEV * tracks.polarity[rows] / qop
+        slopes -= by_p[:, None] * np.column_stack(
+            [np.ones_like(tx), (tx / SLOPE) ** 2, (ty / SLOPE) ** 2, turned]
+        )
+    return slopes
+
+
+def _fitted(values: Floats, slopes: Floats, limit: float) -> Solution:
+    """Fit masses minus the decay's, (n,), MeV, within ± `limit`."""
+    low, high = np.quantile(values, (0.1587, 0.8413))
+    start = (high - low) / 2
+
+    def nll(numbers: Floats) -> float:
+        *parameters, narrow, ratio, share = numbers
+        centre = slopes @ np.asarray(parameters)
+
+        def density(sigma: float) -> Floats:
+            inside = ndtr((limit - centre) / sigma) - ndtr((-limit - centre) / sigma)
+            return np.exp(-0.5 * ((values - centre) / sigma) ** 2) / (np.sqrt(2 * np.pi) * sigma * inside)
+
+        both = share * density(narrow) + (1 - share) * density(narrow * ratio)
+        return float(-np.log(np.maximum(both, np.finfo(np.float64).tiny)).sum())
+
+    count = slopes.shape[1]
+    minuit = Minuit(nll, np.array([0.0] * count + [0.8 * start, 2.0, 0.7]))
+    minuit.errordef = Minuit.LIKELIHOOD
+    minuit.errors = [1e-3, 1e-3, 1e-3, 1e-2, 0.1 * start, 0.2, 0.1]
+    minuit.limits = [*[(None, None)] * count, (0.1 * start, 3 * start), (1.0, 6.0), (0.05, 1.0)]
+    minuit.migrad()
+    # With the shape of the peak fixed, as for its mean: one that is a single Gaussian does not determine it.
+    minuit.fixed[count:] = True
+    minuit.hesse()
+    covariance: Any = minuit.covariance
+    return Solution(NAMES, np.array(minuit.values)[:count], np.array(covariance)[:count, :count])
+
+
+def combined(found: Sequence[Solution], none: Sequence[int] = ()) -> Solution:
+    """Return the mean of measurements of the same numbers by their covariances, with some numbers 0."""
+    equations = Equations(found[0].names)
+    one = np.eye(len(equations.names))
+    for each in found:
+        equations.add(one, np.asarray(np.linalg.inv(each.covariance), np.float64), each.value)
+    return equations.solve(fixed=one[list(none)])
+
+
+def strength_of(measured: Solution) -> dict[str, Floats]:
+    """Return the ``change`` of scale and shapes, (3,), that the four numbers ask for, and its ``error``.
+
+    A shape that is within three errors of none is none; the scale is then what the numbers say without it.
+    """
+    value, error = measured.value, measured.error
+    none = [n for n in (1, 2) if np.abs(value[n]) < _SURE * error[n]]
+    without = combined([measured], none)
+    error = np.where(np.isin(np.arange(len(value)), none), error, without.error)
+    change = np.where(np.isin(np.arange(len(value)), none), 0.0, without.value)
+    return {"change": change[:3], "error": error[:3]}

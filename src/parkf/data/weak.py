@@ -1,0 +1,60 @@
+"""Weak modes: common displacements that residuals hardly see, and the samples that would show them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from parkf.data.elements import Elements
+from parkf.data.equations import Floats, Solution
+from parkf.detector.description import Magnet
+
+TOLD = 0.5
+"""Data tell a mode if they bring its error below this share of the survey's."""
+_FRAME = "no track, since all coordinates move; the beam line and surveys"
+_STEREO = "only stereo layers see it; ends of strips and fibres, holes around the beam"
+
+
+def _profiles(elements: Elements, magnet: Magnet) -> list[tuple[str, str, Floats, str]]:
+    """Name, freedom, displacement of each element (m,) up to a factor, and the sample of each mode."""
+    z = elements.centre[:, 2]
+    section = np.array([name for name, _ in elements.names])
+    velo, ut, scifi = (1.0 * (section == name) for name in ("velo_modules", "ut_layers", "scifi_layers"))
+    from_middle = scifi * (z - 0.5 * (magnet.z_in + magnet.z_out))
+    sagitta = "sagitta: SciFi along x, in proportion to the distance from the magnet"
+    momenta = "J/ψ, D⁰ or Z⁰ in both charges' momenta; tracks without field"
+    vertices = "vertices of interactions in the foil and in modules, whose places are surveyed"
+    turns = "J/ψ or K⁰s masses by azimuth; cosmic particles and beam halo that cross both sides"
+    return [
+        *((f"everything along {axis}", axis, np.ones(len(z)), _FRAME) for axis in "xyz"),
+        *((f"everything turned, {axis} in proportion to z", axis, z, _FRAME) for axis in "xy"),
+        (sagitta, "x", from_middle, momenta),
+        ("z scale of the VELO", "z", velo * (z - z[velo > 0].mean()), vertices),
+        ("z of the SciFi", "z", scifi, "tracks at large slopes; tracks without field"),
+        ("y of the UT", "y", ut, _STEREO),
+        ("y of the SciFi", "y", scifi, _STEREO),
+        ("twist: turned about the beam in proportion to z", "rz", z, turns),
+    ]
+
+
+def weak_modes(
+    solution: Solution, elements: Elements, survey: Mapping[str, float], magnet: Magnet
+) -> list[dict[str, Any]]:
+    """Return each mode with the errors of its size by the survey and after the data.
+
+    A size is that of the largest displacement, mm or rad. `told` says whether the data determine it; a mode
+    whose freedom is not free is not told, and has no error.
+    """
+    found = []
+    freedoms = [name.split()[-1] for name in solution.names]
+    for name, freedom, profile, sample in _profiles(elements, magnet):
+        mode: dict[str, Any] = {"name": name, "sample": sample, "survey": None, "error": None, "told": False}
+        if freedom in survey:
+            shape = profile / np.abs(profile).max()
+            row = np.zeros(len(freedoms))
+            row[np.equal(freedoms, freedom)] = shape / (shape @ shape)
+            mode["survey"] = survey[freedom] / float(np.sqrt(shape @ shape))
+            mode["error"] = float(np.sqrt(row @ solution.covariance @ row))
+            mode["told"] = bool(mode["error"] < TOLD * mode["survey"])
+        found.append(mode)
+    return found

@@ -1,1 +1,0 @@
-"""Alignment from fitted tracks: derivatives of residuals, Millepede's files, and a solver."""

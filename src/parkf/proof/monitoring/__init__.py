@@ -1,1 +1,0 @@
-"""What data without truth say of a parameter set: quantities, a reference, changes and a verdict."""
