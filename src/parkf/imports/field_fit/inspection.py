@@ -8,7 +8,7 @@ import numpy as np
 from parkf.detector.frame import Floats
 from parkf.imports.field_fit.measure import Measured
 from parkf.imports.field_fit.nuisances import FIELD, NUISANCES
-from parkf.imports.inspection import Figure, Finding, Inspection
+from parkf.io.findings import Figure, Finding, Inspection
 
 _CLEAR = 5.0  # errors; a nuisance that is further from 0 is a finding
 _FEWEST = 20  # tracks for a bias

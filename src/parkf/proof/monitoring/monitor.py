@@ -11,7 +11,6 @@ from parkf.fit import fit
 from parkf.fit.candidates import Candidates, check_rows, from_arrow
 from parkf.fit.displaced import joined
 from parkf.fit.fitted import Fitted, is_good
-from parkf.fit.plausible import check_units
 from parkf.fit.suspicions import suspicions
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
@@ -40,8 +39,6 @@ def read_batches(paths: Sequence[Path]) -> Iterator[tuple[NDArray[np.int64], Can
             count = 0
             for rows in file.iter_batches(batch_size=MEASURED.rows_in_group):
                 check_rows(rows, path, count)
-                if not count:
-                    check_units(rows, path)
                 count += rows.num_rows
                 yield numbers(rows.column("event")).astype(np.int64), from_arrow(rows, "float32")
 
