@@ -1,4 +1,4 @@
-"""A bad input: where it enters, what is wrong, how it is made, and what the message must contain."""
+"""A bad input: where it enters, what is wrong, and how it is made."""
 
 import io
 import re
@@ -37,8 +37,6 @@ class Case:
         Description of the mistake.
     make : callable
         Writes the input to a folder, and returns the command or the stage that must refuse it there.
-    says : tuple of str
-        Texts that the message must contain.
     code : int
         Expected exit code.
     """
@@ -46,7 +44,6 @@ class Case:
     door: str
     wrong: str
     make: Make
-    says: tuple[str, ...]
     code: int = 1
 
     @property

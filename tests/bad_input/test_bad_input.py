@@ -1,10 +1,11 @@
 """Each bad input is refused with one line of message and the documented exit code, and leaves no output.
 
-docs/reference/bad_inputs.md has the table of all cases. `PARKF_UPDATE_DOCS=1 pytest tests/bad_input`
+docs/reference/bad_inputs.md has the expected messages. `PARKF_UPDATE_DOCS=1 pytest -n 0 tests/bad_input`
 writes it.
 """
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,22 @@ change with their versions.
 |---|---|---|---|
 """
 LONGEST = 300
+UPDATES = bool(os.environ.get("PARKF_UPDATE_DOCS"))
+WRITTEN = TABLE.read_text().removeprefix(HEAD).splitlines(keepends=True)
+EXPECTED = {} if UPDATES else dict(zip((case.name for case in CASES), WRITTEN, strict=True))
+# Cases with the words of YAML, JSON, NumPy, Arrow or Typer. Of their messages, the beginning is compared.
+OTHERS = {
+    "configuration": ("not closed", "indented with a tab", "a zero byte", "two documents"),
+    "geometry": ("not closed",),
+    "dipole": ("trailing comma", "deep"),
+    "field map": ("truncated", "flipped bit", "gzip", "objects", "text for numbers"),
+    "step dataset": ("begins elsewhere", "flipped bit in a page"),
+    "candidates": ("begins elsewhere", "flipped bit in a page"),
+    "parameter set": ("no JSON",),
+    "trigger's files": ("no JSON",),
+    "run": ("figures that are no JSON",),
+}
+_THEIRS = re.compile(r"(not an? [^:]*: |Invalid value for '[^']*': |No such command '\w*'|No such option).*")
 
 
 def files(folder: Path) -> set[Path]:
@@ -36,18 +53,25 @@ def row(case: Case, message: str) -> str:
     return f"| {case.door} | {case.wrong} | {case.code} | `{escaped}` |\n"
 
 
+def compared(case: Case, shown: str) -> str:
+    """The part of a row that is the same with all versions, parameter sets and lengths of configurations."""
+    if case.door == "command line" or case.wrong in OTHERS.get(case.door, ()):
+        shown = _THEIRS.sub(r"\1", shown)
+    shown = re.sub(r"`\S*/(?=parkf/params:)", "`", shown)
+    return re.sub(r"[0-9a-f]{64}|\d{4,}|(?<=:)\d+|(?<= line )\d+", "#", shown)
+
+
 @pytest.fixture(scope="module")
-def messages():
-    """Collect the messages by case; write them to the documentation on request."""
+def rows():
+    """Rows of the page by case; on request, the page gets those of this run."""
     said: dict[str, str] = {}
     yield said
-    if os.environ.get("PARKF_UPDATE_DOCS") and len(said) == len(CASES):
-        TABLE.parent.mkdir(exist_ok=True)
-        TABLE.write_text(HEAD + "".join(row(case, said[case.name]) for case in CASES))
+    if UPDATES and len(said) == len(CASES):
+        TABLE.write_text(HEAD + "".join(said[case.name] for case in CASES))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_it_is_refused(case: Case, tmp_path: Path, monkeypatch, messages) -> None:
+def test_it_is_refused(case: Case, tmp_path: Path, monkeypatch, rows) -> None:
     monkeypatch.chdir(tmp_path)
     arguments = case.make(tmp_path)
     before = files(tmp_path)
@@ -58,20 +82,11 @@ def test_it_is_refused(case: Case, tmp_path: Path, monkeypatch, messages) -> Non
     assert last.startswith("error: "), said
     assert sum(line.startswith("error: ") for line in message.splitlines()) == 1
     assert "Traceback" not in said
-    for words in case.says:
-        assert words in last
     assert files(tmp_path) == before
-    messages[case.name] = last.removeprefix("error: ")
+    rows[case.name] = row(case, last.removeprefix("error: "))
+    expected = EXPECTED.get(case.name, rows[case.name])
+    assert compared(case, rows[case.name]) == compared(case, expected), "is the page to be updated?"
 
 
 def test_there_are_enough_and_each_is_another() -> None:
     assert len({case.name for case in CASES}) == len(CASES) >= 150
-
-
-def test_the_documentation_has_them_all() -> None:
-    written = TABLE.read_text().removeprefix(HEAD).splitlines()
-    assert len(written) == len(CASES)
-    for line, case in zip(written, CASES, strict=True):
-        assert line.startswith(f"| {case.door} | {case.wrong} | {case.code} | "), line
-        for words in case.says:
-            assert words.replace("|", "\\|").replace("`", "'") in line or "…" in line

@@ -195,7 +195,7 @@ def test_bad_rows_leave_nothing_behind(toy, files):
     index = table.schema.get_field_index("polarity")
     with CANDIDATES.writer(files.candidates) as writer:
         writer.write_table(table.set_column(index, table.schema.field(index), pa.array(polarity)))
-    with pytest.raises(ParkfError, match=r"'polarity', row 700: got 0, expected \+1 or -1"):
+    with pytest.raises(ParkfError, match=r"'polarity', row 700: got 0, expected \+1 \(MagUp\) or -1"):
         fit_file(files.set, files.candidates, files.fitted)
     assert sorted(p.name for p in files.set.iterdir()) == ["candidates.parquet"]
 

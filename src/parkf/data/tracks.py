@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parkf.fit.candidates import Candidates, check_rows, from_arrow
-from parkf.fit.plausible import check_units
 from parkf.io.tables import MEASURED
 
 if TYPE_CHECKING:
@@ -24,7 +23,5 @@ def read_batches(
             count = 0
             for rows in file.iter_batches(batch_size=size):
                 check_rows(rows, path, count)
-                if not count:
-                    check_units(rows, path)
                 count += rows.num_rows
                 yield rows, from_arrow(rows, precision)

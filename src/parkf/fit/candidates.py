@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from parkf.io.checks import POLARITY, Z_OF_HITS, Unit, require, require_no_nulls, require_units
 from parkf.io.errors import ParkfError
 from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
 from parkf.io.tables import MEASURED, VELO_SLOTS
@@ -19,6 +20,14 @@ VELO = ("velo_x", "velo_y", "velo_z")
 UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
 SCIFI = ("scifi_x", "scifi_z", "scifi_dxdy", "scifi_sigma")
 _SCALARS = ("polarity", "qop", "velo_n")
+_UNITS = {
+    "qop": Unit("1/MeV", 1e-6, 1.5e-4, 3e-3),
+    "velo_z": Unit("mm", 5.0, 300.0, 1000.0),
+    "ut_z": Z_OF_HITS["UT"],
+    "scifi_z": Z_OF_HITS["SciFi"],
+    "ut_sigma": Unit("mm", 5e-3, 0.03, 1.0),
+    "scifi_sigma": Unit("mm", 0.02, 0.11, 3.0),
+}
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,7 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Can
         if name not in arrays:
             raise ParkfError(f"candidates: '{name}' is missing")
     count = len(arrays["qop"])
-    _check_polarity(arrays["polarity"], "candidates", 0)
+    require("candidates", arrays, POLARITY)
 
     def contiguous(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray[Any]:
         if arrays[name].shape != shape:
@@ -131,25 +140,15 @@ def _check_numbers(values: NDArray[Any], name: str, target: np.dtype[Any]) -> No
 def check_rows(rows: "pa.RecordBatch", path: Path, first: int) -> None:
     """Check rows of the table ``candidates``; `first` is the number of the first of them in the file.
 
-    A null outside of hits, or a polarity that is neither +1 nor -1, raises a ParkfError.
+    A ParkfError reports a null outside of hits, a polarity that is neither +1 nor -1, and, in the first rows
+    of a file, a column in another unit.
     """
     from parkf.io.arrow import numbers
 
-    for name, _ in MEASURED.fields:
-        column = rows.column(name)
-        if column.null_count:
-            row = first + column.is_null().index(True).as_py()
-            raise ParkfError(f"{path}: column '{name}', row {row}: null, expected a value")
-    _check_polarity(numbers(rows.column("polarity")), str(path), first)
-
-
-def _check_polarity(polarity: NDArray[Any], where: str, first: int) -> None:
-    wrong = np.flatnonzero(np.abs(polarity) != 1)
-    if len(wrong):
-        row, got = first + wrong[0], polarity[wrong[0]]
-        raise ParkfError(
-            f"{where}: column 'polarity', row {row}: got {got}, expected +1 or -1; correct it: +1 is MagUp"
-        )
+    require_no_nulls(path, rows, (name for name, _ in MEASURED.fields), first)
+    require(path, {"polarity": numbers(rows.column("polarity"))}, POLARITY, begin=first)
+    if not first:
+        require_units(path, {name: numbers(rows.column(name)) for name in _UNITS}, _UNITS)
 
 
 def column_of(table: "pa.Table | pa.RecordBatch", name: str, kind: "pa.DataType") -> "pa.Array":

@@ -7,12 +7,14 @@ from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import joined
-from parkf.fit.mismatch import Mismatch
-from parkf.fit.recorded import other_detector
 from parkf.fit.suspicions import suspicions
 from parkf.io.errors import ParkfError
-from parkf.io.fingerprints.detector import FILES, POLARITY
+from parkf.io.findings import Finding
+from parkf.io.fingerprints.detector import FILES, NOMINAL, POLARITY
+from parkf.io.fingerprints.meaning import meaning_of
+from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import ParameterSet
+from parkf.params.registry import readable_registry
 
 SAMPLE = 100
 """Candidates of a sample. Their fits with moved hits cost as much as 1,300 candidates."""
@@ -47,7 +49,7 @@ class DetectorCheck:
         self.notes: list[str] = []
         inputs = parameters.manifest.inputs
         self._known = sealed and all(name in recorded and name in inputs for name in FILES)
-        self._settle(other_detector(recorded, parameters.manifest))
+        self._settle(_other_detector(recorded, parameters.manifest))
         if self._polarity is None:
             self.notes.append(
                 "polarity: not checked, because the candidates do not record it; polarity and charge turned"
@@ -60,7 +62,7 @@ class DetectorCheck:
             return
         if self._polarity is not None and (tracks.polarity != float(self._polarity)).any():
             self._settle(
-                [Mismatch("wrong", f"polarity: {self._polarity} is recorded, rows have the other one")]
+                [Finding("wrong", f"polarity: {self._polarity} is recorded, rows have the other one")]
             )
         if self._begun:
             self._later.append(tracks.rows(_thinned(tracks, _EACH)))
@@ -78,7 +80,7 @@ class DetectorCheck:
         if whole or suspicions(self._parameters, _hardest(tracks), _HINT, moved=moved):
             self._settle(suspicions(self._parameters, _distinct(tracks, _thinned(tracks, _LARGER))))
 
-    def _settle(self, found: list[Mismatch]) -> None:
+    def _settle(self, found: list[Finding]) -> None:
         wrong = [one for one in found if one.verdict == "wrong" and not (self._known and one.quality)]
         if wrong and not self._trust:
             lines = [
@@ -110,3 +112,19 @@ def _distinct(tracks: Candidates, rows: NDArray[np.int64]) -> Candidates:
     # As bytes, they are sorted in a fifth of the time.
     as_bytes = hits.view(f"V{hits.itemsize * hits.shape[1]}")[:, 0]
     return tracks.rows(np.sort(rows[np.unique(as_bytes, return_index=True)[1]]))
+
+
+def _other_detector(recorded: Mapping[str, str], manifest: Manifest) -> list[Finding]:
+    """Compare the fingerprints that candidates and set both have; return a finding for each that differs."""
+    found = []
+    for name in FILES:
+        theirs, ours = recorded.get(name), manifest.inputs.get(name)
+        # Without an alignment file, only hits can show whether elements stand where the set assumes them.
+        if theirs is None or ours is None or theirs == NOMINAL:
+            continue
+        # The first sets have fingerprints of a document's bytes, later ones those of its meaning.
+        kept = readable_registry().folder / "inputs" / f"{ours}.yaml"
+        if theirs not in (ours, meaning_of(kept) if kept.is_file() else ours):
+            got = f"another {name}: {theirs[:12]}… of the candidates, expected {ours[:12]}… of the set"
+            found.append(Finding("wrong", got))
+    return found

@@ -14,7 +14,6 @@ from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.electron import as_electrons, needed
 from parkf.fit.fitted import Fitted, set_metadata
 from parkf.fit.outliers import fit_as_trigger, fit_without_outliers, without_hits
-from parkf.fit.plausible import check_units
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary
@@ -352,8 +351,6 @@ def _fit_batches(
     ):
         for rows in file.iter_batches(batch_size=BATCH):
             check_rows(rows, candidates, summary.count)
-            if not summary.count:
-                check_units(rows, candidates)
             tracks, more = fit_rows(rows)
             batch = tracks.to_arrow(rows.column("event"), rows.column("candidate"))
             others = table.columns[batch.num_columns :]

@@ -1,7 +1,6 @@
 """What candidates show about their detector: z and angles of layers, q/p, χ², and distances of hits."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +9,7 @@ from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import FEWEST, MOTIONS, Distance, fitted_moved
 from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted, is_good
 from parkf.fit.medians import Floats, medians, quantile
-from parkf.fit.mismatch import Mismatch, beyond
+from parkf.io.findings import Finding, judged
 from parkf.params.parameter_set import ParameterSet
 
 SIGNIFICANT = 5.0
@@ -41,7 +40,7 @@ _INPUT = ("few_velo_hits", "wrong_sigma", "wrong_plane", "velo_unsorted", "velo_
 
 def suspicions(
     parameters: ParameterSet, tracks: Candidates, significance: float = SIGNIFICANT, *, moved: bool = True
-) -> list[Mismatch]:
+) -> list[Finding]:
     """Compare some hundred candidates with a set; return what disagrees, the plainest reason first.
 
     Sizes that fluctuate from sample to sample have to be larger than `significance` times their errors.
@@ -65,7 +64,7 @@ def suspicions(
         return [*early, *bend, *chi2, *placed]
 
 
-def _layers(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
+def _layers(parameters: ParameterSet, tracks: Candidates) -> Iterator[Finding]:
     """Compare z and dx/dy of hits with the layers that the set was made for."""
     scifi, (ut_z,) = parameters.block("TLayer"), parameters.block("UTLayer")
     cases = (
@@ -84,7 +83,7 @@ def _layers(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
             unit = " mm" if what == "z" else ""
             got = float(expected[worst] + middles[worst])
             layers = int((np.abs(middles) > bounds[0]).sum())
-            yield from beyond(
+            yield from judged(
                 abs(middles[worst]),
                 bounds,
                 f"{detector} layer {worst}: {what} of its hits is {got:.5g}{unit}"
@@ -93,25 +92,25 @@ def _layers(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
             )
 
 
-def _errors(parameters: ParameterSet, tracks: Candidates) -> Iterator[Mismatch]:
+def _errors(parameters: ParameterSet, tracks: Candidates) -> Iterator[Finding]:
     sigma, known = float(medians(tracks.scifi[3].reshape(-1, 1))[0]), np.sqrt(parameters.block("TLayer")[3])
     low, high = _ERRORS[0] * float(known.min()), _ERRORS[1] * float(known.max())
     if not low <= sigma <= high:
         what = f"SciFi hits: a median error of {sigma:.3g} mm, expected {low:.2g} to {high:.2g} mm of the set"
-        yield Mismatch("wrong" if not 0.1 * low <= sigma <= 10 * high else "doubtful", what)
+        yield Finding("wrong" if not 0.1 * low <= sigma <= 10 * high else "doubtful", what)
     sigma, (low, high) = float(medians(tracks.ut[3].reshape(-1, 1))[0]), _UT_ERRORS
     if sigma < low or sigma > high:
         what = f"UT hits: a median error of {sigma:.2g} mm, expected {low:g} to {high:g} mm of its strips"
-        yield Mismatch("doubtful", what)
+        yield Finding("doubtful", what)
 
 
-def _momenta(tracks: Candidates) -> Iterator[Mismatch]:
+def _momenta(tracks: Candidates) -> Iterator[Finding]:
     p = 1e-3 / medians(np.abs(tracks.qop[:, None]))[0]
     if not _MOMENTA[0] <= p <= _MOMENTA[1]:
-        yield Mismatch("wrong", f"q/p: a median momentum of {p:.3g} GeV, expected q/p in 1/MeV: another unit")
+        yield Finding("wrong", f"q/p: a median momentum of {p:.3g} GeV, expected q/p in 1/MeV: another unit")
 
 
-def _failed(fitted: Fitted) -> Iterator[Mismatch]:
+def _failed(fitted: Fitted) -> Iterator[Finding]:
     """Name reasons in the input for which more than half of the candidates cannot be fitted."""
     for name in _INPUT:
         share = float((fitted.status & STATUS_BITS[name] != 0).mean())
@@ -119,12 +118,12 @@ def _failed(fitted: Fitted) -> Iterator[Mismatch]:
             reason = STATUS[STATUS_BITS[name]]
             if name == "few_velo_hits":
                 reason += "; these are downstream or T tracks, and the filter begins in the VELO"
-            yield Mismatch("wrong", f"{100 * share:.0f} % of the candidates have {name}: {reason}")
+            yield Finding("wrong", f"{100 * share:.0f} % of the candidates have {name}: {reason}")
 
 
 def _bend(
     tracks: Candidates, fitted: Fitted, good: NDArray[np.bool_], significance: float
-) -> Iterator[Mismatch]:
+) -> Iterator[Finding]:
     """Compare fitted q/p with the candidates' own."""
     ratio = fitted.qop[good] / tracks.qop[good]
     other, count = float((ratio < 0).mean()), len(ratio)
@@ -132,7 +131,7 @@ def _bend(
     least = other - 3 * np.sqrt(max(other * (1 - other), 1 / count) / count)
     if other > _SIGNS[0] and least > 0:
         reason = "polarity, sign of q/p, or x turned" if other > 0.9 else "polarity turned for some of them"
-        yield from beyond(
+        yield from judged(
             other,
             _SIGNS,
             f"{100 * other:.0f} % of fitted q/p have the other sign than the candidates' own, expected below"
@@ -141,7 +140,7 @@ def _bend(
     middle = quantile(np.abs(ratio), 0.5)
     width = quantile(np.abs(np.abs(ratio) - middle), 0.5) * 1.86 / np.sqrt(count)
     if abs(middle - 1) > significance * width:
-        yield from beyond(
+        yield from judged(
             abs(np.log(middle)),
             _RATIO,
             f"fitted q/p are {middle:.3g} ± {width:.1g} times the candidates' own, expected 1:"
@@ -151,7 +150,7 @@ def _bend(
 
 def _chi2(
     parameters: ParameterSet, tracks: Candidates, fitted: Fitted, good: NDArray[np.bool_], significance: float
-) -> Iterator[Mismatch]:
+) -> Iterator[Finding]:
     beam = parameters.manifest.constants
     near = good & (np.hypot(fitted.x - beam.beam_x, fitted.y - beam.beam_y) < _NEAR)
     hard = near & (np.abs(fitted.qop) * _HARD < 1)
@@ -177,8 +176,7 @@ def _chi2(
         text = (
             f"{name} hits: median χ²/ndof {middle:.3g} ± {middle * error:.1g}, expected {low:g} to {high:g}"
         )
-        for one in beyond(max(above, below), (1.0, _FAR), f"{text}: {what}"):
-            yield replace(one, quality=True)
+        yield from judged(max(above, below), (1.0, _FAR), f"{text}: {what}", quality=True)
 
 
 def _quartile(ndof: NDArray[np.int32]) -> Floats:
@@ -188,7 +186,7 @@ def _quartile(ndof: NDArray[np.int32]) -> Floats:
     return quartile
 
 
-def _placed(distances: list[Distance], significance: float) -> Iterator[Mismatch]:
+def _placed(distances: list[Distance], significance: float) -> Iterator[Finding]:
     """Name the detector that stands elsewhere, and others that would explain the same distances."""
     off = [
         one for one in distances if abs(one.value) > one.motion.tolerance and one.significance > significance
@@ -196,7 +194,7 @@ def _placed(distances: list[Distance], significance: float) -> Iterator[Mismatch
     off.sort(key=lambda one: -one.significance)
     if off:
         what = "hits lie beside the tracks through the other hits: " + ", or ".join(map(_text, off))
-        yield Mismatch("wrong", what, quality=True)
+        yield Finding("wrong", what, quality=True)
 
 
 def _text(distance: Distance) -> str:

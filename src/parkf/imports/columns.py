@@ -4,15 +4,13 @@ Messages name the file, the column, and the first number that is wrong. This pro
 1/MeV, T and slopes; a polarity is +1 or -1.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from numpy.typing import NDArray
 
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError, few
@@ -139,29 +137,6 @@ def _numbers(rows: pa.Table, path: Path) -> Columns:
             raise ParkfError(f"{path}: column '{name}' holds {column.type}, expected numbers")
         found[name] = values
     return found
-
-
-def require_all(right: NDArray[np.bool_] | Any, message: Callable[[int], str]) -> None:
-    """Raise a ParkfError unless all of `right` are true; `message` gets the index of the first false one."""
-    if not right.all():
-        raise ParkfError(message(int(np.argmin(right))))
-
-
-def require_finite(columns: Mapping[str, NDArray[Any]], where: Callable[[str, int], str]) -> None:
-    """Raise a ParkfError if a number is not finite; `where` turns its column and row into text."""
-    for name, values in columns.items():
-        right = np.isfinite(values.astype(np.float64))
-        if not right.all():
-            raise ParkfError(f"{where(name, int(np.argmin(right)))} is not a finite number")
-
-
-def finite(values: NDArray[Any], path: Path, name: str, begin: int) -> NDArray[np.float64]:
-    """Return numbers as float64; a ParkfError is raised if one is not finite. `begin` is the first row."""
-    where = f"{path}: column '{name}', row"
-    require_all(
-        np.isfinite(values), lambda row: f"{where} {begin + row}: {values[row]}, expected a finite number"
-    )
-    return np.asarray(values, dtype=np.float64)
 
 
 def factor(unit: str | None, units: Mapping[str, float], what: str) -> float:

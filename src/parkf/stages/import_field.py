@@ -6,7 +6,7 @@ from parkf.detector.dipole import DipoleSources
 from parkf.imports.columns import sign_of
 from parkf.imports.field.physics import inspect_field
 from parkf.imports.field.read import Declared, read_field
-from parkf.imports.inspection import settle
+from parkf.io.findings import settle
 from parkf.io.option_types import Interpolation, Outside
 from parkf.io.project import found
 from parkf.stages.files import AllRead, Made, Read

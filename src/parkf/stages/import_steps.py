@@ -5,8 +5,8 @@ import sys
 from parkf.detector.field import load_field
 from parkf.detector.geometry import load_geometry
 from parkf.imports.columns import sign_of
-from parkf.imports.inspection import settle
 from parkf.imports.steps.take import import_steps as take_steps
+from parkf.io.findings import settle
 from parkf.io.terminal import say
 from parkf.stages.files import AllRead, Made, Read
 

@@ -163,8 +163,8 @@ def test_no_particles_no_states(field: FieldMap, geometry: Geometry, particles: 
     ("change", "complaint"),
     [
         (lambda p: p.drop(columns="mass"), "without mass"),
-        (lambda p: p.assign(px=np.nan), "'px' of row 0 is nan"),
-        (lambda p: p.assign(mass=0.0), "'mass' of row 0 is 0"),
+        (lambda p: p.assign(px=np.nan), "'px', row 0: got nan"),
+        (lambda p: p.assign(mass=0.0), "'mass', row 0: got 0"),
         (lambda p: p.assign(particle=1), "occurs twice"),
         (lambda p: p.assign(event=0.5), "'event' holds float64, expected integers"),
     ],

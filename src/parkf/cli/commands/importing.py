@@ -26,7 +26,7 @@ from parkf.io.terminal import aligned, say
 
 if TYPE_CHECKING:
     from parkf.detector.geometry import Geometry
-    from parkf.imports.inspection import Inspection
+    from parkf.io.findings import Inspection
 
 app = Typer()
 importer = Typer(
@@ -58,7 +58,7 @@ class Verdict:
 
     def settle(self, inspections: "Sequence[Inspection]") -> None:
         """Print the results, and refuse to import wrong data unless the user trusts them."""
-        from parkf.imports.inspection import settle
+        from parkf.io.findings import settle
 
         settle(inspections, trust=self.trust, as_json=self.as_json)
 

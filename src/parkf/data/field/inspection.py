@@ -8,7 +8,7 @@ import numpy as np
 from parkf.data.equations import errors_of
 from parkf.data.field.measure import Measured
 from parkf.data.field.nuisances import FIELD, NUISANCES
-from parkf.imports.inspection import Figure, Finding, Inspection
+from parkf.io.findings import Figure, Finding, Inspection
 
 _CLEAR = 5.0  # errors; a nuisance that is further from 0 is a finding
 _FEWEST = 20  # tracks for a bias

@@ -11,6 +11,7 @@ import parkf._transport as _transport
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Geometry
 from parkf.detector.transport.surfaces import compiled_detector
+from parkf.io.checks import finite, require
 from parkf.io.errors import ParkfError
 
 PROPERTIES = ("charge", "mass", "x", "y", "z", "px", "py", "pz", "z_end")
@@ -94,11 +95,7 @@ def _checked(particles: Mapping[str, Any]) -> tuple[NDArray[Any], NDArray[Any], 
     for name, shape in (("particle", number.shape), *((n, column.shape) for n, column in columns.items())):
         if shape != event.shape or len(shape) != 1:
             raise ParkfError(f"track_through: '{name}' has shape {shape}, 'event' has {event.shape}")
-    for name, column in columns.items():
-        bad = np.isnan(column) if name == "z_end" else ~np.isfinite(column)
-        if name == "mass":
-            bad |= ~(column > 0.0)
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
-            raise ParkfError(f"track_through: '{name}' of row {row} is {column[row]}")
+    unbounded = ("z_end", lambda z: ~np.isnan(z), "mm, or infinity")
+    positive = ("mass", lambda mass: mass > 0.0, "MeV, above 0")
+    require("track_through", columns, *finite(*PROPERTIES[:-1]), unbounded, positive)
     return event, number, np.column_stack(list(columns.values()))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.field import DIPOLE_X, DIPOLE_Y
-from parkf.imports.columns import require_all
+from parkf.io.checks import finite, require
 from parkf.io.errors import ParkfError
 
 _SAME = (1.0, 1.0, 1.0)
@@ -32,8 +32,8 @@ class Lattice:
 
 def lattice_of_points(points: NDArray[np.float64], field: NDArray[np.float64], name: str) -> Lattice:
     """Make a uniform grid from a file's points (n, 3), mm, in any order, and the field (n, 3), T, there."""
-    finite = np.isfinite(np.column_stack([points, field])).all(axis=1)
-    require_all(finite, lambda row: f"{name}: row {row}: not a finite number")
+    columns = ("x", "y", "z", "Bx", "By", "Bz")
+    require(name, dict(zip(columns, (*points.T, *field.T), strict=True)), *finite(*columns))
     origin, spacing, counts = np.empty(3), np.empty(3), [0, 0, 0]
     index = np.empty((3, len(points)), np.int64)
     for axis, letter in enumerate("xyz"):

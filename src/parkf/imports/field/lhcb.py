@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.imports.columns import FIELDS, LENGTHS, require_all
+from parkf.imports.columns import FIELDS, LENGTHS
 from parkf.imports.field.lattice import Lattice
+from parkf.io.checks import finite, require
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing
 
@@ -101,8 +102,8 @@ def read_allen(path: Path) -> Lattice:
         grid = " x ".join(map(str, counts))
         raise ParkfError(f"{path}: {len(content)} bytes, expected {expected} for {grid} nodes")
     nodes = np.frombuffer(content, "<f4", offset=_DUMP_HEADER).reshape(*counts[::-1], 4)[..., :3]
-    finite = np.isfinite(nodes).all(-1).ravel()
-    require_all(finite, lambda node: f"{path}: node {node} is not finite")
+    components = ("Bx", "By", "Bz")
+    require(path, dict(zip(components, nodes.reshape(-1, 3).T, strict=True)), *finite(*components))
     values = FIELDS["Gaudi"] * nodes.astype(np.float64).transpose(2, 1, 0, 3)
     # 1/spacing is a float32 of seven digits, so the spacing is rounded.
     spacing = np.array([float(f"{1 / number:.6g}") for number in inverse])

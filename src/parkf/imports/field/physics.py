@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from parkf.detector.alignment import Floats
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap
-from parkf.imports.inspection import Figure, Finding, Inspection, Verdict, judged, power_of_ten, times
+from parkf.io.checks import power_of_ten, times
 from parkf.io.errors import ParkfError
+from parkf.io.findings import Figure, Finding, Inspection, Verdict, judged
 
 # The acceptance of the parameters: slopes from the origin, and z in mm.
 _ACCEPTANCE = (0.3, 0.25)

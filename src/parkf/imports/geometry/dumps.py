@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from parkf.detector.alignment import Floats
 from parkf.detector.description import TWELVE
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
-from parkf.imports.columns import require_all
 from parkf.io import planes
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing
@@ -97,8 +96,7 @@ class _Reader:
 
     def floats(self, count: int, what: str) -> Floats:
         values = self.take(_F32, count, what).astype(np.float64)
-        place = f"{self.path}: {what}"
-        require_all(np.isfinite(values), lambda i: f"{place}: number {i} is {values[i]:g}, expected finite")
+        self.require(np.isfinite(values), f"{what} must be finite", values)
         return values
 
     def count(self, kind: np.dtype, expected: int, what: str, why: str = "") -> int:
@@ -119,7 +117,9 @@ class _Reader:
 
     def require(self, fits: NDArray[np.bool_], what: str, values: Floats) -> None:
         """Refuse numbers that do not satisfy `fits`, because no such detector has them."""
-        require_all(fits, lambda i: f"{self.path}: {what}; number {i} is {values[i]:g}")
+        if not fits.all():
+            first = int(np.argmin(fits))
+            raise ParkfError(f"{self.path}: {what}; number {first} is {values[first]:g}")
 
 
 def _recognised(content: bytes) -> str:

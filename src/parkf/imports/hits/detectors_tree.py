@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.imports.columns import open_tree, read_branches, require_all, require_branches
+from parkf.imports.columns import open_tree, read_branches, require_branches
 from parkf.imports.hits.entries import HIT_COLUMNS, Entries
+from parkf.io.checks import require
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns
 
@@ -86,13 +87,10 @@ def _hits(tree: Any, detector: str, geometry: Geometry, path: Path) -> Columns:
 
 
 def _planes(flat: Columns, branch: str, planes: range, path: Path) -> NDArray[np.int64]:
-    codes, last = flat[branch], len(planes) - 1
-    right = (codes >= 0) & (codes <= last) & (codes == np.rint(codes))
-    require_all(right, lambda hit: f"{path}: {branch} holds {codes[hit]:g}, expected 0 to {last}")
-    return codes.astype(np.int64) + planes.start
+    require(path, flat, (branch, lambda codes: np.isin(codes, range(len(planes))), f"0 to {len(planes) - 1}"))
+    return flat[branch].astype(np.int64) + planes.start
 
 
 def _errors(flat: Columns, branch: str, path: Path) -> NDArray[np.float64]:
-    weight = flat[branch]
-    require_all(weight > 0, lambda hit: f"{path}: {branch} holds {weight[hit]:g}, expected 1/σ² in 1/mm²")
-    return np.asarray(1.0 / np.sqrt(weight))
+    require(path, flat, (branch, lambda weight: weight > 0, "1/σ² in 1/mm²"))
+    return np.asarray(1.0 / np.sqrt(flat[branch]))

@@ -15,8 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.imports.columns import require_all
 from parkf.imports.hits.entries import Entries
+from parkf.io.checks import finite, require
 from parkf.io.errors import ParkfError, few
 from parkf.io.events import Columns
 from parkf.io.files import existing
@@ -70,8 +70,8 @@ def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     for name in columns:
         if name != "det" and rows[name].dtype.kind not in "if":
             raise ParkfError(f"{path}: column '{name}' holds text, expected numbers")
-        if rows[name].isna().any():
-            raise ParkfError(f"{path}: column '{name}', row {int(np.argmax(rows[name].isna()))}: empty")
+    numbers = [name for name in columns if name != "det"]
+    require(path, {name: rows[name].to_numpy() for name in numbers}, *finite(*numbers))
     return rows
 
 
@@ -85,10 +85,9 @@ def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> Columns:
         z0, dzdx, dzdy = planes[numbers.start : numbers.stop].T
         distance = np.abs(z - (z0 + dzdx * x + dzdy * y))
         plane[rows] = np.where(distance.min(axis=1) < _FAR, distance.argmin(axis=1) + numbers.start, -2)
-    require_all(
-        plane != -1,
-        lambda row: f"{path}: row {row}: detector '{hits.det[row]}', expected {', '.join(_PLANES)}",
-    )
+    if (plane == -1).any():
+        row = int(np.argmax(plane == -1))
+        raise ParkfError(f"{path}: row {row}: detector '{hits.det[row]}', expected {', '.join(_PLANES)}")
     if (far := plane == -2).any():
         row, share = int(np.argmax(far)), 100 * float(far.mean())
         raise ParkfError(

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import PLANES, SCIFI_PLANES, UT_PLANES, VELO_PLANES
-from parkf.imports.columns import require_all, require_finite
 from parkf.imports.hits.full_simulation import charges, masses, sorted_rows, write
 from parkf.imports.hits.track_fits import Z_SCIFI, choose_ut, fit_scifi, fit_ut, grid_of
+from parkf.io.checks import finite, require, within
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, select
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES, VELO_SLOTS
@@ -40,13 +40,14 @@ class Entries:
             raise ParkfError(f"{name}: no particle or track in it")
         if not len(self.hits["x"]):
             raise ParkfError(f"{name}: no hit in it")
-        require_finite(self.of, lambda column, row: f"{name}: '{column}' of particle {row}")
-        known = {name: values for name, values in self.hits.items() if name not in ("y_begin", "y_end")}
-        require_finite(known, lambda column, row: f"{name}: '{column}' of hit {row}")
-        on_plane = (self.hits["plane"] >= 0) & (self.hits["plane"] < PLANES)
-        require_all(on_plane, lambda hit: f"{name}: hit {hit} lies on no plane of the detector")
-        if (self.hits["sigma"] <= 0).any():
-            raise ParkfError(f"{name}: hit {int(np.argmin(self.hits['sigma']))} has no positive error")
+        require(f"{name}: particles or tracks", self.of, *finite(*self.of))
+        require(
+            f"{name}: hits",
+            self.hits,
+            *finite(*(column for column in self.hits if column not in ("y_begin", "y_end"))),
+            ("plane", within(0, PLANES - 1), "a plane of the detector"),
+            ("sigma", lambda sigma: sigma > 0, "mm, above 0"),
+        )
         return self
 
 

@@ -23,14 +23,13 @@ import pyarrow as pa
 import pythia8mc
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
-from parkf.imports.columns import require_finite
 from parkf.io.arrow import table as arrow_table
+from parkf.io.checks import MOMENTUM, Z_OF_HITS, Rule, finite, require, require_units, within
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns
 from parkf.io.files import existing
 from parkf.io.tables import HITS, PARTICLES, Table
-from parkf.io.units import Unit, require_units
 from parkf.simulation.generate.interactions import Z_END
 from parkf.simulation.particles import ELECTRON, KAON, MUON, PION
 from parkf.simulation.response.in_flight import BEHIND
@@ -38,17 +37,11 @@ from parkf.simulation.response.in_flight import BEHIND
 _OF_HITS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
 _OF_TRACKS = ("event", "key", "pid", "charge", "p", "eta", "phi", "ovtx_x", "ovtx_y", "ovtx_z", "mother_pid")
 _PLANES = {"VELO": VELO_PLANES, "UT": UT_PLANES, "SciFi": SCIFI_PLANES}
-# Limits of a hit's columns: name, lower limit, upper limit, and text for messages. The lower limit of sigma
-# is the smallest double above 0.
-_LIMITS = (
-    *((name, -2e4, 2e4, "mm, within ±20000") for name in "xyz"),
-    *((name, -1.0, 1.0, "a slope, within ±1") for name in ("dxdy", "dzdy")),
-    ("sigma", np.nextafter(0.0, 1.0), 100.0, "mm, above 0 and at most 100"),
+_LIMITS: tuple[Rule, ...] = (
+    *((name, within(-2e4, 2e4), "mm, within ±20000") for name in "xyz"),
+    *((name, within(-1.0, 1.0), "a slope, within ±1") for name in ("dxdy", "dzdy")),
+    ("sigma", lambda sigma: (sigma > 0.0) & (sigma <= 100.0), "mm, above 0 and at most 100"),
 )
-
-
-# Where the detectors behind the VELO are.
-_Z = {"UT": Unit("mm", 1500.0, 2500.0, 4000.0), "SciFi": Unit("mm", 5000.0, 8500.0, 12000.0)}
 
 
 def converted(hits: Path, tracks: Path) -> tuple[pa.Table, pa.Table]:
@@ -99,10 +92,7 @@ def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) 
             if name != "det" and not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
                 raise ParkfError(f"{path}: column '{name}' has type {kind}, expected numbers")
         frame = file.read(columns=list(columns)).to_pandas()
-    for name in ("event", "key"):
-        if frame[name].isna().any():
-            row = int(np.argmax(frame[name].isna()))
-            raise ParkfError(f"{path}: row {row}: '{name}' is not a finite number")
+    require(path, {name: frame[name].to_numpy(float) for name in ("event", "key")}, *finite("event", "key"))
     return frame
 
 
@@ -129,16 +119,8 @@ def _hits(hits: pd.DataFrame, path: Path) -> Columns:
         "dzdy": np.where(point, 0.0, hits.dzdy),
         "sigma": hits.err.to_numpy(),
     }
-    require_finite(columns, lambda name, row: f"{path}: row {row}: '{name}'")
-    for name, low, high, expected in _LIMITS:
-        bad = (columns[name] < low) | (columns[name] > high)
-        if bad.any():
-            first = int(np.argmax(bad))
-            raise ParkfError(
-                f"{path}: row {first}: '{name}' is {columns[name][first]:g}, expected {expected};"
-                " convert the column"
-            )
-    for name, unit in _Z.items():
+    require(path, columns, *finite(*columns), *_LIMITS)
+    for name, unit in Z_OF_HITS.items():
         require_units(path, {"z": columns["z"][(hits.det == name).to_numpy()]}, {"z": unit})
     return columns
 
@@ -158,14 +140,8 @@ def _particles(tracks: pd.DataFrame, path: Path) -> Columns:
         "py": transverse * np.sin(tracks.phi.to_numpy()),
         "pz": p * np.tanh(tracks.eta.to_numpy()),
     }
-    require_finite(columns, lambda name, row: f"{path}: row {row}: '{name}'")
-    middle = float(np.median(p)) if len(p) else np.inf
-    # Most particles have ten times this momentum, and particles that reach the tracker a hundred times.
-    if middle < 50.0:
-        raise ParkfError(
-            f"{path}: half of the momenta are below {middle:g}, expected MeV; are they in GeV?"
-            " multiply them by 1000"
-        )
+    require(path, columns, *finite(*columns))
+    require_units(path, {"p": p}, {"p": MOMENTUM})
     # The file has no end points of particles; `converted` sets those of mothers.
     return columns | {"z_end": np.full(len(tracks), np.inf)}
 

@@ -14,8 +14,9 @@ from parkf.detector.transport import propagate
 from parkf.imports.hits.entries import Entries, slots, strips
 from parkf.imports.hits.full_simulation import charges
 from parkf.imports.hits.track_fits import Z_SCIFI, Z_UT, Fits, fit_scifi, fit_ut, fit_velo
-from parkf.imports.inspection import Figure, Finding, Inspection, judged, power_of_ten, times, width68
+from parkf.io.checks import power_of_ten, times
 from parkf.io.events import select
+from parkf.io.findings import Figure, Finding, Inspection, judged, width68
 
 _FEWEST = 30
 _Z_VELO = 770.0

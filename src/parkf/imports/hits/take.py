@@ -11,9 +11,9 @@ from parkf.imports.hits.digitised import read_csv_folder
 from parkf.imports.hits.entries import Entries, write_candidates, write_particles
 from parkf.imports.hits.full_simulation import converted, write
 from parkf.imports.hits.physics import Run, inspect_hits
-from parkf.imports.inspection import Inspection
 from parkf.io.errors import ParkfError
 from parkf.io.events import particle_key
+from parkf.io.findings import Inspection
 from parkf.io.tables import HITS, PARTICLES
 
 # Function that receives the inspections before anything is written, and raises to prevent the writing.

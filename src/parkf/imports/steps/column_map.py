@@ -27,7 +27,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from parkf.imports.columns import LENGTHS, MOMENTA, Q_OVER_P, SLOPES, factor, finite, read_tuple
+from parkf.imports.columns import LENGTHS, MOMENTA, Q_OVER_P, SLOPES, factor, read_tuple
+from parkf.io.checks import finite, require
 from parkf.io.documents.models import Listed, Strict, load_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import matching
@@ -133,6 +134,7 @@ def mapped_rows(columns: ColumnMap, step: str, folder: Path) -> Iterator[Rows]:
             wanted = source.scales(str(path))
             names = {column.column for column, _ in wanted.values() if column.column is not None}
             for batch in read_tuple(path, sorted(names | set(source.where)), source.tree):
+                require(path, batch, *finite(*sorted(names)), begin=begin)
                 count = len(next(iter(batch.values())))
                 keep = np.ones(count, bool)
                 for name, allowed in source.where.items():
@@ -142,7 +144,7 @@ def mapped_rows(columns: ColumnMap, step: str, folder: Path) -> Iterator[Rows]:
                     if column.column is None:
                         rows[target] = np.full(int(keep.sum()), scale * float(column.value or 0.0))
                     else:
-                        rows[target] = scale * finite(batch[column.column], path, column.column, begin)[keep]
+                        rows[target] = scale * batch[column.column][keep].astype(np.float64)
                 yield _complete(rows)
                 begin += count
 

@@ -6,8 +6,9 @@ from itertools import pairwise
 import numpy as np
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Z_IN, Z_OUT, Geometry
-from parkf.imports.inspection import Finding, judged, power_of_ten
 from parkf.imports.steps.rows import P_RANGE, Carrier
+from parkf.io.checks import power_of_ten
+from parkf.io.findings import Finding, judged
 from parkf.training.datasets.carry import Rows
 
 _ENDS = "01e"

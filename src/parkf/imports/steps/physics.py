@@ -6,9 +6,9 @@ import numpy as np
 
 from parkf.detector.alignment import Floats
 from parkf.detector.geometry import Geometry
-from parkf.imports.inspection import Figure, Finding, Inspection, Verdict, judged, width68
 from parkf.imports.steps.faults import TURNED, plane_faults, repaired, unexplained
 from parkf.imports.steps.rows import Carried, Carrier, ends_of
+from parkf.io.findings import Figure, Finding, Inspection, Verdict, judged, width68
 from parkf.training.datasets.carry import COMPONENTS, Rows
 from parkf.training.datasets.legs import SETS
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.imports.columns import ROWS
-from parkf.imports.inspection import Inspection
 from parkf.imports.steps.column_map import load_column_map, mapped_rows
 from parkf.imports.steps.physics import inspect_step
 from parkf.imports.steps.rows import Carrier, Reservoir
@@ -19,6 +18,7 @@ from parkf.imports.steps.tuning import TREES, tuning_rows
 from parkf.io.errors import ParkfError
 from parkf.io.events import concatenate
 from parkf.io.files import matching, scratch_folder
+from parkf.io.findings import Inspection
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.carry import Rows, with_target
 from parkf.training.datasets.checks import check_dataset

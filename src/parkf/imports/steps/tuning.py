@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from parkf.imports.columns import finite, open_root, read_branches, tree_names
+from parkf.imports.columns import open_root, read_branches, tree_names
+from parkf.io.checks import finite, require
 from parkf.io.errors import ParkfError
 from parkf.training.datasets.carry import Rows
 
@@ -69,7 +70,8 @@ def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
 def _rows(tree: Any, path: Path) -> Rows:
     arrays = read_branches(tree, (*_BRANCHES.values(), *_CHOICE), path)
     keep = np.logical_and.reduce([arrays[name] == value for name, value in _CHOICE.items()])
-    rows = {own: finite(arrays[name], path, name, 0)[keep] for own, name in _BRANCHES.items()}
+    require(path, arrays, *finite(*_BRANCHES.values()))
+    rows = {own: arrays[name][keep].astype(np.float64) for own, name in _BRANCHES.items()}
     local = rows.pop("qop_here")
     if (local == 0.0).any():
         raise ParkfError(f"{path}: tree '{tree.name}': true_qop_prev is 0")

@@ -1,7 +1,6 @@
-"""The result of an inspection of imported data: figures, findings and a verdict, as a table and as JSON."""
+"""What is wrong or doubtful with an input: findings, and figures beside them, as a table and as JSON."""
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self, get_args
@@ -31,17 +30,25 @@ class Finding:
 
     verdict: Verdict
     what: str  # the fault, such as "polarity turned"
-    evidence: str  # the numbers that show it
+    evidence: str = ""  # the numbers that show it, if `what` does not have them
+    quality: bool = False  # whether a poor parameter set for the right detector could cause the same
+
+    @property
+    def said(self) -> str:
+        """The fault and its evidence."""
+        return f"{self.what} ({self.evidence})" if self.evidence else self.what
 
     def __str__(self) -> str:
-        return f"{self.verdict}: {self.what} ({self.evidence})"
+        return f"{self.verdict}: {self.said}"
 
 
-def judged(size: float, bounds: tuple[float, float], what: str, evidence: str) -> list[Finding]:
+def judged(
+    size: float, bounds: tuple[float, float], what: str, evidence: str = "", *, quality: bool = False
+) -> list[Finding]:
     """Judge a deviation: doubtful above the first bound, wrong above the second, no finding below both."""
     if not size > bounds[0]:
         return []
-    return [Finding("wrong" if size > bounds[1] else "doubtful", what, evidence)]
+    return [Finding("wrong" if size > bounds[1] else "doubtful", what, evidence, quality)]
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ class Inspection:
 def require_sound(inspections: Iterable[Inspection], *, trust: bool) -> None:
     """Raise a ParkfError that lists all wrong findings, unless the user trusts the data (`trust`)."""
     wrong = [
-        f"{inspection.subject}: {finding.what} ({finding.evidence})"
+        f"{inspection.subject}: {finding.said}"
         for inspection in inspections
         for finding in inspection.findings
         if finding.verdict == "wrong"
@@ -104,20 +111,3 @@ def settle(inspections: Sequence[Inspection], *, trust: bool = False, as_json: b
 def width68(values: NDArray[np.float64]) -> float:
     """Distance from zero that 68 % of the values do not exceed: σ for a Gaussian about zero."""
     return float(np.quantile(np.abs(values), 0.6827)) if len(values) else float("nan")
-
-
-def power_of_ten(ratio: float) -> int:
-    """Exponent of the power of ten within a third of a ratio, else 0: 1 for 9.8, and 0 for 0.97 and 4.
-
-    An exponent other than 0 reveals a wrong unit, in spite of smaller deviations.
-    """
-    if not ratio > 0.0:
-        return 0
-    nearest = round(math.log10(ratio))
-    return nearest if 0.75 < ratio / 10.0**nearest < 4 / 3 else 0
-
-
-def times(ratio: float) -> str:
-    """Text of a ratio, such as "1000 times" in "1000 times too strong"."""
-    power = power_of_ten(ratio)
-    return f"{10 ** abs(power)} times" if power else f"{max(ratio, 1 / ratio):.3g} times"

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parkf.io.checks import Unit, finite, require, require_units
 from parkf.io.errors import ParkfError
-from parkf.io.units import Unit, require_finite, require_units
 
 PATH = Path("mine.parquet")
 UNITS = {"p": Unit("MeV", 50.0, 3000.0, 5e5)}
@@ -34,4 +34,11 @@ def test_a_few_values_decide_nothing() -> None:
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_are_finite(value: float) -> None:
     with pytest.raises(ParkfError, match=r"column 'p', row 2: got .*expected a finite number"):
-        require_finite(PATH, {"p": np.array([1.0, 2.0, value])}, "p")
+        require(PATH, {"p": np.array([1.0, 2.0, value])}, *finite("p"))
+
+
+def test_the_first_row_of_a_broken_rule_is_named_with_all_its_columns() -> None:
+    columns = {"p": np.array([1.0, 2.0, 3.0]), "q": np.array([3, 2, 1])}
+    rule = ("p q", lambda p, q: p < q, "p below q")
+    with pytest.raises(ParkfError, match=r"column 'p', row 11: got p = 2, q = 2, expected p below q"):
+        require(PATH, columns, rule, begin=10)

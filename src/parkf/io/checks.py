@@ -1,0 +1,110 @@
+"""Checks of columns: values that are impossible, and medians that reveal another unit.
+
+A message names file, column and row (from 0), the value that was found, the one expected, and what to do.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.io.errors import ParkfError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Fewer values decide nothing: a few tracks may be unusual.
+_FEWEST = 20
+
+Rule = tuple[str, Callable[..., NDArray[np.bool_]], str]
+"""Names of columns, separated by blanks; whether their values are right, (n,); and what is expected."""
+
+
+def finite(*names: str) -> list[Rule]:
+    """Return the rules that columns hold finite numbers."""
+    return [(name, np.isfinite, "a finite number") for name in names]
+
+
+def within(low: float, high: float) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
+    """Return a check that values are from `low` to `high`; NaN is not."""
+    return lambda values: (values >= low) & (values <= high)
+
+
+def require(where: object, columns: Mapping[str, NDArray[Any]], *rules: Rule, begin: int = 0) -> None:
+    """Raise a ParkfError for the first row of columns (n,) that breaks one of the rules, in their order.
+
+    `where` names the table, and `begin` is the number of its first row here.
+    """
+    for names, holds, expected in rules:
+        values = {name: columns[name] for name in names.split()}
+        right = holds(*values.values())
+        if not right.all():
+            row = int(np.argmin(right))
+            shown = [f"{name} = {column[row]:g}" for name, column in values.items()]
+            got = ", ".join(shown) if len(shown) > 1 else shown[0].partition(" = ")[2]
+            place = f"{where}: column '{next(iter(values))}', row {begin + row}"
+            raise ParkfError(f"{place}: got {got}, expected {expected}; correct the row, or convert the column")
+
+
+def require_no_nulls(where: object, rows: "pa.RecordBatch", names: Iterable[str], begin: int = 0) -> None:
+    """Raise a ParkfError for the first null in these columns of rows, of which `begin` is the first."""
+    for name in names:
+        column = rows.column(name)
+        if column.null_count:
+            row = begin + column.is_null().index(True).as_py()
+            raise ParkfError(f"{where}: column '{name}', row {row}: null, expected a value")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit, and limits of the median size of values in it; `typical` is a usual median."""
+
+    name: str
+    low: float
+    typical: float
+    high: float
+
+
+POLARITY: Rule = ("polarity", lambda polarity: np.abs(polarity) == 1, "+1 (MagUp) or -1 (MagDown)")
+MOMENTUM = Unit("MeV", 50.0, 3e3, 5e5)
+# z of hits in the detectors behind the VELO.
+Z_OF_HITS = {"UT": Unit("mm", 1500.0, 2500.0, 4000.0), "SciFi": Unit("mm", 5000.0, 8500.0, 12000.0)}
+
+
+def require_units(where: object, columns: Mapping[str, NDArray[Any]], units: Mapping[str, Unit]) -> None:
+    """Raise a ParkfError if the median size of a column is outside the limits of its unit.
+
+    `columns` are arrays of any shape. Zeros and values that are not finite do not count. The message has the
+    median, and the power of ten that brings it to the usual one.
+    """
+    for name, unit in units.items():
+        sizes = np.abs(columns[name][np.isfinite(columns[name])])
+        sizes = sizes[sizes > 0.0]
+        if len(sizes) < _FEWEST or unit.low <= (median := float(np.median(sizes))) <= unit.high:
+            continue
+        power = round(float(np.log10(unit.typical / median)))
+        how = f"multiply by {10**power:g}" if power > 0 else f"divide by {10**-power:g}"
+        raise ParkfError(
+            f"{where}: column '{name}' has the median {median:.3g}, expected {unit.name}, a median"
+            f" from {unit.low:g} to {unit.high:g}; is it in another unit? {how if power else 'convert it'}"
+        )
+
+
+def power_of_ten(ratio: float) -> int:
+    """Exponent of the power of ten within a third of a ratio, else 0: 1 for 9.8, and 0 for 0.97 and 4.
+
+    An exponent other than 0 reveals a wrong unit, in spite of smaller deviations.
+    """
+    if not ratio > 0.0:
+        return 0
+    nearest = round(math.log10(ratio))
+    return nearest if 0.75 < ratio / 10.0**nearest < 4 / 3 else 0
+
+
+def times(ratio: float) -> str:
+    """Text of a ratio, such as "1000 times" in "1000 times too strong"."""
+    power = power_of_ten(ratio)
+    return f"{10 ** abs(power)} times" if power else f"{max(ratio, 1 / ratio):.3g} times"
