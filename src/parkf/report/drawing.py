@@ -17,14 +17,6 @@ Number = float | None
 # Ends of an axis; (0.0, None) has zero and all numbers. None ends at the numbers.
 Limits = tuple[float, Number] | None
 
-_MODES = {
-    "points": "markers",
-    "joined": "lines+markers",
-    "line": "lines",
-    "dots": "markers",
-    "steps": "lines",
-}
-_MODES["bars"] = "lines+markers"
 # Colours that are seen on a light and on a dark page. Each has a marker of its own, for print and for readers
 # who cannot distinguish colours.
 _MARKERS = (
@@ -154,10 +146,12 @@ def _axis(label: str, limits: Limits, log: bool, names: Sequence[str] | None = N
 def _trace(one: Series, names: Sequence[str] | None) -> dict[str, Any]:
     colour, symbol = _MARKERS[one.colour % COLOURS]
     size = 3 if one.shape in ("dots", "bars") else 7
+    marked = "markers" if one.shape in ("points", "dots") else "lines+markers"
+    mode = "lines" if one.shape in ("line", "steps") else marked
     trace: dict[str, Any] = {
         "name": one.name,
         "legendgroup": one.name,
-        "mode": _MODES[one.shape],
+        "mode": mode,
         "x": [*map(_short, one.x)],
         "y": [*map(_short, one.y)],
         "marker": {"color": colour, "symbol": "circle" if size == 3 else symbol, "size": size},

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from parkf.proof.gates import Thresholds, hold
 from parkf.proof.gates.room import unmeasured
 from parkf.report import figures
 from parkf.report.site import write_page
-from parkf.report.tables import Cells
+from parkf.report.tables import Cells, table_of
 
 # Range of momentum of the table, GeV; the figure has all momenta.
 LOWEST, HIGHEST = 5.0, 50.0
@@ -44,7 +45,7 @@ def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> N
         index,
         "family.html",
         family=family,
-        members=_table(rows, reports),
+        members=_table([{**row, "report": one} for row, one in zip(rows, reports, strict=True)]),
         open_gates=[
             (row["member"], row["gates"]["missed"], row["gates"]["not_measured"])
             for row in rows
@@ -82,34 +83,32 @@ def _figures(
     }
 
 
-def _table(rows: Sequence[Mapping[str, Any]], reports: Sequence[str]) -> Cells:
-    keys = list(rows[0]["own"])
-    # Settings come last: there may be many, and the figures are what one looks for.
-    head = [
-        "member",
-        "gates met",
-        f"core of δp/p, {LOWEST:g}–{HIGHEST:g} GeV [%]",
-        "pull widths of x, y, tx, ty",
-    ]
-    head += ["of q/p", "ghosts kept [%]", "numbers moved", "by at most", "holds for", *keys]
-    cells = []
-    for row, report in zip(rows, reports, strict=True):
-        widths, gates = row["pull_widths"], row["gates"]
-        near = [widths[component] for component in ("x", "y", "tx", "ty")]
-        core = [100 * b["core"] for b in row["core"]]
+def _table(rows: Sequence[Mapping[str, Any]]) -> Cells:
+    def extent(values: Iterable[float]) -> str:
+        ordered = sorted(values)
+        return f"{ordered[0]:.2f}–{ordered[-1]:.2f}"
+
+    def met(row: Mapping[str, Any]) -> str:
+        gates = row["gates"]
         light = "bad" if gates["missed"] else "unknown" if gates["not_measured"] else "good"
-        cells.append(
-            [
-                Markup('<a href="{}">{}</a>').format(report, row["member"]),
-                Markup('<span class="{}">{} of {}</span>').format(light, gates["met"], gates["of"]),
-                f"{min(core):.2f}–{max(core):.2f}",
-                f"{min(near):.2f}–{max(near):.2f}",
-                f"{widths['qop']:.2f}",
-                f"{100 * row['ghost']:.1f}",
-                str(row["moved"]["numbers"]),
-                f"{row['moved']['most']:.1f} σ",
-                row["validity"],
-                *(str(row["own"][key]) for key in keys),
-            ]
-        )
-    return Cells(head, cells, text=("holds for", *keys))
+        return Markup('<span class="{}">{} of {}</span>').format(light, gates["met"], gates["of"])
+
+    # Settings come last: there may be many, and the figures are what one looks for.
+    settings = list(rows[0]["own"])
+    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "member": lambda row: Markup('<a href="{}">{}</a>').format(row["report"], row["member"]),
+        "gates met": met,
+        f"core of δp/p, {LOWEST:g}–{HIGHEST:g} GeV [%]": lambda row: extent(
+            100 * b["core"] for b in row["core"]
+        ),
+        "pull widths of x, y, tx, ty": lambda row: extent(
+            row["pull_widths"][c] for c in ("x", "y", "tx", "ty")
+        ),
+        "of q/p": lambda row: f"{row['pull_widths']['qop']:.2f}",
+        "ghosts kept [%]": lambda row: f"{100 * row['ghost']:.1f}",
+        "numbers moved": lambda row: str(row["moved"]["numbers"]),
+        "by at most": lambda row: f"{row['moved']['most']:.1f} σ",
+        "holds for": lambda row: row["validity"],
+        **{key: partial(lambda key, row: str(row["own"][key]), key) for key in settings},
+    }
+    return table_of(rows, columns, text=("holds for", *settings))

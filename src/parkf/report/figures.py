@@ -33,18 +33,25 @@ Names = Mapping[str, str]
 
 def momentum(fits: Fits, names: Names = FIT_NAMES, *, name: str = "momentum") -> Drawn:
     """Draw momentum resolution and bias against momentum; `names` are the fits' names in the legend."""
-    series: dict[str, list[Series]] = {"core": [], "bias": []}
-    for quantity, own in series.items():
-        for number, (of, fit) in enumerate(fits.items()):
-            bins = fit["momentum"]
-            reach = [(max(b["p_min"], 1e-3 * GENUINE_P), b["p_max"]) for b in bins]
-            x = _centres(bins, number, len(fits))
-            own.append(error_bars(names[of], x, bins, quantity, number, 100.0, reach))
+    bins = {of: fit["momentum"] for of, fit in fits.items()}
+    core, bias = (_by_momentum(bins, names, quantity, 100.0) for quantity in ("core", "bias"))
     panels = [
-        Panel(_P, "core width of δp/p [%]", series["core"], x_log=True, y_limits=(0.0, None)),
-        Panel(_P, "core mean of δp/p [%]", series["bias"], x_log=True, levels=(0.0,)),
+        Panel(_P, "core width of δp/p [%]", core, x_log=True, y_limits=(0.0, None)),
+        Panel(_P, "core mean of δp/p [%]", bias, x_log=True, levels=(0.0,)),
     ]
     return Drawn(name, panels=panels, **words(name))
+
+
+def _by_momentum(
+    bins: Mapping[str, Sequence[Mapping[str, Any]]], names: Names, quantity: str, factor: float = 1.0
+) -> list[Series]:
+    """Draw a quantity of several fits in bins of momentum, which horizontal bars show."""
+    series = []
+    for number, (of, own) in enumerate(bins.items()):
+        reach = [(max(one["p_min"], 1e-3 * GENUINE_P), one["p_max"]) for one in own]
+        x = _centres(own, number, len(bins))
+        series.append(error_bars(names[of], x, own, quantity, number, factor, reach))
+    return series
 
 
 def error_bars(
@@ -93,11 +100,8 @@ def pull_widths(fits: Fits, names: Names) -> Drawn:
     """Draw the pull widths of the five parameters against momentum."""
     panels = []
     for component, text in COMPONENTS.items():
-        series = []
-        for number, (name, fit) in enumerate(fits.items()):
-            x = _centres(fit["momentum"], number, len(fits))
-            pulls = [b["pulls"][component] for b in fit["momentum"]]
-            series.append(error_bars(names[name], x, pulls, "width", number))
+        bins = {name: [{**b, **b["pulls"][component]} for b in fit["momentum"]] for name, fit in fits.items()}
+        series = _by_momentum(bins, names, "width")
         panels.append(Panel(_P, f"pull width of {text}", series, x_log=True, band=_BAND))
     return Drawn("pull-widths", panels=panels, **words("pull-widths"))
 
@@ -154,28 +158,18 @@ def _roc(
 
 def impact(fits: Fits) -> Drawn:
     """Draw resolution and pull of the impact parameters against 1/pT."""
-
-    def series(quantity: str, factor: float) -> list[Series]:
-        return [
-            error_bars(
-                FIT_NAMES[name],
-                [(b["low"] + b["high"]) / 2 for b in fit["impact"]],
-                fit["impact"],
-                quantity,
-                number,
-                factor,
-            )
-            for number, (name, fit) in enumerate(fits.items())
-        ]
-
-    axis = "1/pT [1/GeV]"
-    panels = [
-        Panel(axis, f"resolution of IP in {c} [µm]", series(c, 1000.0), y_limits=(0.0, None)) for c in "xy"
-    ]
-    panels += [
-        Panel(axis, f"pull width of IP in {c}", series(f"pull_{c}", 1.0), y_limits=(0.0, None), band=_BAND)
-        for c in "xy"
-    ]
+    panels = []
+    for quantity, factor, label, band in (
+        ("x", 1000.0, "resolution of IP in x [µm]", None),
+        ("y", 1000.0, "resolution of IP in y [µm]", None),
+        ("pull_x", 1.0, "pull width of IP in x", _BAND),
+        ("pull_y", 1.0, "pull width of IP in y", _BAND),
+    ):
+        series = []
+        for number, (name, fit) in enumerate(fits.items()):
+            middles = [(one["low"] + one["high"]) / 2 for one in fit["impact"]]
+            series.append(error_bars(FIT_NAMES[name], middles, fit["impact"], quantity, number, factor))
+        panels.append(Panel("1/pT [1/GeV]", label, series, y_limits=(0.0, None), band=band))
     return Drawn("impact", panels=panels, **words("impact"))
 
 

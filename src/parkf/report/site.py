@@ -45,15 +45,10 @@ def write_page(
     `pages` are all pages of the site in their order, including this one; empty for a page that stands alone.
     """
     pages = pages or [Page(path.name, "Overview")]
-    number = [page.file for page in pages].index(path.name)
-    site = {
-        "pages": pages,
-        "current": path.name,
-        "previous": [None, *pages][number],
-        "next": [*pages, None][number + 1],
-    }
     library = f"{folder}/{_LIBRARY.name}"
-    text = _TEMPLATES.get_template(template).render(site=site, contents=_contents, library=library, **content)
+    text = _TEMPLATES.get_template(template).render(
+        pages=pages, current=path.name, contents=_contents, library=library, **content
+    )
     if library in text and not (path.parent / library).exists():
         copy(_LIBRARY, path.parent / library)
     with replacing(path) as temporary:

@@ -101,7 +101,7 @@ def gates(held: Sequence[Gate]) -> Cells:
 def momentum(fits: Mapping[str, Any]) -> Cells:
     """Momentum resolution and bias: a row for each bin and fit."""
     columns: Columns = {
-        "p [GeV]": lambda entry: interval(from_threshold(entry)),
+        "p [GeV]": interval,
         "fit": lambda entry: entry["fit"],
         "tracks": lambda entry: str(entry["n"]),
         "core [%]": lambda entry: with_error(entry, "core", ".3f", 100),
@@ -109,16 +109,12 @@ def momentum(fits: Mapping[str, Any]) -> Cells:
     }
     bins = zip(*(fit["momentum"] for fit in fits.values()), strict=True)
     rows = [
-        {"fit": FIT_NAMES[name], **entry}
+        # Tracks of resolutions begin at 2 GeV, and so does their first bin.
+        {**entry, "fit": FIT_NAMES[name], "p_min": max(entry["p_min"], 1e-3 * GENUINE_P)}
         for several in bins
         for name, entry in zip(fits, several, strict=True)
     ]
     return table_of(rows, columns, text=("fit",))
-
-
-def from_threshold(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a bin of true momentum that begins where the tracks of resolutions begin, at 2 GeV."""
-    return {**entry, "p_min": max(entry["p_min"], 1e-3 * GENUINE_P)}
 
 
 def pulls(fits: Mapping[str, Any]) -> Cells:
