@@ -192,7 +192,7 @@ def test_tracks_cross_material_in_the_order_of_z(geometry, field):
     end, before = tracks.velo[row, last], tracks.velo[row, last - 1]
     slopes = (end - before)[:, :2] / (end - before)[:, 2:]
     path = follow(tracks, np.column_stack([end[:, :2], slopes, 0 * row]), geometry, field, {})
-    z = np.array([np.nanmedian(kick.z) for kick in path.kicks])
+    z = np.array([np.nanmedian(z) for z, _, _ in path.kicks])
     assert len(z) == 16 + len(geometry.description.slabs)
     assert (np.diff(z) > 0).all()
 

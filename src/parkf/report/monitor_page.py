@@ -22,8 +22,8 @@ def write_monitor(content: Mapping[str, Any], name: str, path: Path) -> None:
         name=name,
         content=content,
         found=_found(content["found"]),
-        widths=_widths(content["histograms"], content["reference_histograms"]),
-        chi2=_chi2(content["histograms"], content["reference_histograms"]),
+        widths=_widths(content),
+        chi2=_chi2(content),
         asymmetries=_asymmetries(content),
         peaks=_peaks(content),
     )
@@ -50,23 +50,22 @@ def _moments(counts: Any, edges: Sequence[float]) -> tuple[float, float, float, 
     return mean, width / total**0.5, width, width / (2 * total) ** 0.5
 
 
-def _widths(own: Mapping[str, Any], reference: Mapping[str, Any]) -> Drawn:
+def _both(content: Mapping[str, Any]) -> list[tuple[int, str, Mapping[str, Any]]]:
+    """Colour, title and histograms of the reference, and of the candidates."""
+    titles = {"reference_histograms": "reference", "histograms": "these candidates"}
+    return [(colour, title, content[key]) for colour, (key, title) in enumerate(titles.items())]
+
+
+def _widths(content: Mapping[str, Any]) -> Drawn:
     """Means and widths of the pulls of each layer and module, beside the reference's."""
-    names = list(own["pulls"])
     panels = []
     for label, at, level in (("mean of the pull", 0, 0.0), ("width of the pull", 2, 1.0)):
         series = []
-        for colour, (title, content) in enumerate((("reference", reference), ("these candidates", own))):
-            values = [_moments(content["pulls"][one], content["pull_edges"]) for one in names]
-            series.append(
-                Series(
-                    title,
-                    [float(i) for i in range(len(names))],
-                    [one[at] for one in values],
-                    error=[one[at + 1] for one in values],
-                    colour=colour,
-                )
-            )
+        for colour, title, of in _both(content):
+            found = [_moments(of["pulls"][name], of["pull_edges"]) for name in content["histograms"]["pulls"]]
+            values, errors = [one[at] for one in found], [one[at + 1] for one in found]
+            numbers = [float(i) for i in range(len(found))]
+            series.append(Series(title, numbers, values, error=errors, colour=colour))
         panels.append(Panel("UT, SciFi, then x and y of VELO modules", label, series, levels=(level,)))
     return Drawn(
         "pulls",
@@ -79,14 +78,14 @@ def _widths(own: Mapping[str, Any], reference: Mapping[str, Any]) -> Drawn:
     )
 
 
-def _chi2(own: Mapping[str, Any], reference: Mapping[str, Any]) -> Drawn:
+def _chi2(content: Mapping[str, Any]) -> Drawn:
     panels = []
-    for detector in own["chi2"]:
+    for detector in content["histograms"]["chi2"]:
         series = []
-        for colour, (title, content) in enumerate((("reference", reference), ("these candidates", own))):
-            counts = np.asarray(content["chi2"][detector]).sum(axis=0)
+        for colour, title, of in _both(content):
+            counts = np.asarray(of["chi2"][detector]).sum(axis=0)
             share = counts / max(counts.sum(), 1)
-            series.append(Series(title, content["chi2_edges"], share.tolist(), shape="steps", colour=colour))
+            series.append(Series(title, of["chi2_edges"], share.tolist(), shape="steps", colour=colour))
         panels.append(Panel(f"χ²/ndof of the {detector}", "share of the tracks", series))
     return Drawn(
         "chi2",
@@ -112,16 +111,14 @@ def _with_error(value: float, error: float) -> str:
 
 
 def _peaks(content: Mapping[str, Any]) -> Cells:
+    def mean(peak: Mapping[str, float] | None) -> str:
+        return "–" if peak is None else f"{peak['mean']:.2f} ± {peak['mean_error']:.2f} MeV"
+
     rows = []
     for decay, peak in content["peaks"].items():
-        of, scale = content["reference_peaks"].get(decay), content["field_scale"].get(decay)
+        scale = content["field_scale"].get(decay)
+        field = "–" if scale is None else f"{1e3 * scale['scale']:+.2f} ± {1e3 * scale['error']:.2f} ‰"
         rows.append(
-            [
-                decay,
-                f"{peak['n']:.0f}",
-                f"{peak['mean']:.2f} ± {peak['mean_error']:.2f} MeV",
-                "–" if of is None else f"{of['mean']:.2f} ± {of['mean_error']:.2f} MeV",
-                "–" if scale is None else f"{1e3 * scale['scale']:+.2f} ± {1e3 * scale['error']:.2f} ‰",
-            ]
+            [decay, f"{peak['n']:.0f}", mean(peak), mean(content["reference_peaks"].get(decay)), field]
         )
     return Cells(["peak", "pairs", "mean", "of the reference", "field above the set's"], rows, ("peak",))

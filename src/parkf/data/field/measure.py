@@ -62,8 +62,15 @@ def measure(
     depend on the nuisances. A ParkfError reports an unknown name, momenta far from the true ones, or too few
     tracks that can be followed.
     """
-    known = _checked(names, known or {})
-    lines = _first_lines(tracks, geometry)
+    for name in (*names, *(known or {})):
+        if name not in NUISANCES:
+            raise ParkfError(f"nuisance '{name}', expected one of {', '.join(NUISANCES)}")
+    known = {name: (0.0, NUISANCES[name].known) for name in names} | dict(known or {})
+    # Lines (n, 5) through the VELO hits, at the last of them, with the true momentum.
+    x, y, z = (tracks.velo[..., axis] for axis in range(3))
+    fits = fit_velo(x, y, z - tracks.last_z[:, None], geometry.velo.resolution)
+    (x0, tx), (y0, ty) = (fit.values.T for fit in fits)
+    lines = np.column_stack([x0, y0, tx, ty, np.zeros(tracks.count)])
     values = dict.fromkeys(names, 0.0)
     there = _residuals(tracks, follow(tracks, lines, geometry, field, values))
     keep = np.isfinite(there)
@@ -97,22 +104,6 @@ def _require_alike(excess: Floats, error: Floats) -> None:
             f"the field gives half of the tracks more than {1 + middle:.3g} times their true momentum, "
             f"expected 1 within {_LARGEST_EXCESS:g}; check polarity and units with `parkf import hits`"
         )
-
-
-def _checked(names: Sequence[str], known: Mapping[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
-    for name in (*names, *known):
-        if name not in NUISANCES:
-            raise ParkfError(f"nuisance '{name}', expected one of {', '.join(NUISANCES)}")
-    return {name: (0.0, NUISANCES[name].known) for name in names} | dict(known)
-
-
-def _first_lines(tracks: TrueTracks, geometry: Geometry) -> Floats:
-    """Lines (n, 5) through the VELO hits, at the last of them, with the true momentum."""
-    x, y, z = (tracks.velo[..., axis] for axis in range(3))
-    last = tracks.last_z
-    fits = fit_velo(x, y, z - last[:, None], geometry.velo.resolution)
-    (x0, tx), (y0, ty) = (fit.values.T for fit in fits)
-    return np.column_stack([x0, y0, tx, ty, np.zeros(tracks.count)])
 
 
 def _residuals(tracks: TrueTracks, path: Path) -> Floats:

@@ -33,8 +33,8 @@ def covariance(tracks: TrueTracks, path: Path, geometry: Geometry) -> Floats:
             moved = lever * part * np.sqrt(square * (1.0 + slopes[:, axis] ** 2))[:, None]
             np.add(result, moved[:, :, None] * moved[:, None, :], out=result)
 
-    for kick in path.kicks:
-        add(np.maximum(z - kick.z[:, None], 0.0), kick.width, kick.slopes)
+    for at, width, slopes in path.kicks:
+        add(np.maximum(z - at[:, None], 0.0), width, slopes)
     # Before the last VELO hit, the path is followed backwards through the modules.
     material = geometry.description.materials[geometry.velo.material]
     width = scattering(material, np.full(tracks.count, geometry.velo.thickness), tracks.p, tracks.mass)

@@ -19,22 +19,15 @@ _CUT = 1.8 * 0.004
 
 
 @dataclass(frozen=True)
-class Kick:
-    """Scattering in one layer."""
-
-    z: Floats  # (n,) mm
-    width: Floats  # (n,) of the projected angle, rad; 0 where a track misses the layer
-    slopes: Floats  # (n, 2)
-
-
-@dataclass(frozen=True)
 class Path:
     """Where tracks cross the planes of their hits; NaN where they do not arrive."""
 
     velo: Floats  # (n, 26, 2): x, y in mm
     strips: Floats  # (n, 16): x - dx/dy y of the crossing, mm
     z: Floats  # (n, 16) mm
-    kicks: list[Kick]  # behind the last VELO hit
+    # Of each layer behind the last VELO hit: z (n,) mm, width of the projected scattering angle (n,) rad,
+    # which is 0 where a track misses the layer, and slopes (n, 2).
+    kicks: list[tuple[Floats, Floats, Floats]]
 
 
 @dataclass(frozen=True)
@@ -95,7 +88,7 @@ def follow(tracks: TrueTracks, lines: Floats, geometry: Geometry, field: FieldMa
         outside = (np.abs(states[:, 0]) >= layer.hole[0]) | (np.abs(states[:, 1]) >= layer.hole[1])
         length = np.asarray(layer.thickness * outside * np.sqrt(1.0 + tx**2 + ty**2), np.float64)
         p = p - loses(layer.material, length)
-        kicks.append(Kick(z, scattering(layer.material, length, p, tracks.mass), states[:, 2:4]))
+        kicks.append((z, scattering(layer.material, length, p, tracks.mass), states[:, 2:4]))
         if layer.slot >= 0:
             turn = layer.turned(values)
             x, y = states[:, 0] + turn * states[:, 1], states[:, 1] - turn * states[:, 0]
