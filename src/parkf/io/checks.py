@@ -46,7 +46,9 @@ def require(where: object, columns: Mapping[str, NDArray[Any]], *rules: Rule, be
             shown = [f"{name} = {column[row]:g}" for name, column in values.items()]
             got = ", ".join(shown) if len(shown) > 1 else shown[0].partition(" = ")[2]
             place = f"{where}: column '{next(iter(values))}', row {begin + row}"
-            raise ParkfError(f"{place}: got {got}, expected {expected}; correct the row, or convert the column")
+            raise ParkfError(
+                f"{place}: got {got}, expected {expected}; correct the row, or convert the column"
+            )
 
 
 def require_no_nulls(where: object, rows: "pa.RecordBatch", names: Iterable[str], begin: int = 0) -> None:

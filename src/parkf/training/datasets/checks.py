@@ -5,7 +5,6 @@ comes from a user.
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -83,9 +82,8 @@ def check_dataset(path: Path, step: str) -> int:
 
 def _hashes(columns: Columns) -> NDArray[np.uint64]:
     """Hash the keys of rows, (n,). Minus zero and zero are equal; adding zero makes their bits the same."""
-    return pd.util.hash_pandas_object(
-        pd.DataFrame({name: columns[name] + 0 for name in KEY}), index=False
-    ).to_numpy()
+    keys = pd.DataFrame({name: columns[name] + 0 for name in KEY})
+    return np.asarray(pd.util.hash_pandas_object(keys, index=False), np.uint64)
 
 
 def _require_once(path: Path, hashes: NDArray[np.uint64]) -> None:
