@@ -1,11 +1,9 @@
 """Files of a geometry or an alignment that are damaged, mistaken for others, or in other units.
 
-`python tests/imports/geometry_mutilations.py` writes the message for each to
-docs/reference/geometry_mistakes.md. A test compares that page with what happens.
+docs/reference/geometry_mistakes.md has the message for each; test_mutilations.py compares it, and writes it.
 """
 
 import struct
-import sys
 import tempfile
 from pathlib import Path
 
@@ -63,60 +61,62 @@ def _mirrored(velo):
 
 
 def dump_cases():
-    """Yield (change, name of the dump, its bytes)."""
-    found = dump_writers.detector()
-    velo, ut, scifi = (
-        dump_writers.velo_bytes(found),
-        dump_writers.ut_bytes(found),
-        dump_writers.scifi_bytes(found),
-    )
+    """Return the changes of each dump, and its changed bytes."""
+    found, pack, nan = dump_writers.detector(), struct.pack, [float("nan")]
+    velo, ut, scifi = (getattr(dump_writers, f"{name}_bytes")(found) for name in ("velo", "ut", "scifi"))
     beam, new_beam = dump_writers.beam_bytes(), dump_writers.beam_bytes(new=True)
-    nan = [float("nan")]
-    yield "empty", "velo_geometry.bin", b""
-    yield "ends early", "velo_geometry.bin", velo[:8000]
-    yield "ends within a count", "velo_geometry.bin", velo[: _VELO_X - 5]
-    yield "bytes in the other order", "velo_geometry.bin", struct.pack(">Q", 52) + velo[8:]
-    yield "the UT's dump", "velo_geometry.bin", ut
-    yield "the SciFi's dump", "velo_geometry.bin", scifi
-    yield "a text file", "velo_geometry.bin", b"# geometry\n" * 40
-    yield "51 modules", "velo_geometry.bin", struct.pack("<Q", 51) + velo[8:]
-    yield "a NaN among the places", "velo_geometry.bin", _floats(velo, _VELO_ROWS + 400, nan)
-    yield "an infinite z", "velo_geometry.bin", _floats(velo, _VELO_Z + 40, [float("inf")])
-    yield "two modules swapped", "velo_geometry.bin", _floats(velo, _VELO_Z, [-275.0, -287.5])
-    yield "in m", "velo_geometry.bin", _places_scaled(velo, 1e-3)
-    yield "in cm", "velo_geometry.bin", _places_scaled(velo, 0.1)
-    yield "rotations that stretch", "velo_geometry.bin", _mirrored(velo)
-    yield "20 bytes more", "velo_geometry.bin", velo + bytes(20)
-    yield "ends early", "ut_geometry.bin", ut[:30000]
-    yield "bytes in the other order", "ut_geometry.bin", _swapped(ut)
-    yield "the VELO's dump", "ut_geometry.bin", velo
-    yield "1047 sectors", "ut_geometry.bin", struct.pack("<I", 1047) + ut[4:]
-    yield "a version to come", "ut_geometry.bin", struct.pack("<I", 1048 + (9 << 16)) + ut[4:]
-    yield "version 1 without its array", "ut_geometry.bin", struct.pack("<I", 1048 + (1 << 16)) + ut[4:]
-    yield "a NaN in x", "ut_geometry.bin", _floats(ut, _UT_ARRAYS + 4 * (5 * 1048 + 17), nan)
-    yield "z in cm", "ut_geometry.bin", _scaled(ut, _UT_ARRAYS + 4 * 7 * 1048, 1048, 0.1)
-    yield "pitch in µm", "ut_geometry.bin", _scaled(ut, _UT_ARRAYS, 1048, 1e3)
-    yield "strips a tenth of a pitch apart", "ut_geometry.bin", _scaled(ut, _UT_ARRAYS + 8 * 1048, 1048, 0.1)
-    yield "x in µm", "ut_geometry.bin", _scaled(ut, _UT_ARRAYS + 20 * 1048, 1048, 1e3)
-    yield (
-        "layers swapped",
-        "ut_geometry.bin",
-        _floats(ut, _UT_ARRAYS + 28 * 1048, np.frombuffer(ut, "<f4", 1048, _UT_ARRAYS + 28 * 1048)[::-1]),
-    )
-    yield "ends early", "scifi_geometry.bin", scifi[:-4]
-    yield "bytes in the other order", "scifi_geometry.bin", _swapped(scifi)
-    yield "ten layers", "scifi_geometry.bin", scifi[:8] + struct.pack("<I", 10) + scifi[12:]
-    yield "the UT's dump", "scifi_geometry.bin", ut
-    yield "1020 mats", "scifi_geometry.bin", scifi[: 4 * 54] + struct.pack("<I", 1020) + scifi[4 * 55 :]
-    yield "a mat without a place", "scifi_geometry.bin", _floats(scifi, _SCIFI_ARRAYS + 4 * 9 * 1536, [0.0])
-    yield "a NaN in z", "scifi_geometry.bin", _floats(scifi, _SCIFI_ARRAYS + 4 * (2 * 1536 + 5), nan)
-    yield "in cm", "scifi_geometry.bin", _scaled(scifi, _SCIFI_ARRAYS, 3 * 1536, 0.1)
-    yield "directions twice as long", "scifi_geometry.bin", _scaled(scifi, _SCIFI_ARRAYS + 12 * 1536, 4608, 2)
-    yield "4 bytes long", "beamline.bin", beam[:4]
-    yield "a NaN", "beamline.bin", struct.pack("<2f", 0.7, float("nan"))
-    yield "in µm", "beamline.bin", struct.pack("<2f", 700.0, -200.0)
-    yield "a version that is none", "beamline.bin", struct.pack("<f", 0.7) + new_beam[4:]
-    yield "a name that is none", "geometry.bin", velo
+    ut_z = _UT_ARRAYS + 28 * 1048
+    return {
+        "velo_geometry.bin": {
+            "empty": b"",
+            "ends early": velo[:8000],
+            "ends within a count": velo[: _VELO_X - 5],
+            "bytes in the other order": pack(">Q", 52) + velo[8:],
+            "the UT's dump": ut,
+            "the SciFi's dump": scifi,
+            "a text file": b"# geometry\n" * 40,
+            "51 modules": pack("<Q", 51) + velo[8:],
+            "a NaN among the places": _floats(velo, _VELO_ROWS + 400, nan),
+            "an infinite z": _floats(velo, _VELO_Z + 40, [float("inf")]),
+            "two modules swapped": _floats(velo, _VELO_Z, [-275.0, -287.5]),
+            "in m": _places_scaled(velo, 1e-3),
+            "in cm": _places_scaled(velo, 0.1),
+            "rotations that stretch": _mirrored(velo),
+            "20 bytes more": velo + bytes(20),
+        },
+        "ut_geometry.bin": {
+            "ends early": ut[:30000],
+            "bytes in the other order": _swapped(ut),
+            "the VELO's dump": velo,
+            "1047 sectors": pack("<I", 1047) + ut[4:],
+            "a version to come": pack("<I", 1048 + (9 << 16)) + ut[4:],
+            "version 1 without its array": pack("<I", 1048 + (1 << 16)) + ut[4:],
+            "a NaN in x": _floats(ut, _UT_ARRAYS + 4 * (5 * 1048 + 17), nan),
+            "z in cm": _scaled(ut, ut_z, 1048, 0.1),
+            "pitch in µm": _scaled(ut, _UT_ARRAYS, 1048, 1e3),
+            "strips a tenth of a pitch apart": _scaled(ut, _UT_ARRAYS + 8 * 1048, 1048, 0.1),
+            "x in µm": _scaled(ut, _UT_ARRAYS + 20 * 1048, 1048, 1e3),
+            "layers swapped": _floats(ut, ut_z, np.frombuffer(ut, "<f4", 1048, ut_z)[::-1]),
+        },
+        "scifi_geometry.bin": {
+            "ends early": scifi[:-4],
+            "bytes in the other order": _swapped(scifi),
+            "ten layers": scifi[:8] + pack("<I", 10) + scifi[12:],
+            "the UT's dump": ut,
+            "1020 mats": scifi[: 4 * 54] + pack("<I", 1020) + scifi[4 * 55 :],
+            "a mat without a place": _floats(scifi, _SCIFI_ARRAYS + 4 * 9 * 1536, [0.0]),
+            "a NaN in z": _floats(scifi, _SCIFI_ARRAYS + 4 * (2 * 1536 + 5), nan),
+            "in cm": _scaled(scifi, _SCIFI_ARRAYS, 3 * 1536, 0.1),
+            "directions twice as long": _scaled(scifi, _SCIFI_ARRAYS + 12 * 1536, 4608, 2),
+        },
+        "beamline.bin": {
+            "4 bytes long": beam[:4],
+            "a NaN": pack("<2f", 0.7, float("nan")),
+            "in µm": pack("<2f", 700.0, -200.0),
+            "a version that is none": pack("<f", 0.7) + new_beam[4:],
+        },
+        "geometry.bin": {"a name that is none": velo},
+    }
 
 
 CONDITIONS = (
@@ -142,45 +142,25 @@ CONDITIONS = (
 )
 
 
-def geometry_cases():
-    """Yield (change, content of a geometry file)."""
-    original = yaml.safe_load(BASE.read_text())
-
-    def changed(change):
-        content = yaml.safe_load(yaml.safe_dump(original))
-        change(content)
-        return content
-
-    yield "SciFi of ten layers", changed(lambda c: c["scifi"].update(layers=c["scifi"]["layers"][:10]))
-    yield "UT of three layers", changed(lambda c: c["ut"]["layers"].pop())
-    yield (
-        "UT at 2.3 m in cm",
-        changed(lambda c: [layer.update(z=0.1 * layer["z"]) for layer in c["ut"]["layers"]]),
-    )
-    yield "a sector twice", changed(lambda c: c["ut"]["layers"][0].update(pieces=[_PIECE, _PIECE]))
-    yield (
-        "a sector that LHCb does not have",
-        changed(lambda c: c["ut"]["layers"][0].update(pieces=[_PIECE | {"number": 1048}])),
-    )
-
-    yield (
-        "half the acceptance",
-        changed(lambda c: [x.update(half_width=1300.0) for x in c["scifi"]["layers"]]),
-    )
-    yield "stereo layers without a slope", changed(lambda c: [x.update(dxdy=0.0) for x in c["ut"]["layers"]])
-    yield "halves of the VELO swapped", changed(lambda c: c["velo"].update(left=_left(c), right=_right(c)))
-    yield "material ten times too thick", changed(lambda c: c["scifi"].update(thickness=49.0))
-
-
-def _left(content):
-    return content["velo"]["left"] | {"sensors": content["velo"]["right"]["sensors"]}
-
-
-def _right(content):
-    return content["velo"]["right"] | {"sensors": content["velo"]["left"]["sensors"]}
-
-
 _PIECE = {"number": 3, "x": 0.0, "y": 0.0, "half_width": 48.0, "half_height": 48.0}
+# Changes of a geometry file.
+GEOMETRIES = {
+    "SciFi of ten layers": lambda c: c["scifi"].update(layers=c["scifi"]["layers"][:10]),
+    "UT of three layers": lambda c: c["ut"]["layers"].pop(),
+    "UT at 2.3 m in cm": lambda c: [layer.update(z=0.1 * layer["z"]) for layer in c["ut"]["layers"]],
+    "a sector twice": lambda c: c["ut"]["layers"][0].update(pieces=[_PIECE, _PIECE]),
+    "a sector that LHCb does not have": lambda c: c["ut"]["layers"][0].update(
+        pieces=[_PIECE | {"number": 1048}]
+    ),
+    "half the acceptance": lambda c: [x.update(half_width=1300.0) for x in c["scifi"]["layers"]],
+    "stereo layers without a slope": lambda c: [x.update(dxdy=0.0) for x in c["ut"]["layers"]],
+    "halves of the VELO swapped": lambda c: _exchange(c["velo"]["left"], c["velo"]["right"]),
+    "material ten times too thick": lambda c: c["scifi"].update(thickness=49.0),
+}
+
+
+def _exchange(left, right):
+    left["sensors"], right["sensors"] = right["sensors"], left["sensors"]
 
 
 def outcomes():
@@ -189,28 +169,25 @@ def outcomes():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         out = {"geometry": folder / "g.yaml", "alignment": folder / "a.yaml"}
-        for what, dump, content in dump_cases():
-            (folder / dump).write_bytes(content)
-            yield (
-                f"geometry, `{dump}`",
-                what,
-                *_told(lambda d=dump: import_dumps([folder / d], base=BASE, **out), folder),
-            )
+
+        def dumped(path):
+            return _told(lambda: import_dumps([path], base=BASE, **out), folder)
+
+        for dump, changes in dump_cases().items():
+            for what, content in changes.items():
+                (folder / dump).write_bytes(content)
+                yield f"geometry, `{dump}`", what, *dumped(folder / dump)
             (folder / dump).unlink()
-        yield (
-            "geometry",
-            "a folder without dumps",
-            *_told(lambda: import_dumps([folder], base=BASE, **out), folder),
-        )
+        yield "geometry", "a folder without dumps", *dumped(folder)
         path = folder / "conditions.yaml"
         for what, content in CONDITIONS:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
-            told = _told(
-                lambda: import_conditions([path], folder / "a.yaml", geometry=BASE, tag=None), folder
-            )
+            told = _told(lambda: import_conditions([path], out["alignment"], geometry=BASE, tag=None), folder)
             yield "alignment", what, *told
         path = folder / "geometry.yaml"
-        for what, content in geometry_cases():
+        for what, change in GEOMETRIES.items():
+            content = yaml.safe_load(BASE.read_text())
+            change(content)
             path.write_text(yaml.safe_dump(content))
             yield "geometry check", what, *_told(lambda: doubts(load_geometry(path)), folder)
 
@@ -219,9 +196,8 @@ def _told(act, folder):
     try:
         doubted = act()
     except ParkfError as error:
-        return "refused", str(error).replace(f"{folder}/", "").replace(str(folder), "FOLDER").replace(
-            "\n", "; "
-        )
+        told = str(error).replace(f"{folder}/", "").replace(str(folder), "FOLDER")
+        return "refused", told.replace("\n", "; ")
     return ("doubtful", "; ".join(doubted[:2])) if isinstance(doubted, list) and doubted else ("ok", "")
 
 
@@ -229,9 +205,3 @@ def page():
     """Return the text of the page."""
     rows = (" | ".join(cell.replace("|", "\\|") for cell in row) for row in outcomes())
     return HEAD + "".join(f"| {row} |\n" for row in rows)
-
-
-if __name__ == "__main__":
-    TABLE.parent.mkdir(parents=True, exist_ok=True)
-    TABLE.write_text(page())
-    sys.stdout.write(TABLE.read_text())

@@ -1,11 +1,9 @@
 """Maps, tuples and hits that are damaged, mistaken for others, or in other units and signs.
 
-`python tests/imports/import_mutilations.py` writes the message for each to docs/reference/import_mistakes.md.
-A test compares that page with what happens.
+docs/reference/import_mistakes.md has the message for each; test_mutilations.py compares it, and writes it.
 """
 
 import re
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -56,6 +54,20 @@ def _told(inspections):
     return verdict, f"{found[0].what} ({found[0].evidence})"
 
 
+def _inspected(run, *arguments, **options):
+    """Inspections of an import, which ends if they find something wrong."""
+    seen = []
+
+    def settle(inspections):
+        seen.extend(inspections)
+        if any(one.verdict == "wrong" for one in inspections):
+            raise SeenError
+
+    with suppress(SeenError):
+        run(*arguments, settle=settle, **options)
+    return seen
+
+
 def _attempt(action):
     try:
         return _told(action())
@@ -78,93 +90,86 @@ def _repeat(path):
     Path(path).write_text("\n".join([*lines, lines[5], ""]))
 
 
+def _same(corner, spacing, field):
+    return corner, spacing, field
+
+
+def _values(change):
+    return lambda corner, spacing, field: (corner, spacing, change(field))
+
+
+def _moved(axis):
+    return lambda corner, spacing, field: (corner + 1000.0 * np.eye(3)[axis], spacing, field)
+
+
+def _with(node, value):
+    def change(field):
+        field[node] = value
+        return field
+
+    return _values(change)
+
+
+def _file(pattern, change, *arguments):
+    """Change the file of a quadrant."""
+    return lambda path: change(next(Path(path).parent.glob(pattern)), *arguments)
+
+
 def _fields():
     """Format, name, change of the map, change of the file, and what the user declares."""
-    same = lambda corner, spacing, field: (corner, spacing, field)  # noqa: E731
-    keep = lambda path: None  # noqa: E731
 
-    def values(change):
-        return lambda corner, spacing, field: (corner, spacing, change(field))
+    def case(kind, what, change=_same, spoil=lambda path: None, declared=Declared()):  # noqa: B008
+        return kind, what, change, spoil, declared
 
-    def moved(axis, by):
-        return lambda corner, spacing, field: (corner + by * np.eye(3)[axis], spacing, field)
-
-    def spoilt(field):
-        field[3, 4, 5, 1] = np.nan
-        return field
-
-    def emptied(field):
-        field[: len(field) // 2] = 0.0
-        return field
-
-    text = Declared("cm", "kG")
-    yield "allen", "10 times as strong", values(lambda b: 10 * b), keep, Declared()
-    yield "allen", "tesla, where Gaudi's unit is meant", values(lambda b: 1000 * b), keep, Declared()
-    yield "allen", "a map of MagUp that nobody calls one", values(lambda b: -b), keep, Declared()
-    yield "allen", "declared to be MagUp's, and is MagDown's", same, keep, Declared(polarity=1)
-    yield "allen", "y counted downwards", values(lambda b: b * [-1, 1, -1]), keep, Declared()
-    yield "allen", "Bz with the other sign", values(lambda b: b * [1, 1, -1]), keep, Declared()
-    yield "allen", "read backwards in z", values(lambda b: b[:, :, ::-1] * [-1, 1, -1]), keep, Declared()
-    yield "allen", "Bx and By exchanged", values(lambda b: b[..., [1, 0, 2]]), keep, Declared()
-    yield "allen", "shifted by a metre in z", moved(2, 1000.0), keep, Declared()
-    yield "allen", "shifted by a metre in x", moved(0, 1000.0), keep, Declared()
-    yield "allen", "5 % too strong", values(lambda b: 1.05 * b), keep, Declared()
-    yield "allen", "lengths in cm", lambda c, s, b: (0.1 * c, 0.1 * s, b), keep, Declared()
-    half = lambda c, s, b: (c * [0, 1, 1], s, b[len(b) // 2 :])  # noqa: E731
-    yield "allen", "the half of x > 0 alone", half, keep, Declared()
-    yield "allen", "zeros for x < 0", values(emptied), keep, Declared()
-    yield (
-        "allen",
-        "noise of 100 mT",
-        values(lambda b: b + np.random.default_rng(1).normal(0, 0.1, b.shape)),
-        keep,
-        Declared(),
-    )
-    yield "allen", "a NaN", values(spoilt), keep, Declared()
-    yield "allen", "cut off", same, _cut, Declared()
-    yield "allen", "cut off within the header", same, lambda path: _cut(path, 1e-4), Declared()
-    yield "allen", "a text file", same, lambda path: Path(path).write_text("no map\n" * 20), Declared()
-    yield "allen", "a unit declared that it has itself", same, keep, Declared("mm", "T")
-    yield "text", "no unit said", same, keep, Declared()
-    yield "text", "kG declared to be T", same, keep, Declared("cm", "T")
-    yield "text", "cm declared to be mm", same, keep, Declared("mm", "kG")
-    yield "text", "an unknown unit", same, keep, Declared("inch", "kG")
-    yield "text", "cut off within a row", same, _cut, text
-    yield (
-        "text",
-        "a word among the numbers",
-        same,
-        lambda path: _replaced(path, "\n", "\nhere it begins\n"),
-        text,
-    )
-    octant = lambda c, s, b: (0 * c, s, b[len(b) // 2 :, b.shape[1] // 2 :, 1:])  # noqa: E731
-    yield "text", "a dipole's octant, unfolded as ACTS does", octant, keep, Declared("cm", "kG", "octant")
-    yield "csv", "a column missing", same, lambda path: _replaced(path, "Bz [G]", "B3 [G]"), Declared()
-    yield "csv", "a unit declared that is not the file's", same, keep, Declared("mm", "G")
-    yield ("csv", "a node twice", same, _repeat, Declared())
-    yield (
-        "cdf",
-        "one quadrant missing",
-        same,
-        lambda path: next(Path(path).parent.glob("*c3*")).unlink(),
-        Declared(),
-    )
-    yield (
-        "cdf",
-        "a quadrant cut off",
-        same,
-        lambda path: _cut(next(Path(path).parent.glob("*c2*"))),
-        Declared(),
-    )
-    yield (
-        "cdf",
-        "no header",
-        same,
-        lambda path: _replaced(next(Path(path).parent.glob("*c1*")), "GEOMETRY:", "grid"),
-        Declared(),
-    )
-    yield "root", "cut off", same, _cut, Declared("mm", "T")
-    yield "root", "the tree of another name", same, keep, Declared("mm", "T", tree="map")
+    noise = np.random.default_rng(1)
+    text, own = Declared("cm", "kG"), {"declared": Declared("mm", "T")}
+    return [
+        case("allen", "10 times as strong", _values(lambda b: 10 * b)),
+        case("allen", "tesla, where Gaudi's unit is meant", _values(lambda b: 1000 * b)),
+        case("allen", "a map of MagUp that nobody calls one", _values(lambda b: -b)),
+        case("allen", "declared to be MagUp's, and is MagDown's", declared=Declared(polarity=1)),
+        case("allen", "y counted downwards", _values(lambda b: b * [-1, 1, -1])),
+        case("allen", "Bz with the other sign", _values(lambda b: b * [1, 1, -1])),
+        case("allen", "read backwards in z", _values(lambda b: b[:, :, ::-1] * [-1, 1, -1])),
+        case("allen", "Bx and By exchanged", _values(lambda b: b[..., [1, 0, 2]])),
+        case("allen", "shifted by a metre in z", _moved(2)),
+        case("allen", "shifted by a metre in x", _moved(0)),
+        case("allen", "5 % too strong", _values(lambda b: 1.05 * b)),
+        case("allen", "lengths in cm", lambda c, s, b: (0.1 * c, 0.1 * s, b)),
+        case("allen", "the half of x > 0 alone", lambda c, s, b: (c * [0, 1, 1], s, b[len(b) // 2 :])),
+        case("allen", "zeros for x < 0", lambda c, s, b: _with(np.s_[: len(b) // 2], 0.0)(c, s, b)),
+        case("allen", "noise of 100 mT", _values(lambda b: b + noise.normal(0, 0.1, b.shape))),
+        case("allen", "a NaN", _with((3, 4, 5, 1), np.nan)),
+        case("allen", "cut off", spoil=_cut),
+        case("allen", "cut off within the header", spoil=lambda path: _cut(path, 1e-4)),
+        case("allen", "a text file", spoil=lambda path: Path(path).write_text("no map\n" * 20)),
+        case("allen", "a unit declared that it has itself", **own),
+        case("text", "no unit said"),
+        case("text", "kG declared to be T", declared=Declared("cm", "T")),
+        case("text", "cm declared to be mm", declared=Declared("mm", "kG")),
+        case("text", "an unknown unit", declared=Declared("inch", "kG")),
+        case("text", "cut off within a row", spoil=_cut, declared=text),
+        case(
+            "text",
+            "a word among the numbers",
+            spoil=lambda path: _replaced(path, "\n", "\nhere it begins\n"),
+            declared=text,
+        ),
+        case(
+            "text",
+            "a dipole's octant, unfolded as ACTS does",
+            lambda c, s, b: (0 * c, s, b[len(b) // 2 :, b.shape[1] // 2 :, 1:]),
+            declared=Declared("cm", "kG", "octant"),
+        ),
+        case("csv", "a column missing", spoil=lambda path: _replaced(path, "Bz [G]", "B3 [G]")),
+        case("csv", "a unit declared that is not the file's", declared=Declared("mm", "G")),
+        case("csv", "a node twice", spoil=_repeat),
+        case("cdf", "one quadrant missing", spoil=_file("*c3*", Path.unlink)),
+        case("cdf", "a quadrant cut off", spoil=_file("*c2*", _cut)),
+        case("cdf", "no header", spoil=_file("*c1*", _replaced, "GEOMETRY:", "grid")),
+        case("root", "cut off", spoil=_cut, **own),
+        case("root", "the tree of another name", declared=Declared("mm", "T", tree="map")),
+    ]
 
 
 def fields(folder):
@@ -175,24 +180,15 @@ def fields(folder):
         place = folder / f"field{number}"
         place.mkdir()
         part = change(made.origin.copy(), made.spacing.copy(), made.values.astype(np.float64))
-        if kind in ("text", "csv", "cdf", "root"):
-            # Files are small where the fault is found before the physics is checked or does not need the
-            # whole map.
-            whole = "declared" in what or "octant" in what
-            part = part if whole else (part[0], part[1], part[2][4:13, 3:10, 8:12])
-            if kind == "cdf":
-                part = (np.array([-1000.0, -1000.0, 3000.0]), part[1], part[2][2:7, 1:6])
+        # Files of text are small where the fault is found before the physics is checked.
+        if kind != "allen" and "declared" not in what and "octant" not in what:
+            part = (part[0], part[1], part[2][4:13, 3:10, 8:12])
+        if kind == "cdf":
+            part = (np.array([-1000.0, -1000.0, 3000.0]), part[1], part[2][2:7, 1:6])
         source = getattr(field_writers, f"write_{kind}")(place, *part)
         spoil(source)
-        yield (
-            f"field, {kind}",
-            what,
-            *_attempt(
-                lambda source=source, declared=declared: [
-                    inspect_field(read_field(source, declared), dipole, "map")
-                ]
-            ),
-        )
+        told = _attempt(lambda s=source, d=declared: [inspect_field(read_field(s, d), dipole, "map")])
+        yield f"field, {kind}", what, *told
 
 
 def _times(names, factor):
@@ -218,82 +214,64 @@ def _exchanged(*pairs):
     return lambda rows: {a: rows[b] for a, b in both}
 
 
-def _one(name, value):
-    def change(rows):
-        values = rows[name].astype(float).copy()
-        values[7] = value
-        return {name: values}
-
-    return change
+ENDS_OF = ("x", "y", "tx", "ty")
 
 
 def _rows():
-    """Yield the step, what was done, and the changed columns."""
-    yield "UTTF", "momenta in GeV", _times(["p_true"], 1e-3)
-    yield "UTTF", "q/p in 1/GeV", _times(["qop"], 1e3)
-    yield "UTTF", "polarity turned", _times(["polarity"], -1)
-    yield "UTTF", "sign of q/p turned", _times(["qop", "charge"], -1)
-    yield "UTTF", "the sign of q/p without the charge's", _times(["qop"], -1)
-    yield "UTTF", "all lengths in cm", _times([*XY, "z0", "z1"], 0.1)
-    yield "T", "all lengths in m", _times([*XY, "z0", "z1"], 1e-3)
-    yield "T", "z in cm", _times(["z0", "z1"], 0.1)
-    yield "UTTF", "x and y in cm", _times(XY, 0.1)
-    yield "UTTF", "x and y of the target in cm", _times(["x1", "y1", "xe", "ye"], 0.1)
-    yield "T", "slopes in mrad", _times(SLOPES, 1e3)
-    yield (
-        "UTTF",
-        "cm, and the polarity turned",
-        lambda r: _times([*XY, "z0", "z1"], 0.1)(r) | _times(["polarity"], -1)(r),
-    )
-    yield (
-        "UTTF",
-        "x and y exchanged",
-        _exchanged(*((f"{t}x{e}", f"{t}y{e}") for t in ("", "t") for e in ENDS)),
-    )
-    yield "UTTF", "tx and ty exchanged", _exchanged(*((f"tx{e}", f"ty{e}") for e in ENDS))
-    yield (
-        "T",
-        "origin and target exchanged",
-        _exchanged(*((f"{n}0", f"{n}1") for n in ("x", "y", "tx", "ty", "z"))),
-    )
-    yield "T", "y with the other sign", _times([n for n in (*XY, *SLOPES) if "y" in n], -1)
-    yield "T", "z1 of the plane at y = 0", lambda r: {"z1": r["z1"] - 0.003601 * r["y1"]}
-    yield "T", "z1 off by 5 mm", lambda r: {"z1": r["z1"] + 5.0}
-    yield "UTTF", "a field 0.1 % stronger", _stronger(0.001)
-    yield "UTTF", "a field 3 % weaker", _stronger(-0.03)
-    yield (
-        "UTTF",
-        "Runge-Kutta without a field",
-        lambda r: {
-            "xe": r["x0"] + r["tx0"] * (r["z1"] - r["z0"]),
-            "ye": r["y0"] + r["ty0"] * (r["z1"] - r["z0"]),
-            "txe": r["tx0"],
-            "tye": r["ty0"],
-        },
-    )
-    ends = ("x", "y", "tx", "ty")
-    yield "UTTF", "Runge-Kutta in truth's columns", lambda r: {f"{n}1": r[f"{n}e"] for n in ends}
-    yield "UTTF", "truth in Runge-Kutta's columns", lambda r: {f"{n}e": r[f"{n}1"] for n in ends}
-    yield "T", "truth 0.3 mm beside", lambda r: {"x1": r["x1"] + 0.3}
-    yield (
-        "UTTF",
-        "the origin's rows shuffled",
-        lambda r: {f"{n}0": np.random.default_rng(1).permutation(r[f"{n}0"]) for n in ends},
-    )
-    yield (
-        "UTTF",
-        "the half of x > 0 alone",
-        lambda r: {name: values[r["x0"] > 0] for name, values in r.items()},
-    )
-    yield "UT", "forward sets for backward ones", lambda r: {"set": (r["set"] + 3) % 6}
-    yield "T", "gaps numbered the other way", lambda r: {"set": 20 - r["set"] + 2 * (r["set"] % 2)}
-    yield "T", "SciFi 300 mm further", lambda r: {"z0": r["z0"] + 300.0, "z1": r["z1"] + 300.0}
-    yield ("UTTF", "a set that is not there", lambda r: {"set": r["set"] + 1})
-    yield "UTTF", "a NaN", _one("x1", np.nan)
-    yield "UTTF", "a momentum of 0", _one("p_true", 0.0)
-    yield "UTTF", "polarity 0", _one("polarity", 0.0)
-    yield "UTTF", "every row twice", lambda r: {name: np.repeat(values, 2) for name, values in r.items()}
-    yield "UTTF", "sixty rows", lambda r: {name: values[:60] for name, values in r.items()}
+    """Return the step, what was done, and the change of its columns."""
+    lengths, xy = (*XY, "z0", "z1"), [(f"{t}x{e}", f"{t}y{e}") for t in ("", "t") for e in ENDS]
+
+    def cm_and_turned(rows):
+        return _times(lengths, 0.1)(rows) | _times(["polarity"], -1)(rows)
+
+    def straight(rows):
+        dz = rows["z1"] - rows["z0"]
+        ends = {f"{a}e": rows[f"{a}0"] + rows[f"t{a}0"] * dz for a in "xy"}
+        return ends | {f"t{a}e": rows[f"t{a}0"] for a in "xy"}
+
+    def shuffled(rows):
+        return {f"{n}0": np.random.default_rng(1).permutation(rows[f"{n}0"]) for n in ENDS_OF}
+
+    def each(change):
+        return lambda rows: {name: change(values, rows) for name, values in rows.items()}
+
+    return [
+        ("UTTF", "momenta in GeV", _times(["p_true"], 1e-3)),
+        ("UTTF", "q/p in 1/GeV", _times(["qop"], 1e3)),
+        ("UTTF", "polarity turned", _times(["polarity"], -1)),
+        ("UTTF", "sign of q/p turned", _times(["qop", "charge"], -1)),
+        ("UTTF", "the sign of q/p without the charge's", _times(["qop"], -1)),
+        ("UTTF", "all lengths in cm", _times(lengths, 0.1)),
+        ("T", "all lengths in m", _times(lengths, 1e-3)),
+        ("T", "z in cm", _times(["z0", "z1"], 0.1)),
+        ("UTTF", "x and y in cm", _times(XY, 0.1)),
+        ("UTTF", "x and y of the target in cm", _times(["x1", "y1", "xe", "ye"], 0.1)),
+        ("T", "slopes in mrad", _times(SLOPES, 1e3)),
+        ("UTTF", "cm, and the polarity turned", cm_and_turned),
+        ("UTTF", "x and y exchanged", _exchanged(*xy)),
+        ("UTTF", "tx and ty exchanged", _exchanged(*((f"tx{e}", f"ty{e}") for e in ENDS))),
+        ("T", "origin and target exchanged", _exchanged(*((f"{n}0", f"{n}1") for n in (*ENDS_OF, "z")))),
+        ("T", "y with the other sign", _times([n for n in (*XY, *SLOPES) if "y" in n], -1)),
+        ("T", "z1 of the plane at y = 0", lambda r: {"z1": r["z1"] - 0.003601 * r["y1"]}),
+        ("T", "z1 off by 5 mm", lambda r: {"z1": r["z1"] + 5.0}),
+        ("UTTF", "a field 0.1 % stronger", _stronger(0.001)),
+        ("UTTF", "a field 3 % weaker", _stronger(-0.03)),
+        ("UTTF", "Runge-Kutta without a field", straight),
+        ("UTTF", "Runge-Kutta in truth's columns", lambda r: {f"{n}1": r[f"{n}e"] for n in ENDS_OF}),
+        ("UTTF", "truth in Runge-Kutta's columns", lambda r: {f"{n}e": r[f"{n}1"] for n in ENDS_OF}),
+        ("T", "truth 0.3 mm beside", lambda r: {"x1": r["x1"] + 0.3}),
+        ("UTTF", "the origin's rows shuffled", shuffled),
+        ("UTTF", "the half of x > 0 alone", each(lambda values, rows: values[rows["x0"] > 0])),
+        ("UT", "forward sets for backward ones", lambda r: {"set": (r["set"] + 3) % 6}),
+        ("T", "gaps numbered the other way", lambda r: {"set": 20 - r["set"] + 2 * (r["set"] % 2)}),
+        ("T", "SciFi 300 mm further", lambda r: {"z0": r["z0"] + 300.0, "z1": r["z1"] + 300.0}),
+        ("UTTF", "a set that is not there", lambda r: {"set": r["set"] + 1}),
+        ("UTTF", "a NaN", lambda r: {"x1": _spoilt(r["x1"], 7)}),
+        ("UTTF", "a momentum of 0", lambda r: {"p_true": _spoilt(r["p_true"], 7, 0.0)}),
+        ("UTTF", "polarity 0", lambda r: {"polarity": _spoilt(r["polarity"], 7, 0.0)}),
+        ("UTTF", "every row twice", each(lambda values, _: np.repeat(values, 2))),
+        ("UTTF", "sixty rows", each(lambda values, _: values[:60])),
+    ]
 
 
 def _files():
@@ -321,25 +299,8 @@ def steps(folder):
     units |= dict.fromkeys(SLOPES, "1")
 
     def told(source, polarity=None, steps=()):
-        seen = []
-
-        def settle(inspections):
-            seen.extend(inspections)
-            if any(one.verdict == "wrong" for one in inspections):
-                raise SeenError
-
-        with suppress(SeenError):
-            import_steps(
-                str(source),
-                folder / "out",
-                field=field,
-                polarity=polarity,
-                steps=steps,
-                settle=settle,
-                geometry=geometry,
-                threads=1,
-            )
-        return seen
+        options = {"polarity": polarity, "steps": steps, "geometry": geometry, "threads": 1}
+        return _inspected(import_steps, str(source), folder / "out", field=field, **options)
 
     def written(step, rows, change):
         rows = {name: values.astype(float) for name, values in rows.items()}
@@ -445,16 +406,8 @@ def hits(folder):
     made = hit_sample.tracks(geometry, field, count=120)
 
     def told(source, polarity=-1):
-        seen = []
         paths = {f"{name}_to": folder / f"{name}.parquet" for name in ("hits", "particles")}
-
-        def settle(inspections):
-            seen.extend(inspections)
-            raise SeenError
-
-        with suppress(SeenError):
-            take_entries(source, Run(field, polarity, geometry), settle=settle, **paths)
-        return seen
+        return _inspected(take_entries, source, Run(field, polarity, geometry), **paths)
 
     sound = hit_sample.write_tree(folder / "sound.root", hit_sample.tree_of(made))
     yield "hits, tree", "the other polarity said", *_attempt(lambda: told(sound, 1))
@@ -484,10 +437,3 @@ def page():
                 clean = re.sub(r"/\S*/", "", message).replace("|", "\\|")
                 lines.append(f"| {door} | {what} | {verdict} | {clean} |")
     return HEAD + "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    if sys.argv[1:] == ["--print"]:
-        print(page())
-    else:
-        TABLE.write_text(page())

@@ -11,14 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from parkf.detector.alignment import Alignment
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
-from parkf.imports.geometry.dumps import (
-    Elements,
-    _recognised,
-    read_beam_line,
-    read_scifi,
-    read_ut,
-    read_velo,
-)
+from parkf.imports.geometry.dumps import Elements, _recognised, read_beam_line, read_scifi, read_ut, read_velo
 from parkf.imports.geometry.folder import import_dumps
 from parkf.imports.geometry.placing import residuals
 from parkf.io.errors import ParkfError

@@ -15,6 +15,7 @@ from parkf.imports.hits.entries import slots
 from parkf.imports.hits.full_simulation import read_hits
 from parkf.imports.hits.physics import Run, inspect_hits
 from parkf.imports.hits.take import take_entries
+from parkf.imports.hits.track_fits import fit_scifi
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 
@@ -69,6 +70,20 @@ def test_particles_and_hits_come_back(tmp_path, geometry, field, sample, kind):
     np.testing.assert_allclose(hits.x, x.ravel(), atol=1e-9)
     np.testing.assert_allclose(hits.z, sample["z"].ravel(), atol=1e-8)
     assert (hits.plane == np.tile(hit_sample.PLANES, len(x))).all()
+    # The planes of the SciFi lean away from the magnet above the beam.
+    assert hits.dzdy[hits.plane >= 58].to_numpy() == pytest.approx(0.003601)
+
+
+def test_a_track_is_found_from_fibres_that_lean():
+    """Crossings of a parabola with fibres whose z grows by 3.6 mm per metre above y = 0."""
+    lean, (x, tx, curve, y, ty) = 0.0036, (200.0, 0.3, 1e-5, 1500.0, 0.15)
+    dxdy = np.tile([0.0, 0.0875, -0.0875, 0.0], 3)
+    z = np.array([7826, 7896, 7966, 8036, 8508, 8578, 8648, 8718, 9193, 9263, 9333, 9403.0])
+    # z = z0 + lean * (y + ty * (z - 8600))
+    dz = (z + lean * (y - ty * 8600.0)) / (1 - lean * ty) - 8600.0
+    hit_x = x + tx * dz + curve * dz**2 - dxdy * (y + ty * dz)
+    found = fit_scifi(np.full((1, 12), lean), *(a[None] for a in (hit_x, z, dxdy, np.full(12, 0.1))))
+    np.testing.assert_allclose(found.values[0], [x, tx, curve, y, ty], rtol=1e-3)
 
 
 @pytest.mark.parametrize(

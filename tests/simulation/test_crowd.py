@@ -130,6 +130,14 @@ def test_pixels_merge_that_are_close_in_both_directions(geometry):
     np.testing.assert_allclose(merged["y"], 3.0 + apart[1] / 2)
 
 
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_pixels_at_one_x_far_apart_in_y_do_not_merge(geometry, way):
+    x, y = np.array([5.0, 5.01]), np.array([3.0, 3.0 + 10.0 * way])
+    hits = {"event": np.zeros(2, int), "plane": np.zeros(2, int), "particle": np.arange(2), "x": x, "y": y}
+    hits |= {"z": np.zeros(2), "dxdy": np.zeros(2), "dzdy": np.zeros(2), "sigma": np.full(2, 0.0125)}
+    np.testing.assert_array_equal(merge(hits, geometry)["y"], y)
+
+
 def test_stubs_point_back_to_the_beam(geometry):
     """From layer to layer their distance from the beam grows as z does, on the other side of it."""
     count, middle = 20_000, SCIFI_PLANES[5]

@@ -8,7 +8,18 @@ from parkf.simulation.particles import HARDEST
 from parkf.simulation.pattern import candidates as module
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.pattern.candidates import majority
-from parkf.simulation.pattern.velo import Z_REFERENCE, find_velo_segments
+from parkf.simulation.pattern.velo import Z_REFERENCE, find_velo_segments, fit_lines
+
+
+def test_velo_lines_scatter_as_in_allen():
+    """The first of three hits also has the second module's scattering, 1e-8 + 7e-6 (tx² + ty²) in Allen."""
+    z, points = np.array([0.0, 100.0, 200.0]), np.array([[0.0, 0.0], [20.0, 10.1], [40.0, 20.0]])
+    line = fit_lines(points[None], z[None], np.array([3]))[0]
+    angle2 = 1e-8 + 7e-6 * (0.2**2 + 0.1**2)
+    error = np.sqrt([0.0125**2 + 100.0**2 * angle2, 0.0125**2, 0.0125**2])
+    for axis in range(2):
+        slope, x = np.polyfit(z - Z_REFERENCE, points[:, axis], 1, w=1 / error)
+        assert line[axis::2] == pytest.approx([x, slope], rel=1e-5)
 
 
 def test_workers_do_not_change_a_byte(tmp_path, geometry, field, collisions):

@@ -7,15 +7,19 @@ Messages name the file, the column, and the first number that is wrong. This pro
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv
 
+from parkf.io.arrow import numbers, type_of
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError, few
 from parkf.io.events import Columns
 from parkf.io.files import existing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROWS = 1 << 16
 LENGTHS = {"mm": 1.0, "cm": 10.0, "m": 1000.0, "um": 1e-3}
@@ -104,10 +108,8 @@ def read_tuple(path: Path, columns: Sequence[str], tree: str | None = None) -> I
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Columns]:
     with CheckedFile(existing(path)) as file:
         _require(columns, file.schema_arrow.names, f"{path}: no column")
-        for group in range(file.num_row_groups):
-            rows = file.read_row_group(group, columns=list(columns))
-            for begin in range(0, rows.num_rows, ROWS):
-                yield _numbers(rows.slice(begin, ROWS), path)
+        for batch in file.iter_batches(batch_size=ROWS, columns=list(columns)):
+            yield _numbers(batch, path)
 
 
 def _csv(path: Path, columns: Sequence[str]) -> Iterator[Columns]:
@@ -116,9 +118,32 @@ def _csv(path: Path, columns: Sequence[str]) -> Iterator[Columns]:
         with existing(path).open("rb") as stream, pa.csv.open_csv(stream, read_options=read) as file:
             _require(columns, file.schema.names, f"{path}: no column")
             for batch in file:
-                yield _numbers(pa.Table.from_batches([batch]).select(list(columns)), path)
+                yield _numbers(batch.select(list(columns)), path)
     except pa.ArrowException as error:
         raise ParkfError(f"{path}: not a CSV file with one number a column: {error}") from error
+
+
+def read_frame(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> "pd.DataFrame":
+    """Read columns of a ``.parquet`` or ``.csv`` file; all but ``det`` must hold numbers."""
+    import pandas as pd
+
+    if path.suffix == ".csv":
+        try:
+            frame = pd.read_csv(existing(path), skipinitialspace=True)
+        except (ValueError, UnicodeDecodeError) as error:
+            raise ParkfError(f"{path}: not a CSV file: {error}") from error
+    else:
+        with CheckedFile(existing(path)) as file:
+            there = file.schema_arrow.names
+            frame = file.read(columns=[name for name in (*columns, *optional) if name in there]).to_pandas()
+    if missing := [name for name in columns if name not in frame]:
+        expected = f"it has {few(frame.columns)}, expected {', '.join(columns)}"
+        raise ParkfError(f"{path}: column '{missing[0]}' is missing; {expected}; rename or add columns")
+    frame = frame[[name for name in (*columns, *optional) if name in frame]]
+    for name in frame.columns.drop("det", errors="ignore"):
+        if frame[name].dtype.kind not in "iuf":
+            raise ParkfError(f"{path}: column '{name}' holds text, expected numbers; convert it")
+    return frame
 
 
 def _require(names: Iterable[str], there: Sequence[str], lacks: str) -> None:
@@ -126,17 +151,13 @@ def _require(names: Iterable[str], there: Sequence[str], lacks: str) -> None:
         raise ParkfError(f"{lacks} '{missing[0]}'; it has {few(there)}")
 
 
-def _numbers(rows: pa.Table, path: Path) -> Columns:
-    found = {}
-    for name in rows.column_names:
-        column = rows[name].combine_chunks()
+def _numbers(rows: pa.RecordBatch, path: Path) -> Columns:
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
         if column.null_count:
             raise ParkfError(f"{path}: column '{name}' has empty cells")
-        values = column.to_numpy(zero_copy_only=False)
-        if values.dtype.kind not in "biuf":
+        if type_of(column.type).kind not in "biuf":
             raise ParkfError(f"{path}: column '{name}' holds {column.type}, expected numbers")
-        found[name] = values
-    return found
+    return {name: numbers(rows.column(name)) for name in rows.schema.names}
 
 
 def factor(unit: str | None, units: Mapping[str, float], what: str) -> float:

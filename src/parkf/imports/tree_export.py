@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from parkf.io.arrow import numbers, type_of
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing
@@ -34,19 +35,11 @@ def export_tree(table: Path, output: Path) -> None:
             root["metadata"] = json.dumps(metadata, sort_keys=True, ensure_ascii=False)
             tree = root.mktree(name, branches)
             for batch in file.iter_batches(batch_size=_ENTRIES):
-                tree.extend({field: _numbers(batch.column(field)) for field in branches})
+                tree.extend({field: numbers(batch.column(field)) for field in branches})
 
 
-def _branch(field: pa.Field, table: Path) -> np.dtype | tuple[np.dtype, tuple[int]]:
-    kind = field.type
-    if pa.types.is_fixed_size_list(kind):
-        return np.dtype(kind.value_type.to_pandas_dtype()), (kind.list_size,)
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        raise ParkfError(f"{table}: column '{field.name}' holds {kind}, which no branch can hold")
-    return np.dtype(kind.to_pandas_dtype())
-
-
-def _numbers(column: pa.Array) -> np.ndarray:
-    if pa.types.is_fixed_size_list(column.type):
-        return np.asarray(column.flatten()).reshape(len(column), column.type.list_size)
-    return column.to_numpy(zero_copy_only=False)
+def _branch(field: pa.Field, table: Path) -> tuple[np.dtype, tuple[int, ...]]:
+    kind = type_of(field.type)
+    if kind.base.kind not in "biuf":
+        raise ParkfError(f"{table}: column '{field.name}' holds {field.type}, which no branch can hold")
+    return kind.base, kind.shape

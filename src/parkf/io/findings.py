@@ -86,8 +86,13 @@ class Inspection:
         return {"subject": self.subject, "verdict": self.verdict} | asdict(self)
 
 
-def require_sound(inspections: Iterable[Inspection], *, trust: bool) -> None:
-    """Raise a ParkfError that lists all wrong findings, unless the user trusts the data (`trust`)."""
+def settle(inspections: Sequence[Inspection], *, trust: bool = False, as_json: bool = False) -> None:
+    """Print inspections; raise a ParkfError with all wrong findings, unless the user trusts the data."""
+    if as_json:
+        text = json.dumps([inspection.as_json() for inspection in inspections], indent=1)
+    else:
+        text = "\n\n".join(inspection.table() for inspection in inspections)
+    say(text, flush=True)
     wrong = [
         f"{inspection.subject}: {finding.said}"
         for inspection in inspections
@@ -96,16 +101,6 @@ def require_sound(inspections: Iterable[Inspection], *, trust: bool) -> None:
     ]
     if wrong and not trust:
         raise ParkfError("\n".join([*wrong, "nothing was written; if this is as it should be, say --trust"]))
-
-
-def settle(inspections: Sequence[Inspection], *, trust: bool = False, as_json: bool = False) -> None:
-    """Print inspections, and refuse wrong data as :func:`require_sound` does."""
-    if as_json:
-        text = json.dumps([inspection.as_json() for inspection in inspections], indent=1)
-    else:
-        text = "\n\n".join(inspection.table() for inspection in inspections)
-    say(text, flush=True)
-    require_sound(inspections, trust=trust)
 
 
 def width68(values: NDArray[np.float64]) -> float:

@@ -15,11 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.imports.columns import read_frame
 from parkf.imports.hits.entries import Entries
 from parkf.io.checks import finite, require
-from parkf.io.errors import ParkfError, few
+from parkf.io.errors import ParkfError
 from parkf.io.events import Columns
-from parkf.io.files import existing
 
 _ENDS = ("entry_x", "entry_y", "entry_z", "exit_x", "exit_y", "exit_z")
 _COLUMNS = {
@@ -61,18 +61,10 @@ def read_csv_folder(folder: Path, geometry: Geometry) -> Entries:
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    try:
-        rows = pd.read_csv(existing(path), skipinitialspace=True)
-    except (ValueError, UnicodeDecodeError) as error:
-        raise ParkfError(f"{path}: not a CSV file: {error}") from error
-    if missing := [name for name in columns if name not in rows.columns]:
-        raise ParkfError(f"{path}: column '{missing[0]}' is missing; it has {few(rows.columns)}")
-    for name in columns:
-        if name != "det" and rows[name].dtype.kind not in "if":
-            raise ParkfError(f"{path}: column '{name}' holds text, expected numbers")
+    frame = read_frame(path, columns)
     numbers = [name for name in columns if name != "det"]
-    require(path, {name: rows[name].to_numpy() for name in numbers}, *finite(*numbers))
-    return rows
+    require(path, {name: frame[name].to_numpy() for name in numbers}, *finite(*numbers))
+    return frame
 
 
 def _hits(hits: pd.DataFrame, geometry: Geometry, path: Path) -> Columns:

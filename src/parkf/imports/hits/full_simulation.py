@@ -23,12 +23,11 @@ import pyarrow as pa
 import pythia8mc
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.imports.columns import read_frame
 from parkf.io.arrow import table as arrow_table
 from parkf.io.checks import MOMENTUM, Z_OF_HITS, Rule, finite, require, require_units, within
-from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns
-from parkf.io.files import existing
 from parkf.io.tables import HITS, PARTICLES, Table
 from parkf.simulation.generate.interactions import Z_END
 from parkf.simulation.particles import ELECTRON, KAON, MUON, PION
@@ -79,19 +78,7 @@ def read_hits(path: Path) -> pd.DataFrame:
 
 
 def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> pd.DataFrame:
-    with CheckedFile(existing(path)) as file:
-        schema = file.schema_arrow
-        if missing := [name for name in columns if name not in schema.names]:
-            raise ParkfError(
-                f"{path}: column '{missing[0]}' is missing; expected {', '.join(columns)};"
-                " rename or add columns"
-            )
-        columns += tuple(name for name in optional if name in schema.names)
-        for name in columns:
-            kind = schema.field(name).type
-            if name != "det" and not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-                raise ParkfError(f"{path}: column '{name}' has type {kind}, expected numbers")
-        frame = file.read(columns=list(columns)).to_pandas()
+    frame = read_frame(path, columns, optional)
     require(path, {name: frame[name].to_numpy(float) for name in ("event", "key")}, *finite("event", "key"))
     return frame
 

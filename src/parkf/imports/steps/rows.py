@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
-from parkf.io.events import select
+from parkf.io.events import concatenate, select
 from parkf.training.datasets.carry import COMPONENTS, Rows, carried
 
 # Width of the scattering in a slope, times p, in MeV, from LHCb's parameters. The truth includes scattering,
@@ -19,36 +19,24 @@ _SIZE = 1000
 
 
 class Reservoir:
-    """A thousand rows of a stream with the smallest hashes; the same stream leads to the same sample."""
+    """A thousand rows of a stream, with the smallest draws; the same stream leads to the same sample."""
 
     def __init__(self) -> None:
-        self._count = 0
-        self._hashes = np.empty(0, np.uint64)
-        # Rows in the order of their hashes; empty before the first row.
+        self._random = np.random.default_rng(17)
+        self._draws = np.empty(0)
         self.rows: Rows = {}
 
     @property
     def full(self) -> bool:
         """Whether a further row would replace another one."""
-        return len(self._hashes) >= _SIZE
+        return len(self._draws) >= _SIZE
 
     def add(self, rows: Rows) -> None:
         """Add the next rows of the stream."""
-        count = len(next(iter(rows.values())))
-        # The last steps of SplitMix64.
-        mixed = np.arange(self._count, self._count + count, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        hashes = mixed ^ (mixed >> np.uint64(31))
-        self._count += count
-        chosen = np.flatnonzero(hashes < self._hashes[-1]) if self.full else np.arange(count)
-        if not len(chosen) and self.rows:
-            return
-        joined = np.concatenate([self._hashes, hashes[chosen]])
-        keep = np.argsort(joined)[:_SIZE]
-        before = self.rows or {name: values[:0] for name, values in rows.items()}
-        self.rows = {name: np.concatenate([before[name], rows[name][chosen]])[keep] for name in rows}
-        self._hashes = joined[keep]
+        draws = np.concatenate([self._draws, self._random.random(len(rows["qop"]))])
+        keep = np.argsort(draws)[:_SIZE]
+        self.rows = select(concatenate([self.rows, rows]) if self.rows else rows, keep)
+        self._draws = draws[keep]
 
 
 def ends_of(rows: Rows) -> Sequence[str]:

@@ -63,16 +63,18 @@ def check_dataset(path: Path, step: str) -> int:
         raise ParkfError(f"no step '{step}'; steps are {', '.join(SETS)}")
     rules = _rules(step)
     rows_of_set = np.zeros(SETS[step], int)
-    start, hashes = 0, []
+    start = 0
     with STEP_DATA.open(path) as file:
+        hashes = np.empty(file.metadata.num_rows, np.uint64)
         for batch in file.iter_batches(batch_size=_BATCH):
             require_no_nulls(path, batch, batch.schema.names, start)
             columns = {name: numbers(batch.column(name)) for name in batch.schema.names}
             require(path, columns, *rules, begin=start)
             rows_of_set += np.bincount(columns["set"], minlength=SETS[step])
-            hashes.append(_hashes(columns))
+            hashes[start : start + batch.num_rows] = _hashes(columns)
             start += batch.num_rows
-    _require_once(path, np.concatenate([np.empty(0, np.uint64), *hashes]))
+    hashes.sort()
+    _require_once(path, hashes[1:][hashes[1:] == hashes[:-1]])
     for index, count in enumerate(rows_of_set):
         if count < FEWEST_ROWS:
             found = f"set {index} of step {step} has {count} rows"
@@ -83,20 +85,23 @@ def check_dataset(path: Path, step: str) -> int:
 def _hashes(columns: Columns) -> NDArray[np.uint64]:
     """Hash the keys of rows, (n,). Minus zero and zero are equal; adding zero makes their bits the same."""
     keys = pd.DataFrame({name: columns[name] + 0 for name in KEY})
-    return np.asarray(pd.util.hash_pandas_object(keys, index=False), dtype=np.uint64)
+    return np.asarray(pd.util.hash_pandas_object(keys, index=False), np.uint64)
 
 
-def _require_once(path: Path, hashes: NDArray[np.uint64]) -> None:
-    """Raise a ParkfError that has two rows with the same key, the earlier one first; `hashes` are (n,)."""
-    ordered = np.sort(hashes)
-    several = ordered[1:][ordered[1:] == ordered[:-1]]
+def _require_once(path: Path, several: NDArray[np.uint64]) -> None:
+    """Raise a ParkfError that has two rows with the same key; hashes of some rows are the same, `several`."""
     if not len(several):
         return
     # Rows with equal hashes are compared, since their keys may differ.
-    rows = np.flatnonzero(np.isin(hashes, several))
+    start, found = 0, []
     with STEP_DATA.open(path) as file:
-        keys = file.read(columns=list(KEY)).take(rows).to_pandas().set_index(rows)
-    same = keys[keys.duplicated(keep=False)].sort_values([*reversed(KEY)], kind="stable").index
+        for batch in file.iter_batches(batch_size=_BATCH, columns=list(KEY)):
+            keys = {name: numbers(batch.column(name)) for name in KEY}
+            rows = pd.RangeIndex(start, start + batch.num_rows)
+            found.append(pd.DataFrame(keys, rows)[np.isin(_hashes(keys), several)])
+            start += batch.num_rows
+    those = pd.concat(found)
+    same = those[those.duplicated(keep=False)].sort_values([*reversed(KEY)], kind="stable").index
     if len(same):
         raise ParkfError(
             f"{path}: rows {same[0]} and {same[1]} are the same (equal {', '.join(KEY)}), expected it once"
