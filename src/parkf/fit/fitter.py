@@ -237,7 +237,6 @@ def fit_file(
         + (FLAT_SCORE if how.score and numbers.score and numbers.score.flat else ())
         + (ELECTRON if how.electrons else ())
     )
-    fit_tracks = partial(fit, numbers, **options)
     with MEASURED.open(candidates) as file:
         recorded = recorded_detector(file.schema_arrow.metadata)
     check = DetectorCheck(
@@ -250,7 +249,7 @@ def fit_file(
             check.add(tracks)
         more: dict[str, NDArray[Any]] = {}
         if how.score or not (rich_states or removing):
-            result, more = fit_tracks(tracks).for_output()
+            result, more = fit(numbers, tracks, **options).for_output()
             # The scores belong to the fit with all hits, before outliers are removed below.
             for added in (result.scores, result.more, result.electrons):
                 more |= added or {}
