@@ -221,7 +221,7 @@ WRONG = {
     "column 'polarity', row 0: got 0, expected": lambda p, f: p.fit(
         _arrays(f) | {"polarity": np.zeros(len(f), np.int8)}
     ),
-    "threads: got 0, expected at least 1": lambda p, f: p.fit(f, threads=0),
+    "threads: got 0, expected a whole number of at least 1": lambda p, f: p.fit(f, threads=0),
     "got int, expected a path": lambda p, f: p.fit(3),
     "no step 'X'; steps are V, VUT": lambda p, f: p.steps["X"],
     "polarity: got 2, expected": lambda p, f: p.steps["V"](np.zeros(5), 0, 1, polarity=2),

@@ -130,7 +130,7 @@ def test_outliers_and_rich_states_are_columns_of_their_own(toy, files):
 @pytest.mark.parametrize(
     ("scheme", "asked", "message"),
     [
-        ("trigger", {"rich_states": True}, "scheme 'trigger': states at the RICH planes come with"),
+        ("trigger", {"rich_states": True}, "scheme 'trigger': .* smoother alone; leave out rich_states"),
         ("velo_only", {"outliers": 16.0}, "scheme 'velo_only': outliers are removed by"),
         ("trigger", {"outliers": 16.0, "backend": "gpu"}, "scheme 'trigger': outliers are removed on"),
     ],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from parkf.io.errors import ParkfError
 from parkf.params.manifest import Validity
-from parkf.params.validity import Interval, Moment, Series, joined, validity_of
+from parkf.params.validity import Interval, Moment, Series, validity_of
 
 RUNS = range(12)
 limits = st.none() | st.integers(1, 10)
@@ -56,25 +56,14 @@ def test_every_run_has_the_sets_that_it_should(made):
 @given(several())
 def test_stretches_cut_all_runs_once_and_agree_with_each_run(made):
     series, *_ = made
-    for pieces in (series.stretches(), joined(series.stretches())):
-        assert pieces[0].interval.first is None
-        assert pieces[-1].interval.last is None
-        for one, next_ in pairwise(pieces):
-            assert one.interval.last + 1 == next_.interval.first
-        for run in RUNS:
-            (piece,) = [piece for piece in pieces if piece.interval.holds(run)]
-            assert piece.holding == series.at(Moment("run", run)).holding
-
-
-@given(several())
-def test_gaps_and_overlaps_are_where_runs_have_none_or_several(made):
-    series, counting, supersedes = made
-    count = {run: len(holding(run, counting, supersedes)[0]) for run in RUNS}
-    covered = [run for run in RUNS if count[run]]
+    pieces = series.stretches()
+    assert pieces[0].interval.first is None
+    assert pieces[-1].interval.last is None
+    for one, next_ in pairwise(pieces):
+        assert one.interval.last + 1 == next_.interval.first
     for run in RUNS:
-        in_gap = any(gap.holds(run) for gap in series.gaps())
-        assert in_gap == (not count[run] and bool(covered) and min(covered) < run < max(covered))
-        assert any(one.interval.holds(run) for one in series.overlaps()) == (count[run] > 1)
+        (piece,) = [piece for piece in pieces if piece.interval.holds(run)]
+        assert piece.holding == series.at(Moment("run", run)).holding
 
 
 @given(st.integers(0, 253_402_300_799))
@@ -142,7 +131,6 @@ def test_a_manifest_with_a_time_that_is_none_is_named():
 def test_the_last_second_that_can_be_written_is_followed_by_none():
     series = Series({"r1": Interval.of(validity_of({"last_time": "9999-12-31T23:59:59Z"}))}, {"r1": None})
     assert [str(one.interval) for one in series.stretches()] == ["all data"]
-    assert series.gaps() == []
 
 
 def test_runs_and_times_do_not_mix():

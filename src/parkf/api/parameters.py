@@ -161,8 +161,6 @@ class Parameters:
         Candidates of another detector than the set's raise a ParkfError. A warning names sizes that are only
         doubtful. With `trust`, all are fitted, and the warning names what disagrees.
         """
-        if threads is not None and threads < 1:
-            raise ParkfError(f"threads: got {threads}, expected at least 1")
         candidates = hits_of(hits)
         check = DetectorCheck(self._numbers, f"hits, set {self.name}", candidates.recorded, trust=trust)
         tracks = replace(from_arrays(candidates.arrays, precision), nulls=candidates.nulls)

@@ -1,10 +1,10 @@
 """Fit candidates with a parameter set: batches in memory, and whole files."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from numpy.typing import NDArray
 
@@ -51,36 +51,86 @@ BATCH = MEASURED.rows_in_group
 Batch = tuple[Fitted, dict[str, NDArray[Any]]]
 
 
-class FitOptions(TypedDict, total=False):
-    """Keyword arguments of :func:`fit`."""
+@dataclass(frozen=True)
+class FitOptions:
+    """How candidates are fitted: the keyword arguments of :func:`fit`."""
 
-    scheme: Scheme
-    precision: Precision
-    backend: Backend
-    threads: int | None
-    robust: bool
-    score: bool
-    origin: Origin
-    kind: str
-    electrons: bool
+    scheme: Scheme = "smoother"
+    precision: Precision = "float32"
+    backend: Backend = "cpu"
+    threads: int | None = None
+    robust: bool = False
+    score: bool = False
+    origin: Origin = "vertex"
+    kind: str = "long"
+    electrons: bool = False
+
+    def check(self, parameters: ParameterSet, *others: str) -> None:
+        """Raise a ParkfError if options are wrong, exclude each other, or do not go with the set.
+
+        `others` are names of further options that were asked for.
+        """
+        for name, allowed in _ALLOWED.items():
+            if (given := getattr(self, name)) not in allowed:
+                raise ParkfError(f"{name} '{given}': expected one of {', '.join(allowed)}")
+        if self.threads is not None and (self.threads < 1 or self.threads != int(self.threads)):
+            raise ParkfError(
+                f"threads: got {self.threads}, expected a whole number of at least 1, or None for all cores"
+            )
+        asked = {*others, *(one.name for one in fields(self) if getattr(self, one.name) != one.default)}
+        for name, (excluded, why) in _EXCLUDES.items():
+            if name in asked and (both := sorted(excluded & asked)):
+                value = getattr(self, name)
+                label = name if value is True else f"{name} '{value}'"
+                raise ParkfError(f"{label}: {why}; leave out {' and '.join(both)}")
+        if self.kind != LONG.name and parameters.slices is None:
+            raise ParkfError(
+                f"kind '{self.kind}': the parameter set has no steps inside the magnet; train it with this"
+                " version of parkf"
+            )
+        if self.electrons:
+            needed(parameters)
+        if self.score and parameters.score is None:
+            raise ParkfError("parameter set: it has no ghost score that this kernel evaluates")
+        kernel_of(parameters.manifest)
+        if self.scheme == "trigger" and parameters.manifest.forms != "production":
+            raise ParkfError(
+                f"scheme 'trigger': it fits with production's forms, got a set of forms"
+                f" '{parameters.manifest.forms}', expected 'production'; use a set that was trained with"
+                " `forms: production`"
+            )
+
+
+_ALLOWED: Mapping[str, Collection[str]] = {
+    "scheme": get_args(Scheme),
+    "precision": get_args(Precision),
+    "backend": get_args(Backend),
+    "origin": get_args(Origin),
+    "kind": KINDS,
+}
+_OF_FILES = {"outliers", "rich_states"}
+# Options that exclude others, if they are not the default: the others, and why.
+_EXCLUDES = {
+    "kind": ({"scheme", "robust", "score", "origin", *_OF_FILES}, "it is fitted by the plain smoother"),
+    "electrons": (
+        {"kind", "scheme", "robust", "backend", *_OF_FILES},
+        "they are long tracks that the plain smoother fits on processor cores",
+    ),
+    "scheme": (
+        {"robust", "score", "origin", "rich_states"},
+        "robust fits, ghost scores, states at the RICH planes, and tracks that are born at their first hit,"
+        " come with the smoother alone",
+    ),
+    "robust": (_OF_FILES, "they would be of another fit"),
+}
 
 
 def fit(
-    parameters: ParameterSet,
-    candidates: "pa.Table | pa.RecordBatch | Candidates",
-    *,
-    scheme: Scheme = "smoother",
-    precision: Precision = "float32",
-    backend: Backend = "cpu",
-    threads: int | None = None,
-    robust: bool = False,
-    score: bool = False,
-    origin: Origin = "vertex",
-    kind: str = "long",
-    electrons: bool = False,
+    parameters: ParameterSet, candidates: "pa.Table | pa.RecordBatch | Candidates", **options: Any
 ) -> Fitted:
     """Fit a batch of candidates.
 
+    The `options` are the fields of :class:`FitOptions`.
     Candidates are rows of the table ``candidates``, or a batch in the kernel's layout, which is fitted in the
     precision of its arrays. The result has one track for each candidate. Its arrays are NumPy arrays, or CuPy
     arrays if those of the candidates are. A wrong option or column, a set with other formulas than the
@@ -115,109 +165,32 @@ def fit(
     they radiated (:func:`parkf.fit.electron.as_electrons`). Scores and everything else are those of the plain
     fit. This needs a set with numbers for electrons, long tracks, and processor cores.
     """
-    _check(
-        parameters,
-        scheme=scheme,
-        precision=precision,
-        backend=backend,
-        threads=threads,
-        robust=robust,
-        score=score,
-        origin=origin,
-        kind=kind,
-        electrons=electrons,
-    )
-    tracks = as_candidates(candidates, precision)
-    if kind != LONG.name:
-        if backend == "gpu":
-            fitted = gpu.fit_kind(parameters, tracks, KINDS[kind])
+    how = FitOptions(**options)
+    how.check(parameters)
+    tracks = as_candidates(candidates, how.precision)
+    if how.kind != LONG.name:
+        if how.backend == "gpu":
+            fitted = gpu.fit_kind(parameters, tracks, KINDS[how.kind])
         else:
-            fitted = cpu.fit_kind(parameters, tracks, KINDS[kind], threads=threads)
+            fitted = cpu.fit_kind(parameters, tracks, KINDS[how.kind], threads=how.threads)
         return fitted.flagged(tracks.nulls, "null_number")
-    if scheme == "velo_only":
+    if how.scheme == "velo_only":
         # Imported here only, because the import builds symbolic formulas, which other schemes do not need.
         from parkf.fit.reference.velo_only import fit_velo_only
 
         return fit_velo_only(parameters, tracks)
-    smoother = scheme == "smoother"
-    if backend == "gpu" and not score:
-        fitted = gpu.fit(parameters, tracks, smoother=smoother, robust=robust, origin=origin)
+    more: dict[str, Any] = {"smoother": how.scheme == "smoother", "robust": how.robust, "origin": how.origin}
+    if how.backend == "gpu" and not how.score:
+        fitted = gpu.fit(parameters, tracks, **more)
     else:
-        fitted = cpu.fit(
-            parameters,
-            tracks,
-            smoother=smoother,
-            threads=threads,
-            robust=robust,
-            score=score,
-            origin=origin,
-        )
+        fitted = cpu.fit(parameters, tracks, threads=how.threads, score=how.score, **more)
     if fitted.scores is not None and parameters.score is not None and parameters.score.flat is not None:
         of = variables(fitted, parameters.manifest.constants)
         flat = flat_score(parameters.score.flat, fitted.scores["score_kinematic"], of)
         fitted = replace(fitted, scores={**fitted.scores, NAME: flat})
-    if electrons:
-        fitted = as_electrons(parameters, tracks, fitted, threads=threads)
+    if how.electrons:
+        fitted = as_electrons(parameters, tracks, fitted, threads=how.threads)
     return fitted.flagged(tracks.nulls, "null_number")
-
-
-def _check(
-    parameters: ParameterSet,
-    *,
-    scheme: Scheme = "smoother",
-    precision: Precision = "float32",
-    backend: Backend = "cpu",
-    threads: int | None = None,
-    robust: bool = False,
-    score: bool = False,
-    origin: Origin = "vertex",
-    kind: str = "long",
-    electrons: bool = False,
-) -> None:
-    """Raise a ParkfError if the options of :func:`fit` are wrong or do not go with the set."""
-    if kind_named(kind) is not LONG:
-        if scheme != "smoother" or robust or score or origin != "vertex":
-            raise ParkfError(
-                f"kind '{kind}': it is fitted by the plain smoother; leave out scheme, robust, score and"
-                " origin"
-            )
-        if parameters.slices is None:
-            raise ParkfError(
-                f"kind '{kind}': the parameter set has no steps inside the magnet; train it with this"
-                " version of parkf"
-            )
-    if electrons:
-        if kind != LONG.name or scheme != "smoother" or robust or backend == "gpu":
-            raise ParkfError(
-                "electrons: they are long tracks that the plain smoother fits on processor cores; leave out"
-                " kind, scheme, robust and backend"
-            )
-        needed(parameters)
-    options = (
-        *(("scheme", scheme, Scheme), ("precision", precision, Precision)),
-        *(("backend", backend, Backend), ("origin", origin, Origin)),
-    )
-    for name, given, allowed in options:
-        if given not in get_args(allowed):
-            raise ParkfError(f"{name} '{given}': expected one of {', '.join(get_args(allowed))}")
-    if threads is not None and (threads < 1 or threads != int(threads)):
-        raise ParkfError(
-            f"threads: got {threads}, expected a whole number of at least 1, or None for all cores"
-        )
-    if scheme != "smoother" and (robust or score or origin != "vertex"):
-        raise ParkfError(
-            f"scheme '{scheme}': robust fits and ghost scores, and tracks that are born at their first hit,"
-            " come with the smoother alone"
-        )
-    if score and parameters.score is None:
-        raise ParkfError("parameter set: it has no ghost score that this kernel evaluates")
-    kernel_of(parameters.manifest)
-    if scheme == "trigger" and parameters.manifest.forms != "production":
-        raise ParkfError(
-            f"scheme 'trigger': it fits with production's forms, got a set of forms"
-            f" '{parameters.manifest.forms}', expected 'production'; use a set that was trained with"
-            " `forms: production`"
-        )
 
 
 def fit_file(
@@ -229,7 +202,7 @@ def fit_file(
     rich_states: bool = False,
     trust: bool = False,
     withdrawn: bool = False,
-    **options: Unpack[FitOptions],
+    **options: Any,
 ) -> Summary:
     """Fit a file of candidates with the set in a folder, batch by batch, and count good and failed fits.
 
@@ -247,34 +220,22 @@ def fit_file(
     from parkf.io.checksums import is_sealed
 
     numbers = load(parameters, withdrawn=withdrawn)
-    scheme, threads = options.get("scheme", "smoother"), options.get("threads")
-    robust, origin = options.get("robust", False), options.get("origin", "vertex")
-    if scheme != "smoother" and rich_states:
-        raise ParkfError(f"scheme '{scheme}': states at the RICH planes come with the smoother alone")
-    if scheme == "velo_only" and outliers is not None:
+    how, kind = FitOptions(**options), kind_named(options.get("kind", LONG.name))
+    removing = outliers is not None
+    if removing and how.scheme == "velo_only":
         raise ParkfError("scheme 'velo_only': outliers are removed by the smoother and the trigger's fit")
-    if scheme == "trigger" and outliers is not None and options.get("backend") == "gpu":
+    if removing and how.scheme == "trigger" and how.backend == "gpu":
         raise ParkfError("scheme 'trigger': outliers are removed on processor cores; use backend 'cpu'")
-    kind = kind_named(options.get("kind", "long"))
-    if kind is not LONG and (outliers is not None or rich_states):
-        raise ParkfError(f"kind '{kind.name}': outliers and states at the RICH planes come with long tracks")
-    if robust and (outliers is not None or rich_states):
-        raise ParkfError(
-            "robust: neither outliers nor states at the RICH planes, which would be of another fit"
-        )
-    if options.get("electrons") and (outliers is not None or rich_states):
-        raise ParkfError("electrons: neither outliers nor states at the RICH planes, which know pions alone")
-    _check(numbers, **options)
+    how.check(numbers, *["outliers"] * removing, *["rich_states"] * rich_states)
     table = FITTED.with_columns(
-        (REMOVED_HITS if outliers is not None else ())
+        (REMOVED_HITS if removing else ())
         + (RICH_STATES if rich_states else ())
-        + (ROBUST if robust else ())
+        + (ROBUST if how.robust else ())
         + (() if kind.velo else BEHIND_VELO)
-        + (SCORES if options.get("score") else ())
-        + (FLAT_SCORE if options.get("score") and numbers.score and numbers.score.flat else ())
-        + (ELECTRON if options.get("electrons") else ())
+        + (SCORES if how.score else ())
+        + (FLAT_SCORE if how.score and numbers.score and numbers.score.flat else ())
+        + (ELECTRON if how.electrons else ())
     )
-    fit_tracks = partial(fit, numbers, **options)
     with MEASURED.open(candidates) as file:
         recorded = recorded_detector(file.schema_arrow.metadata)
     check = DetectorCheck(
@@ -282,23 +243,23 @@ def fit_file(
     )
 
     def batch(rows: "pa.RecordBatch") -> Batch:
-        tracks = from_arrow(rows, options.get("precision", "float32"))
+        tracks = from_arrow(rows, how.precision)
         if kind is LONG:
             check.add(tracks)
         more: dict[str, NDArray[Any]] = {}
-        if options.get("score") or not (rich_states or outliers is not None):
-            result, more = fit_tracks(tracks).for_output()
+        if how.score or not (rich_states or removing):
+            result, more = fit(numbers, tracks, **options).for_output()
             # The scores belong to the fit with all hits, before outliers are removed below.
             for added in (result.scores, result.more, result.electrons):
                 more |= added or {}
         if outliers is not None:
-            here = partial(fit_without_outliers, origin=origin)
-            remove = fit_as_trigger if scheme == "trigger" else here
-            result, more["removed"] = remove(numbers, tracks, limit=outliers, threads=threads)
+            here = partial(fit_without_outliers, origin=how.origin)
+            remove = fit_as_trigger if how.scheme == "trigger" else here
+            result, more["removed"] = remove(numbers, tracks, limit=outliers, threads=how.threads)
         if rich_states:
-            if outliers is not None:
+            if removing:
                 tracks = without_hits(tracks, more["removed"])
-            result, states = fit_with_rich(numbers, tracks, threads=threads, origin=origin)
+            result, states = fit_with_rich(numbers, tracks, threads=how.threads, origin=how.origin)
             more |= states.columns()
         return result, more
 

@@ -4,7 +4,7 @@ Limits are whole runs or seconds and belong to the interval: if one ends with 17
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -142,17 +142,6 @@ class Series:
         pieces = [Interval(self.unit, *limits) for limits in zip(ordered, ends, strict=True)]
         return [self._stretch(piece) for piece in pieces]
 
-    def gaps(self) -> list[Interval]:
-        """Return the data between sets for which no set is valid; data before or after all sets is no gap."""
-        stretches = self.stretches()
-        covered = [i for i, stretch in enumerate(stretches) if stretch.versions] or [0]
-        inner = stretches[covered[0] : covered[-1]]
-        return [stretch.interval for stretch in inner if not stretch.versions]
-
-    def overlaps(self) -> list[Stretch]:
-        """Return the data that several sets are for, also where it is clear which of them to use."""
-        return [stretch for stretch in self.stretches() if len(stretch.versions) > 1]
-
     def _stretch(self, piece: Interval) -> Stretch:
         # No interval begins or ends inside a piece, so the first value of the piece decides for all of it.
         first = piece.first
@@ -190,19 +179,6 @@ def validity_of(limits: Mapping[str, int | str]) -> Validity:
     validity = Validity.model_validate(written)
     Interval.of(validity)
     return validity
-
-
-def joined(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Join neighbouring stretches for which the same sets are to be used, whatever these superseded."""
-    result: list[Stretch] = []
-    for stretch in stretches:
-        if result and result[-1].holding == stretch.holding:
-            before = result.pop()
-            whole = Interval(stretch.interval.unit, before.interval.first, stretch.interval.last)
-            versions = tuple(sorted({*before.versions, *stretch.versions}))
-            stretch = Stretch(whole, versions, stretch.holding)
-        result.append(stretch)
-    return result
 
 
 def shown(unit: Unit, value: int) -> str:

@@ -21,7 +21,6 @@ from parkf.io.terminal import aligned
 if TYPE_CHECKING:
     from parkf.params.comparison import Comparison
     from parkf.params.registry import Registry
-    from parkf.params.validity import Interval, Series
     from parkf.proof.comparing.effect import Change
     from parkf.workflow.reproduce import Replay
 
@@ -145,65 +144,6 @@ def for_(
         found = sets.best_sets(Moment.parse(data), detector=detector, forms=forms)
     rows = [row | {"set": row["set"] or "none", "superseded": ", ".join(row["superseded"])} for row in found]
     answer(as_json, found, _listed(sets, _COLUMNS_FOR, rows), yes=any(row["set"] for row in found))
-
-
-@app.command(epilog="Example: parkf params validity --detector run3-like")
-def validity(
-    detector: OfDetector = None, forms: OfForms = None, registry: RegistryFolder = None, as_json: Json = False
-) -> None:
-    """Show which data each published set is for; exits with 1 if there are gaps, or if several sets compete.
-
-    Where a set and one that it superseded are for the same data, the newer one is used. The overlap is shown,
-    but it is no mistake.
-    """
-    with exit_on_error(NO_ANSWER):
-        sets = registry_in(registry)
-        found = sets.series(detector=detector, forms=forms)
-    content = [
-        {"detector": tag, "forms": form, **_described(series)} for (tag, form), series in found.items()
-    ]
-    clear = not any(one["gaps"] or one["unclear"] for one in content)
-    text = "\n\n".join(map(_text, content)) or f"{sets.folder}: no published sets"
-    answer(as_json, content, text, yes=clear)
-
-
-def _described(series: "Series") -> dict[str, Any]:
-    from parkf.params.validity import joined
-
-    clear = [one for one in joined(series.stretches()) if len(one.holding) == 1]
-    overlaps = series.overlaps()
-    superseded = [one for one in overlaps if len(one.holding) == 1]
-    unclear = [one for one in overlaps if len(one.holding) > 1]
-    return {
-        "unit": series.unit,
-        "holding": [_limits(one.interval) | {"set": one.holding[0]} for one in clear],
-        "gaps": [_limits(gap) for gap in series.gaps()],
-        "superseded": [_limits(one.interval) | {"sets": list(one.versions)} for one in superseded],
-        "unclear": [_limits(one.interval) | {"sets": list(one.holding)} for one in unclear],
-    }
-
-
-def _limits(interval: "Interval") -> dict[str, Any]:
-    from parkf.params.validity import shown
-
-    unit, limits = interval.unit or "run", (interval.first, interval.last)
-    first, last = (one if one is None or unit == "run" else shown(unit, one) for one in limits)
-    return {"first": first, "last": last, "data": str(interval)}
-
-
-def _text(content: dict[str, Any]) -> str:
-    lines = [f"{content['detector']}, {content['forms']}"]
-    lines += [f"  {one['set']} holds for {one['data']}" for one in content["holding"]]
-    lines += [f"  gap: no set is for {one['data']}" for one in content["gaps"]]
-    lines += [
-        f"  overlap: {', '.join(one['sets'])} are for {one['data']}; the newest holds"
-        for one in content["superseded"]
-    ]
-    lines += [
-        f"  OVERLAP: {' and '.join(one['sets'])} are for {one['data']}, and neither superseded the other"
-        for one in content["unclear"]
-    ]
-    return "\n".join(lines)
 
 
 @app.command(epilog="Example: parkf params diff 2026-run3-like-2-r003 results/default/set")
