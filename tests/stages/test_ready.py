@@ -115,8 +115,8 @@ def test_what_a_stage_imports_is_imported_for_the_next(server, tmp_path):
         asked(place, "gather", "--chunks", "none", "--output", "x.parquet", folder=tmp_path).returncode == 1
     )
     wait_for(lambda: any("libarrow" in one.path for one in ready(parent).memory_maps()))
-    # A fork has one thread, and would wait for locks that others hold. Arrow's allocator may start a thread at
-    # any time, and looks after its own locks.
+    # A fork has one thread, and would wait for locks that others hold. Arrow's allocator may start a thread
+    # at any time, and looks after its own locks.
     threads = Path(f"/proc/{ready(parent).pid}/task").glob("*/comm")
     names = [one.read_text().strip() for one in threads]
     assert [name for name in names if name != "jemalloc_bg_thd"] == ["python"]
