@@ -46,7 +46,7 @@ for steps in RUN.trainings:
 
         A job may fit some of a step's sets, of the rows of the chunks, which then need not be joined before.
         """
-        name: "_".join(["train", *(steps if len(steps) == 1 else ["behind"] if "T" in steps else [])])
+        name: "_".join(["train", *(steps if len(steps) == 1 else ["behind"] if "TFT" in steps else [])])
         input:
             datasets=lambda w, steps=steps: [
                 file

@@ -9,6 +9,12 @@ FITTED = {
     "likeness": ["{chunk}"],
 }
 
+
+def crossings(names, fits=1):
+    """The size of a job that fits these candidates several times."""
+    return lambda w: fits * sum(RUN.size(name.format(**w)) for name in names)
+
+
 for purpose, names in FITTED.items():
     CHUNK = {"signals": RUN.pattern("jpsi", "d0"), "likeness": RUN.pattern(*OTHERS)}.get(purpose, "")
     JOB = "validation{part}" if purpose == "validation" else "{chunk}"
@@ -21,13 +27,7 @@ for purpose, names in FITTED.items():
         wildcard_constraints: chunk=CHUNK
         params: code=code_of("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in RUN.fits(purpose)})
         priority: FIRST / 2
-        resources:
-            **needs(
-                COSTS,
-                "fit",
-                lambda w, names=names, count=len(RUN.fits(purpose)): count
-                * sum(RUN.size(name.format(**w)) for name in names),
-            ),
+        resources: **needs(COSTS, "fit", crossings(names, len(RUN.fits(purpose))))
         conda: ENVIRONMENT
         log: logged(f"fit-{JOB}.log")
         shell:
@@ -44,8 +44,7 @@ for purpose, names in FITTED.items():
         output: [f"{RESULTS}/fitted/full/{name}.parquet" for name in names]
         wildcard_constraints: chunk=CHUNK
         params: code=code_of("fit_full"), means=MEANS
-        resources:
-            **needs(COSTS, "fit_full", lambda w, names=names: sum(RUN.size(name.format(**w)) for name in names)),
+        resources: **needs(COSTS, "fit_full", crossings(names))
         conda: ENVIRONMENT
         log: logged(f"fit-full-{JOB}.log")
         shell: stage("fit_full", PASSED, " --candidates {input.candidates:q} --outputs {output:q}")
