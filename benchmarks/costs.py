@@ -20,7 +20,7 @@ from parkf.workflow.run import Run
 
 # Stages of which the rows of a step decide, and stages whose crossings are those of their products.
 _OF_ROWS, _OF_FILES = ("train", "datasets", "join_fits"), ("generate", "candidates", "fit", "fit_full")
-_OF_VALIDATION = ("measure_kinds", "measure_electrons", "without_ut", "validate")
+_OF_VALIDATION = ("measure_kinds", "measure_long", "validate")
 
 
 def sized(run: Run, entry: Entry) -> tuple[str, float]:
@@ -29,7 +29,9 @@ def sized(run: Run, entry: Entry) -> tuple[str, float]:
     stage, training = entry.stage, run["training"]
     if stage == "simulate":
         of = run.purpose(names[0])
-        return f"simulate_{of if of in ('training', 'validation') else 'signal'}", run.size(names[0])
+        return f"simulate_{of if of in ('training', 'validation') else 'signal'}", sum(
+            map(run.size, {*names})
+        )
     if stage in _OF_ROWS:
         return stage, sum(map(run.rows, names))
     if stage in _OF_FILES:
@@ -37,11 +39,11 @@ def sized(run: Run, entry: Entry) -> tuple[str, float]:
     whole = {
         **dict.fromkeys(_OF_VALIDATION, run.sizes("validation")),
         "generate_signal": len(run.chunk(names[0])) if stage == "generate_signal" else 0,
-        "rows": run.sizes("training") / len(run["polarities"]),
-        "score": sum(map(run.scored, run.training_chunks)),
+        "rows": run.sizes("training"),
+        "assemble": sum(map(run.scored, run.training_chunks)),
         "table": training["rays"],
         "close": (training["closure"] or {}).get("rays", 0),
-        "closure_tracks": (training["closure"] or {}).get("tracks", 0),
+        "closure_tracks": (training["closure"] or {}).get("tracks", 0) * len(run["polarities"]),
         "accuracy": sum(map(run.rows, run.sets)),
     }
     return stage, whole.get(stage, 1)

@@ -79,12 +79,22 @@ def stages(tmp_path, field):
 
 def test_chunks_without_collisions_pass(stages):
     folder, detector = stages.folder, stages.detector
-    beam = {"particles": "particles.parquet", "polarity": 1, "seed": 1}
-    products = {"states": "s.parquet", "hits": "h.parquet", "fates": "f.parquet", "draws": "draws/up.npz"}
-    found = {"candidates": "cs.parquet", "misaligned": "cm.parquet", "scifi_module": 0.1, "scifi_mat": 0.1}
+    beam = {"particles": ["particles.parquet"], "polarities": [1], "seeds": [1]}
+    products = {
+        "states": ["s.parquet"],
+        "hits": ["h.parquet"],
+        "fates": ["f.parquet"],
+        "draws": ["draws/up.npz"],
+    }
+    found = {
+        "candidates": ["cs.parquet"],
+        "misaligned": ["cm.parquet"],
+        "scifi_module": 0.1,
+        "scifi_mat": 0.1,
+    }
     (folder / "draws").mkdir()
     assert stages("simulate", **detector, **beam, **products, **found, max_rows=300_000) is None
-    assert stages("simulate", **detector, **beam, hits="hc.parquet", crowded=True) is None
+    assert stages("simulate", **detector, **beam, hits=["hc.parquet"], crowded=True) is None
     for how in ({"segments": "truth"}, {"segments": "found"}, {"matched": True}):
         search = {"hits": "h.parquet", "output": "c.parquet", "polarity": 1}
         assert stages("candidates", **detector, **search, **how) is None
@@ -96,7 +106,7 @@ def test_chunks_without_collisions_pass(stages):
     assert [stages.rows(f"{name}.parquet") for name in made] == [0] * len(made)
 
     assert stages("thresholds", draws=["draws/up.npz"], output="kept.json", max_rows=300_000) is None
-    read = {"particles": "particles.parquet", "states": "s.parquet", "thresholds": "kept.json"}
+    read = {"particles": ["particles.parquet"], "states": ["s.parquet"], "thresholds": "kept.json"}
     rows, gathered = ([f"{of}/{step}.parquet" for step in FORMS["improved"].steps] for of in ("up", "all"))
     assert stages("rows", **detector, **read, outputs=rows) is None
     assert stages("datasets", rows=rows, outputs=gathered) is None
@@ -110,7 +120,8 @@ def test_chunks_without_collisions_pass(stages):
     assert stages("fit_full", **detector, **files, outputs=["full.parquet"]) is None
     assert stages("throughput", set=stages.set, **files, output="speed.json") is None
     # One particle may leave no track.
-    assert stages("closure_tracks", **detector, output="ct.parquet", tracks=1, polarity=1, seed=1) is None
+    tracks = {"outputs": ["ct.parquet"], "tracks": 1, "polarities": [1], "seeds": [1]}
+    assert stages("closure_tracks", **detector, **tracks) is None
 
 
 def test_what_nothing_can_be_learnt_from_is_named(stages):
@@ -141,7 +152,7 @@ def test_what_nothing_can_be_learnt_from_is_named(stages):
         few = "0 rows, expected at least 100"
         shutil.copy(folder / "step-data.parquet", folder / f"{step}.parquet")
         assert few in stages.command("check-dataset", step, f"{step}.parquet")
-        rows = {"dataset": [f"{step}.parquet"], "output": "fit.json", "step": step}
+        rows = {"datasets": [f"{step}.parquet"], "outputs": ["fit.json"], "steps": [step]}
         assert few in stages("train", **rows, **(place if step == "T" else {}))
 
 
@@ -170,8 +181,8 @@ def test_events_without_tracks_are_passed_over(stages):
     keep = np.isin(shot["event"].to_numpy(), [0, 4])
     with PARTICLES.writer(stages.folder / "p.parquet") as writer:
         writer.write_table(shot.filter(keep))
-    beam = {"polarity": 1, "seed": 1, "particles": "p.parquet"}
-    assert stages("simulate", **stages.detector, **beam, candidates="c.parquet") is None
+    beam = {"polarities": [1], "seeds": [1], "particles": ["p.parquet"]}
+    assert stages("simulate", **stages.detector, **beam, candidates=["c.parquet"]) is None
     assert stages.command("fit", SET, "c.parquet", "f.parquet") is None
     fitted = FITTED.open(stages.folder / "f.parquet").read()
     assert set(fitted["event"].to_pylist()) <= {0, 4}

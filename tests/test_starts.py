@@ -34,7 +34,7 @@ COMMANDS = {
 }
 LIGHT = "field generate simulate candidates thresholds rows datasets gather fit fit_full throughput"
 STAGES = {name: set() for name in LIGHT.split()}
-STAGES |= {name: {"sympy", "iminuit"} for name in ("train", "assemble")}
+STAGES |= {"train": {"sympy", "iminuit"}, "assemble": {"sympy", "iminuit", "scipy"}}
 # Each line runs in a fork of a process that has loaded the program alone.
 LOADED = """
 import json, os, sys

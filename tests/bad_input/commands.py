@@ -10,7 +10,7 @@ GEOMETRY = ("--geometry", ROOT / "data/geometry/run3.yaml")
 DETECTOR = (*GEOMETRY, "--alignment", ROOT / "data/geometry/alignment_nominal.yaml", "--field", "field.npz")
 FIND = ("candidates", "h.parquet", "x.parquet", *DETECTOR)
 FIELD = ("field", ROOT / "data/field/dipole.json", "field.npz")
-TRAIN: dict[str, Any] = {"dataset": [Path("d.parquet")], "output": Path("x.json")}
+TRAIN: dict[str, Any] = {"datasets": [Path("d.parquet")], "outputs": [Path("x.json")]}
 
 
 def usage(wrong: str, *arguments: str | Path) -> Case:
@@ -39,14 +39,14 @@ CASES = [
     usage("polarity 3", *FIND, "--polarity", "3"),
     usage("unknown scheme", "fit", "s", "c", "f", "--scheme", "best"),
     usage("cut NaN", "fit", "s", "c", "f", "--outliers", "nan"),
-    Case("stage", "a field without a geometry", staged("train", **TRAIN, step="T", field=Path("field.npz"))),
+    Case("stage", "a field without a geometry", staged("train", **TRAIN, steps=["T"], field=Path("field.npz"))),
     Case(
         "stage",
         "two datasets of a step",
-        staged("train", **(TRAIN | {"dataset": [Path("a.parquet"), Path("b.parquet")]}), step="V"),
+        staged("train", **(TRAIN | {"datasets": [Path("a.parquet"), Path("b.parquet")]}), steps=["V"]),
     ),
-    Case("stage", "part 9 of 2", staged("train", **TRAIN, step="V", part="9-of-2")),
-    Case("stage", "unknown step", staged("train", **TRAIN, step="MAG")),
+    Case("stage", "part 9 of 2", staged("train", **TRAIN, steps=["V"], part="9-of-2")),
+    Case("stage", "unknown step", staged("train", **TRAIN, steps=["MAG"])),
     Case(
         "stage",
         "a set without its manifest",

@@ -76,7 +76,7 @@ def test_a_changed_alignment_is_named(ask, finished, realigned):
     realigned(finished)
     found, jobs = ask(finished)
     assert found.again.keys() == jobs
-    assert {*found.kept} == {"field", "generate", "table", "slices"}
+    assert {*found.kept} == {"field", "generate", "table"}
     assert any(f"made from another {ALIGNMENT}" in line for line in found.broken)
 
 

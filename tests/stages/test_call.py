@@ -177,7 +177,7 @@ def test_a_word_before_all_names_is_refused():
 
 @pytest.mark.parametrize("name", ["trian", "call", "__main__", "a.b", ""])
 def test_a_stage_that_does_not_exist_is_named_with_those_that_do(name):
-    with pytest.raises(UsageError, match=f"no stage {name}; there are accuracy, .*, without_ut$"):
+    with pytest.raises(UsageError, match=f"no stage {name}; there are accuracy, .*, validate$"):
         module_of(name)
 
 

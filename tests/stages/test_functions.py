@@ -57,7 +57,6 @@ def simulation(tmp_path, field):
         "geometry": data / "run3.yaml",
         "alignment": data / "alignment_nominal.yaml",
         "field": tmp_path / "field.npz",
-        "polarity": -1,
     }
 
 
@@ -67,13 +66,15 @@ def test_candidates_and_draws_are_made_of_what_the_transport_made(tmp_path, simu
     for folder in (scratch, alone, beside):
         folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    seeds = {"particles": tmp_path / "particles.parquet", "seed": 1, "max_rows": 1000}
+    shot = {"particles": [tmp_path / "particles.parquet"], "polarities": [-1], "seeds": [1], "max_rows": 1000}
     shifts = {"scifi_module": 0.1, "scifi_mat": 0.1, "misalignment_seed": 7}
     for folder, more in ((alone, ()), (beside, ("states", "hits"))):
         names = ("candidates", "misaligned", *more)
-        products = {name: folder / f"{name}.parquet" for name in names} | {"draws": folder / "draws.npz"}
-        stage("simulate", **simulation, **seeds, **shifts, **products)
-    stage("candidates", **simulation, hits=beside / "hits.parquet", output=beside / "found.parquet")
+        products = {name: [folder / f"{name}.parquet"] for name in names} | {"draws": [folder / "draws.npz"]}
+        stage("simulate", **simulation, **shot, **shifts, **products)
+    stage(
+        "candidates", **simulation, polarity=-1, hits=beside / "hits.parquet", output=beside / "found.parquet"
+    )
     assert (beside / "found.parquet").read_bytes() == (beside / "candidates.parquet").read_bytes()
     for name in ("candidates.parquet", "misaligned.parquet", "draws.npz"):
         assert (alone / name).read_bytes() == (beside / name).read_bytes(), name
@@ -82,5 +83,7 @@ def test_candidates_and_draws_are_made_of_what_the_transport_made(tmp_path, simu
 
 
 def test_draws_need_the_number_of_rows(tmp_path, simulation):
-    files = {"particles": tmp_path / "particles.parquet", "draws": tmp_path / "draws.npz"}
-    assert "got draws without max_rows" in refused("simulate", **simulation, **files, seed=1)
+    files = {"particles": [tmp_path / "particles.parquet"], "draws": [tmp_path / "draws.npz"]}
+    assert "got draws without max_rows" in refused(
+        "simulate", **simulation, **files, polarities=[1], seeds=[1]
+    )

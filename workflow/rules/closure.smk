@@ -31,24 +31,24 @@ elif CLOSURE:
     rule closure_tracks:
         """Tracks in all parts of the magnet table with their full fits; they are used only for the closure."""
         input: **PASSAGE
-        output: f"{RESULTS}/closure-tracks/{{sample}}.parquet"
-        wildcard_constraints: sample="closure_(up|down)"
+        output: products("closure-tracks", *RUN.samples("closure"))
         params:
             code=code_of("closure_tracks"),
             means=MEANS,
             tracks=CLOSURE["tracks"],
-            seed=lambda w: RUN.seed(w.sample),
-            polarity=lambda w: RUN.polarity(w.sample),
+            seeds=list(map(RUN.seed, RUN.samples("closure"))),
+            polarities=list(map(RUN.polarity, RUN.samples("closure"))),
         priority: FIRST
-        resources: **needs(COSTS, "closure_tracks", CLOSURE["tracks"])
+        threads: TWO_THREADS
+        resources: **needs(COSTS, "closure_tracks", CLOSURE["tracks"] * len(RUN["polarities"]))
         conda: ENVIRONMENT
-        log: logged("closure-tracks-{sample}.log")
+        log: logged("closure-tracks.log")
         shell:
             stage(
                 "closure_tracks",
                 PASSED,
-                " --output {output:q} --tracks {params.tracks} --seed {params.seed}",
-                " --polarity {params.polarity}",
+                " --outputs {output:q} --tracks {params.tracks} --seeds {params.seeds}",
+                " --polarities {params.polarities} --threads {threads}",
             )
 
     rule close:

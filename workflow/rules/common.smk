@@ -56,8 +56,8 @@ CLOSED = {name: f"{RESULTS}/closure/{file}" for name, file in CLOSED_FILES.items
 # The ghost score. Without candidates to train it on, a set has no score. A run with a neighbour uses the
 # neighbour's score, and trains none.
 SCORE = [f"{RESULTS}/score.json"] if RUN.simulates_datasets else []
-TRAINS_SCORE = NEIGHBOUR is None
-SCORED = [chunk for chunk in RUN.training_chunks if RUN.scored(chunk)] if SCORE and TRAINS_SCORE else []
+TRAINS_SCORE = bool(SCORE) and NEIGHBOUR is None
+SCORED = [chunk for chunk in RUN.training_chunks if RUN.scored(chunk)] if TRAINS_SCORE else []
 RICH = f"{RESULTS}/rich.json"
 ELECTRON = f"{RESULTS}/electron.json"
 SLICES = f"{RESULTS}/slices/slices.npz"
@@ -70,6 +70,11 @@ KINDS = [kind for kind in kinds.KINDS if kind != kinds.LONG.name]
 # Crowded hits and the search for segments cost several times as much.
 DEAR = "simulate_crowded" if RUN["pattern"]["crowded"] or RUN["pattern"]["segments"] == "found" else None
 SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
+
+
+def chunks(kind, *purposes):
+    """Files of one kind of a chunk of all polarities; the wildcard is what follows the name of a sample."""
+    return [f"{RESULTS}/{kind}/{sample}{{part}}.parquet" for sample in RUN.samples(*purposes)]
 
 
 def products(kind, *samples):

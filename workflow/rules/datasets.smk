@@ -19,25 +19,25 @@ if RUN.simulated_steps:
         shell: stage("thresholds", " --draws {params.draws:q} --output {output:q} --max-rows {params.max_rows}")
 
     rule rows:
-        """The rows of a chunk that are kept, for every step."""
+        """The rows of a chunk of all polarities that are kept, for every step."""
         input:
             **PASSAGE,
-            particles=f"{RESULTS}/particles/{{chunk}}.parquet",
-            states=f"{RESULTS}/states/{{chunk}}.parquet",
+            particles=chunks("particles", "training"),
+            states=chunks("states", "training"),
             thresholds=f"{RESULTS}/rows/thresholds.json",
-        output: [f"{RESULTS}/rows/{{chunk}}/{step}.parquet" for step in STEPS]
-        wildcard_constraints: chunk=RUN.pattern("training")
+        output: [f"{RESULTS}/rows/training_{p}{{part}}/{step}.parquet" for p in RUN["polarities"] for step in STEPS]
         params: code=code_of("rows"), means=MEANS
         priority: FIRST
-        resources: **needs(COSTS, "rows", lambda w: RUN.size(w.chunk))
+        threads: TWO_THREADS
+        resources: **needs(COSTS, "rows", lambda w: RUN.size_of("training", w.part))
         conda: ENVIRONMENT
-        log: logged("rows-{chunk}.log")
+        log: logged("rows{part}.log")
         shell:
             stage(
                 "rows",
                 PASSED,
                 " --particles {input.particles:q} --states {input.states:q} --thresholds {input.thresholds:q}",
-                " --outputs {output:q}",
+                " --outputs {output:q} --threads {threads}",
             )
 
     for steps in RUN.steps_by_job(RUN.simulated_steps):

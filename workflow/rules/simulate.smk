@@ -48,13 +48,13 @@ rule generate:
     params:
         code=code_of("generate"),
         means=GEOMETRY_MEANS,
-        events=lambda w: len(RUN.chunk(RUN.generated(**w)[0])),
-        first=lambda w: RUN.chunk(RUN.generated(**w)[0]).start,
-        seeds=lambda w: list(map(RUN.seed, RUN.generated(**w))),
+        events=lambda w: len(RUN.chunk(f"{RUN.samples(w.purpose)[0]}{w.part}")),
+        first=lambda w: RUN.chunk(f"{RUN.samples(w.purpose)[0]}{w.part}").start,
+        seeds=lambda w: list(map(RUN.seed, RUN.samples(w.purpose))),
         pile_up=RUN["events"]["pile_up"],
     priority: lambda w: FIRST if w.purpose == "training" else 0
     threads: TWO_THREADS
-    resources: **needs(COSTS, "generate", lambda w: sum(map(RUN.size, RUN.generated(**w))))
+    resources: **needs(COSTS, "generate", lambda w: RUN.size_of(w.purpose, w.part))
     conda: ENVIRONMENT
     log: logged("generate-{purpose}{part}.log")
     shell:
@@ -90,33 +90,34 @@ rule generate_signal:
         )
 
 
-# The words with which a sample is carried through the detector.
-TRANSPORTED = f"{PASSED} --particles {{input.particles:q}} --polarity {{params.polarity}} --seed {{params.seed}}"
+# The words with which samples are carried through the detector.
+TRANSPORTED = (
+    f"{PASSED} --particles {{input.particles:q}} --polarities {{params.polarities}} --seeds {{params.seeds}}"
+    " --threads {threads}"
+)
 CROWDED_WORD = " --crowded" if RUN["pattern"]["crowded"] else ""
 SEARCH_WORDS = f" --segments {RUN['pattern']['segments']}"
 
 
 rule simulate_training:
     """Transport of particles through the detector: true states train the steps, candidates the ghost score."""
-    input:
-        **PASSAGE,
-        particles=f"{RESULTS}/particles/{{chunk}}.parquet",
+    input: **PASSAGE, particles=chunks("particles", "training")
     output:
-        states=f"{RESULTS}/states/{{chunk}}.parquet",
-        draws=f"{RESULTS}/rows/draws/{{chunk}}.npz",
-        **({"candidates": f"{RESULTS}/candidates/{{chunk}}.parquet"} if TRAINS_SCORE else {}),
-    wildcard_constraints: chunk=RUN.pattern("training")
+        states=chunks("states", "training"),
+        draws=[f"{RESULTS}/rows/draws/{sample}{{part}}.npz" for sample in RUN.samples("training")],
+        **({"candidates": chunks("candidates", "training")} if TRAINS_SCORE else {}),
     params:
         code=code_of("simulate"),
         means=MEANS,
-        polarity=lambda w: RUN.polarity(w.chunk),
-        seed=lambda w: RUN.seed(w.chunk),
+        polarities=list(map(RUN.polarity, RUN.samples("training"))),
+        seeds=list(map(RUN.seed, RUN.samples("training"))),
         max_rows=RUN["training"]["max_rows"],
         pattern=RUN["pattern"] if TRAINS_SCORE else None,
     priority: FIRST
-    resources: **needs(COSTS, DEAR or "simulate_training", lambda w: RUN.size(w.chunk))
+    threads: TWO_THREADS
+    resources: **needs(COSTS, DEAR or "simulate_training", lambda w: RUN.size_of("training", w.part))
     conda: ENVIRONMENT
-    log: logged("simulate-{chunk}.log")
+    log: logged("simulate-training{part}.log")
     shell:
         stage(
             "simulate",
@@ -136,24 +137,22 @@ rule simulate_validation:
 
     Candidates are also searched for in a SciFi whose mats are displaced from where the search assumes them.
     """
-    input:
-        **PASSAGE,
-        particles=f"{RESULTS}/particles/validation_{{which}}.parquet",
+    input: **PASSAGE, particles=chunks("particles", "validation")
     output:
-        **{name: f"{RESULTS}/{name}/validation_{{which}}.parquet" for name in ("hits", "fates", "crossings", "candidates")},
-        **({"misaligned": f"{RESULTS}/candidates/misaligned_{{which}}.parquet"} if RUN.samples("misaligned") else {}),
-    wildcard_constraints: which=RUN.endings("validation")
+        **{name: chunks(name, "validation") for name in ("hits", "fates", "crossings", "candidates")},
+        **({"misaligned": chunks("candidates", "misaligned")} if RUN.samples("misaligned") else {}),
     params:
         code=code_of("simulate"),
         means=MEANS,
-        polarity=lambda w: RUN.polarity(f"validation_{w.which}"),
-        seed=lambda w: RUN.seed(f"validation_{w.which}"),
+        polarities=list(map(RUN.polarity, RUN.samples("validation"))),
+        seeds=list(map(RUN.seed, RUN.samples("validation"))),
         pattern=RUN["pattern"],
         **RUN["misalignment"],
         misalignment_seed=RUN["seed"],
-    resources: **needs(COSTS, DEAR or "simulate_validation", lambda w: RUN.size(f"validation_{w.which}"))
+    threads: TWO_THREADS
+    resources: **needs(COSTS, DEAR or "simulate_validation", lambda w: RUN.size_of("validation", w.part))
     conda: ENVIRONMENT
-    log: logged("simulate-validation_{which}.log")
+    log: logged("simulate-validation{part}.log")
     shell:
         stage(
             "simulate",
@@ -170,39 +169,33 @@ rule simulate_validation:
         )
 
 
-rule simulate_signal:
-    """Candidates of mass peaks."""
-    input: **PASSAGE, particles=f"{RESULTS}/particles/{{chunk}}.parquet"
-    output: f"{RESULTS}/candidates/{{chunk}}.parquet"
-    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0")
-    params:
-        code=code_of("simulate"),
-        means=MEANS,
-        polarity=lambda w: RUN.polarity(w.chunk),
-        seed=lambda w: RUN.seed(w.chunk),
-        pattern=RUN["pattern"],
-    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
-    conda: ENVIRONMENT
-    log: logged("simulate-{chunk}.log")
-    shell: stage("simulate", TRANSPORTED, " --candidates {output:q}", CROWDED_WORD, SEARCH_WORDS)
+for signals, kinds_made in ((("jpsi", "d0"), ["candidates"]), ((*ELECTRONS, *STRANGE), ["hits", "crossings"])):
 
-
-rule simulate_decays:
-    """Hits of electrons and of decays behind the VELO, and their truth in first layers."""
-    input: **PASSAGE, particles=f"{RESULTS}/particles/{{chunk}}.parquet"
-    output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "crossings")}
-    wildcard_constraints: chunk=RUN.pattern(*ELECTRONS, *STRANGE)
-    params:
-        code=code_of("simulate"),
-        means=MEANS,
-        polarity=lambda w: RUN.polarity(w.chunk),
-        seed=lambda w: RUN.seed(w.chunk),
-        crowded=RUN["pattern"]["crowded"],
-    priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
-    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
-    conda: ENVIRONMENT
-    log: logged("simulate-{chunk}.log")
-    shell: stage("simulate", TRANSPORTED, " --hits {output.hits:q} --crossings {output.crossings:q}", CROWDED_WORD)
+    rule:
+        """Candidates of mass peaks; hits of electrons and of decays behind the VELO, with their truth."""
+        name: "simulate_signal" if "jpsi" in signals else "simulate_decays"
+        input: **PASSAGE, particles=f"{RESULTS}/particles/{{chunk}}.parquet"
+        output: **{kind: f"{RESULTS}/{kind}/{{chunk}}.parquet" for kind in kinds_made}
+        wildcard_constraints: chunk=RUN.pattern(*signals)
+        params:
+            code=code_of("simulate"),
+            means=MEANS,
+            polarities=lambda w: RUN.polarity(w.chunk),
+            seeds=lambda w: RUN.seed(w.chunk),
+            pattern=RUN["pattern"],
+        # The measurement of other kinds of tracks, which is long, waits for the late decays.
+        priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
+        resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
+        conda: ENVIRONMENT
+        log: logged("simulate-{chunk}.log")
+        shell:
+            stage(
+                "simulate",
+                TRANSPORTED,
+                *(f" --{kind} {{output.{kind}:q}}" for kind in kinds_made),
+                CROWDED_WORD,
+                SEARCH_WORDS,
+            )
 
 
 rule candidates:

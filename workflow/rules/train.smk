@@ -3,7 +3,7 @@
 # Keys of the code of all stages that a parameter set depends on; the manifest has their digest.
 TRAINED_BY = code_of(
     *("field", "generate", "simulate", "thresholds", "rows", "datasets", "table", "train"),
-    *("closure_tracks", "close", "rich", "slices", "electron"),
+    *("closure_tracks", "close", "constants"),
 )
 # Rows that the accuracy is measured on.
 MEASURED_ROWS = sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)
@@ -13,9 +13,9 @@ IN_PARTS = [step for step in STEPS if len(RUN.parts(step)) > 1]
 
 
 rule table:
-    """The 240,000 numbers of the magnet, and their accuracy on other rays."""
+    """The 240,000 numbers of the magnet, the steps inside it for states between UT and SciFi, their accuracy."""
     input: geometry=GEOMETRY, field=FIELD
-    output: output=TABLE, accuracy=TABLE_ACCURACY
+    output: output=TABLE, accuracy=TABLE_ACCURACY, slices=SLICES, slices_accuracy=SLICES_ACCURACY
     params:
         code=code_of("table"),
         means=GEOMETRY_MEANS,
@@ -31,75 +31,63 @@ rule table:
         stage(
             "table",
             " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}",
-            " --accuracy {output.accuracy:q} --rays {params.rays} --seed {params.seed} --forms {params.forms}",
-            " --threads {threads}",
+            " --accuracy {output.accuracy:q} --slices {output.slices:q}",
+            " --slices-accuracy {output.slices_accuracy:q} --rays {params.rays} --seed {params.seed}",
+            " --forms {params.forms} --threads {threads}",
         )
 
 
-rule train:
-    """Fit p, then the scattering, of one step."""
-    input:
-        dataset=f"{RESULTS}/datasets/{{step}}.parquet",
-        # Only the step through the magnet depends on the table.
-        table=lambda w: [TABLE] if w.step == "UTTF" else [],
-        # Tracks that are born in the magnet are carried through the field.
-        field=lambda w: [FIELD] if RUN.steps[w.step].displaced else [],
-        geometry=lambda w: [GEOMETRY] if RUN.steps[w.step].displaced else [],
-        start_from=lambda w: list(map(given, RUN.start(w.step))),
-    output: f"{RESULTS}/fits/{{step}}.json"
-    wildcard_constraints: step="|".join(step for step in STEPS if step not in IN_PARTS)
-    params:
-        code=code_of("train"),
-        means=lambda w: GEOMETRY_MEANS if RUN.steps[w.step].displaced else {},
-        forms=RUN["forms"],
-        seed=RUN["seed"],
-    priority: FIRST
-    threads: lambda w: cores_for(RUN.rows(w.step))
-    resources: **needs(COSTS, "train", lambda w: RUN.rows(w.step))
-    conda: ENVIRONMENT
-    log: logged("train-{step}.log")
-    shell:
-        stage(
-            "train",
-            " --step {wildcards.step} --dataset {input.dataset:q} --output {output:q}",
-            passed(("table", "field", "geometry", "start_from")),
-            " --forms {params.forms} --seed {params.seed} --threads {threads}",
-        )
+for steps in RUN.trainings:
+    in_parts = steps[0] in IN_PARTS
+    displaced = any(RUN.steps[step].displaced for step in steps)
 
+    rule:
+        """Fit p, then the scattering, of steps with few rows, or of one step.
 
-if IN_PARTS:
-
-    rule train_part:
-        """The same for some of a step's sets, of the rows of the chunks, which then need not be joined before."""
+        A job may fit some of a step's sets, of the rows of the chunks, which then need not be joined before.
+        """
+        name: "_".join(["train", *(steps if len(steps) == 1 else ["behind"] if "TFT" in steps else [])])
         input:
-            dataset=lambda w: [f"{RESULTS}/rows/{chunk}/{w.step}.parquet" for chunk in RUN.training_chunks]
-            if w.step in RUN.simulated_steps
-            else [f"{RESULTS}/datasets/{w.step}.parquet"],
-            table=lambda w: [TABLE] if w.step == "UTTF" else [],
-            field=lambda w: [FIELD] if RUN.steps[w.step].displaced else [],
-            geometry=lambda w: [GEOMETRY] if RUN.steps[w.step].displaced else [],
-            start_from=lambda w: list(map(given, RUN.start(w.step))),
-        output: f"{RESULTS}/fits/{{step}}/{{part}}.json"
-        wildcard_constraints: step="|".join(IN_PARTS), part="|".join(part for step in IN_PARTS for part in RUN.parts(step))
+            datasets=lambda w, steps=steps: [
+                file
+                for step in steps
+                for file in (
+                    [f"{RESULTS}/rows/{chunk}/{step}.parquet" for chunk in RUN.training_chunks]
+                    if step in IN_PARTS and step in RUN.simulated_steps
+                    else [f"{RESULTS}/datasets/{step}.parquet"]
+                )
+            ],
+            # Only the step through the magnet depends on the table.
+            table=[TABLE] if "UTTF" in steps else [],
+            # Tracks that are born in the magnet are carried through the field.
+            field=[FIELD] if displaced else [],
+            geometry=[GEOMETRY] if displaced else [],
+            start_from=[given(file) for step in steps for file in RUN.start(step)],
+        output: [f"{RESULTS}/fits/{step}{'/{sets}' if in_parts else ''}.json" for step in steps]
+        wildcard_constraints: sets="|".join(RUN.parts(steps[0]))
         params:
             code=code_of("train"),
-            means=lambda w: GEOMETRY_MEANS if RUN.steps[w.step].displaced else {},
-            dataset=lambda w, input: collapsed(input.dataset),
+            means=GEOMETRY_MEANS if displaced else {},
+            datasets=lambda w, input: collapsed(input.datasets),
+            steps=steps,
             forms=RUN["forms"],
             seed=RUN["seed"],
         priority: FIRST
-        threads: lambda w: cores_for(RUN.part_rows(w.step))
-        resources: **needs(COSTS, "train_part", lambda w: RUN.part_rows(w.step))
+        threads: cores_for(max(map(RUN.part_rows, steps)))
+        resources: **needs(COSTS, "train", sum(map(RUN.part_rows, steps)))
         conda: ENVIRONMENT
-        log: logged("train-{step}/{part}.log")
+        log: logged(f"train-{'-'.join(steps)}{'/{sets}' if in_parts else ''}.log")
         shell:
             stage(
                 "train",
-                " --step {wildcards.step} --part {wildcards.part} --dataset {params.dataset:q}",
-                " --output {output:q}",
+                " --steps {params.steps} --datasets {params.datasets:q} --outputs {output:q}",
+                " --part {wildcards.sets}" if in_parts else "",
                 passed(("table", "field", "geometry", "start_from")),
                 " --forms {params.forms} --seed {params.seed} --threads {threads}",
             )
+
+
+if IN_PARTS:
 
     rule join_fits:
         """The fit of a step, joined from its parts; a single job has the same result."""
@@ -121,60 +109,41 @@ if IN_PARTS:
             )
 
 
-rule rich:
-    """Constants for states at the RICH planes."""
+rule constants:
+    """Constants for states at the RICH planes, and what electrons radiate, from simulated electrons."""
     input:
+        **PASSAGE,
         velo=f"{RESULTS}/datasets/VUT.parquet",
         ut=f"{RESULTS}/datasets/UT.parquet",
         scifi=f"{RESULTS}/datasets/T.parquet",
-        field=FIELD,
-    output: RICH
-    params: code=code_of("rich")
-    resources: **needs(COSTS, "rich", PLANE_ROWS)
+    output: rich=RICH, electron=ELECTRON
+    params: code=code_of("constants"), means=MEANS, seed=RUN["seed"]
+    # The set waits for it while the table is closed.
+    priority: FIRST / 2
+    resources: **needs(COSTS, "constants", PLANE_ROWS)
     conda: ENVIRONMENT
-    log: logged("rich.log")
+    log: logged("constants.log")
     shell:
         stage(
-            "rich",
-            " --velo {input.velo:q} --ut {input.ut:q} --scifi {input.scifi:q} --field {input.field:q}",
-            " --output {output:q}",
+            "constants",
+            PASSED,
+            passed(("velo", "ut", "scifi")),
+            " --rich {output.rich:q} --electron {output.electron:q} --seed {params.seed}",
         )
 
 
-rule slices:
-    """The steps inside the magnet, for states between UT and SciFi."""
-    input: geometry=GEOMETRY, field=FIELD
-    output: output=SLICES, accuracy=SLICES_ACCURACY
-    params: code=code_of("slices"), means=GEOMETRY_MEANS, seed=RUN["seed"]
-    threads: TWO_THREADS
-    resources: **needs(COSTS, "slices", 1)
-    conda: ENVIRONMENT
-    log: logged("slices.log")
-    shell:
-        stage(
-            "slices",
-            " --geometry {input.geometry:q} --field {input.field:q} --output {output.output:q}",
-            " --accuracy {output.accuracy:q} --seed {params.seed} --threads {threads}",
-        )
-
-
-rule electron:
-    """What electrons radiate, from simulated electrons and their full fits."""
-    input: **PASSAGE
-    output: ELECTRON
-    params: code=code_of("electron"), means=MEANS, seed=RUN["seed"]
-    resources: **needs(COSTS, "electron", 1)
-    conda: ENVIRONMENT
-    log: logged("electron.log")
-    shell: stage("electron", PASSED, " --output {output:q} --seed {params.seed}")
-
-
-# What a set is made of without and with its ghost score, and the values in its manifest.
+# What a set is made of, and the values in its manifest.
 PARTS_OF_SET = {
     **PASSAGE,
     "table": TABLE,
     "fits": FITS,
     "rich": RICH,
+    "slices": SLICES,
+    "electron": ELECTRON,
+    # The ghost score is trained on candidates of the first crossings of the training, or a neighbour's is taken.
+    "particles": [f"{RESULTS}/particles/{chunk}.parquet" for chunk in SCORED],
+    "candidates": [f"{RESULTS}/candidates/{chunk}.parquet" for chunk in SCORED],
+    **({} if TRAINS_SCORE else {"theirs": SCORE}),
     **(
         {"closed": CLOSED["output"], "closed_accuracy": CLOSED["accuracy"], "closed_summary": CLOSED["summary"]}
         if CLOSURE
@@ -192,26 +161,36 @@ IN_MANIFEST = {
 ASSEMBLED = "".join(f" --{name} {{params.{name}:q}}" for name in IN_MANIFEST)
 
 
+if SCORE and not TRAINS_SCORE:
+
+    rule take_score:
+        """The ghost score of a run whose alignment is a little different."""
+        input: f"{NEIGHBOUR}/score.json"
+        output: SCORE
+        params: code=code_of("take_score")
+        priority: FIRST
+        localrule: True
+        conda: ENVIRONMENT
+        log: logged("score.log")
+        shell: stage("take_score", " --theirs {input:q} --output {output:q}")
+
+
 rule assemble:
-    """The parameter set."""
-    input:
-        **PARTS_OF_SET,
-        sources=FIELD_SOURCE,
-        slices=SLICES,
-        electron=ELECTRON,
-        **({"score": SCORE} if SCORE else {}),
-    output: SET
+    """The parameter set, with its ghost score."""
+    input: **PARTS_OF_SET, sources=FIELD_SOURCE
+    output: **({"score": SCORE} if TRAINS_SCORE else {}), outputs=SET
     params: code=code_of("assemble"), means={**MEANS, **SOURCE_MEANS}, **IN_MANIFEST
     priority: FIRST
+    resources: **needs(COSTS, "assemble", sum(map(RUN.scored, SCORED)))
     conda: ENVIRONMENT
     log: logged("assemble.log")
     shell:
         stage(
             "assemble",
             passed(PARTS_OF_SET),
-            " --sources {input.sources:q} --slices {input.slices:q} --electron {input.electron:q}",
-            " --score {input.score:q}" if SCORE else "",
-            " --outputs {output:q}",
+            " --sources {input.sources:q}",
+            " --score {output.score:q}" if TRAINS_SCORE else "",
+            " --outputs {output.outputs:q}",
             ASSEMBLED,
         )
 

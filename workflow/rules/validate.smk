@@ -2,44 +2,34 @@
 
 VALIDATED = RUN.samples("validation", "misaligned", "jpsi", "d0")
 VALIDATED_ONCE, OF_ELECTRONS, OF_STRANGE = RUN.samples("validation"), RUN.samples(*ELECTRONS), RUN.samples(*STRANGE)
-# Samples with the same collisions as the validation, of which one job fits all candidates of a chunk.
-OF_VALIDATION = [purpose for purpose in ("validation", "misaligned") if RUN.samples(purpose)]
-MEASURED_BY = RUN.fits("validation")
+# Candidates that one job fits: a chunk of the validation of all polarities, also of the misaligned SciFi; or one chunk.
+FITTED = {
+    "validation": [f"{sample}{{part}}" for sample in RUN.samples("validation", "misaligned")],
+    "signals": ["{chunk}"],
+    "likeness": ["{chunk}"],
+}
 
 
-rule fit_validation:
-    """All fits of a chunk's candidates with the set, in one job, because a start takes longer than a fit."""
-    input:
-        set=SET,
-        candidates=[f"{RESULTS}/candidates/{purpose}_{{which}}.parquet" for purpose in OF_VALIDATION],
-    output: [f"{RESULTS}/fitted/{fit}/{purpose}_{{which}}.parquet" for purpose in OF_VALIDATION for fit in MEASURED_BY]
-    wildcard_constraints: which=RUN.endings("validation")
-    params: code=code_of("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in MEASURED_BY})
-    priority: FIRST / 2
-    resources: **needs(COSTS, "fit", lambda w: 2 * len(MEASURED_BY) * RUN.size(f"validation_{w.which}"))
-    conda: ENVIRONMENT
-    log: logged("fit-validation_{which}.log")
-    shell:
-        stage(
-            "fit",
-            " --set {input.set:q} --candidates {input.candidates:q} --outputs {output:q}",
-            " --fits {params.fits:q}",
-        )
+def crossings(names, fits=1):
+    """The size of a job that fits these candidates several times."""
+    return lambda w: fits * sum(RUN.size(name.format(**w)) for name in names)
 
 
-for purpose, fitted in (("signals", ("jpsi", "d0")), ("likeness", OTHERS)):
+for purpose, names in FITTED.items():
+    CHUNK = {"signals": RUN.pattern("jpsi", "d0"), "likeness": RUN.pattern(*OTHERS)}.get(purpose, "")
+    JOB = "validation{part}" if purpose == "validation" else "{chunk}"
 
     rule:
-        """The same of signals, and of the hits of another simulation."""
+        """All fits of candidates with the set, in one job, because a start takes longer than a fit."""
         name: f"fit_{purpose}"
-        input: set=SET, candidates=f"{RESULTS}/candidates/{{chunk}}.parquet"
-        output: [f"{RESULTS}/fitted/{fit}/{{chunk}}.parquet" for fit in RUN.fits(purpose)]
-        wildcard_constraints: chunk=RUN.pattern(*fitted)
+        input: set=SET, candidates=[f"{RESULTS}/candidates/{name}.parquet" for name in names]
+        output: [f"{RESULTS}/fitted/{fit}/{name}.parquet" for name in names for fit in RUN.fits(purpose)]
+        wildcard_constraints: chunk=CHUNK
         params: code=code_of("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in RUN.fits(purpose)})
         priority: FIRST / 2
-        resources: **needs(COSTS, "fit", lambda w, count=len(RUN.fits(purpose)): count * RUN.size(w.chunk))
+        resources: **needs(COSTS, "fit", crossings(names, len(RUN.fits(purpose))))
         conda: ENVIRONMENT
-        log: logged("fit-{chunk}.log")
+        log: logged(f"fit-{JOB}.log")
         shell:
             stage(
                 "fit",
@@ -47,57 +37,21 @@ for purpose, fitted in (("signals", ("jpsi", "d0")), ("likeness", OTHERS)):
                 " --fits {params.fits:q}",
             )
 
-
-rule fit_full_validation:
-    """The full fit with field and material, which uses no parameter set."""
-    input:
-        **PASSAGE,
-        candidates=[f"{RESULTS}/candidates/{purpose}_{{which}}.parquet" for purpose in OF_VALIDATION],
-    output: [f"{RESULTS}/fitted/full/{purpose}_{{which}}.parquet" for purpose in OF_VALIDATION]
-    wildcard_constraints: which=RUN.endings("validation")
-    params: code=code_of("fit_full"), means=MEANS
-    resources: **needs(COSTS, "fit_full", lambda w: 2 * RUN.size(f"validation_{w.which}"))
-    conda: ENVIRONMENT
-    log: logged("fit-full-validation_{which}.log")
-    shell: stage("fit_full", PASSED, " --candidates {input.candidates:q} --outputs {output:q}")
+    rule:
+        """The full fit with field and material, which uses no parameter set."""
+        name: f"fit_full_{purpose}"
+        input: **PASSAGE, candidates=[f"{RESULTS}/candidates/{name}.parquet" for name in names]
+        output: [f"{RESULTS}/fitted/full/{name}.parquet" for name in names]
+        wildcard_constraints: chunk=CHUNK
+        params: code=code_of("fit_full"), means=MEANS
+        resources: **needs(COSTS, "fit_full", crossings(names))
+        conda: ENVIRONMENT
+        log: logged(f"fit-full-{JOB}.log")
+        shell: stage("fit_full", PASSED, " --candidates {input.candidates:q} --outputs {output:q}")
 
 
-rule fit_full:
-    """The same of signals, and of the hits of another simulation."""
-    input: **PASSAGE, candidates=f"{RESULTS}/candidates/{{chunk}}.parquet"
-    output: f"{RESULTS}/fitted/full/{{chunk}}.parquet"
-    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *OTHERS)
-    params: code=code_of("fit_full"), means=MEANS
-    resources: **needs(COSTS, "fit_full", lambda w: RUN.size(w.chunk))
-    conda: ENVIRONMENT
-    log: logged("fit-full-{chunk}.log")
-    shell: stage("fit_full", PASSED, " --candidates {input.candidates:q} --outputs {output:q}")
-
-
-rule without_ut:
-    """Long tracks without UT hits, by the set and by the full fit."""
-    input:
-        **PASSAGE,
-        set=SET,
-        particles=products("particles", *VALIDATED_ONCE),
-        candidates=products("candidates", *VALIDATED_ONCE),
-    output: f"{RESULTS}/kinds/long_no_ut.json"
-    params: code=code_of("without_ut"), means=MEANS
-    threads: SIDE_THREADS
-    resources: **needs(COSTS, "without_ut", RUN.sizes("validation"))
-    conda: ENVIRONMENT
-    log: logged("without-ut.log")
-    shell:
-        stage(
-            "without_ut",
-            PASSED,
-            passed(("set", "particles", "candidates")),
-            " --output {output:q} --threads {threads}",
-        )
-
-
-rule measure_electrons:
-    """Electrons of the validation and of signals, fitted as pions and as electrons."""
+rule measure_long:
+    """Long tracks without UT hits, by the set and by the full fit; electrons, fitted as pions and as electrons."""
     input:
         **PASSAGE,
         set=SET,
@@ -105,18 +59,18 @@ rule measure_electrons:
         candidates=products("candidates", *VALIDATED_ONCE),
         decay_particles=products("particles", *OF_ELECTRONS),
         decay_hits=products("hits", *OF_ELECTRONS),
-    output: f"{RESULTS}/kinds/electron.json"
-    params: code=code_of("measure_electrons"), means=MEANS
+    output: without_ut=f"{RESULTS}/kinds/long_no_ut.json", electron=f"{RESULTS}/kinds/electron.json"
+    params: code=code_of("measure_long"), means=MEANS
     threads: SIDE_THREADS
-    resources: **needs(COSTS, "measure_electrons", RUN.sizes("validation", *ELECTRONS))
+    resources: **needs(COSTS, "measure_long", RUN.sizes("validation", *ELECTRONS))
     conda: ENVIRONMENT
-    log: logged("measure-electrons.log")
+    log: logged("measure-long.log")
     shell:
         stage(
-            "measure_electrons",
+            "measure_long",
             PASSED,
             passed(("set", "particles", "candidates", "decay_particles", "decay_hits")),
-            " --output {output:q} --threads {threads}",
+            " --without-ut {output.without_ut:q} --electron {output.electron:q} --threads {threads}",
         )
 
 

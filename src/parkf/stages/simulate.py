@@ -1,4 +1,4 @@
-"""Stage ``simulate``: transport of a chunk's particles, and what is made of its states and hits at once."""
+"""Stage ``simulate``: transport of particles, and what is made of their states and hits at once."""
 
 import sys
 from functools import partial
@@ -14,7 +14,7 @@ from parkf.io.terminal import say
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.misalignment import misalign_scifi
 from parkf.simulation.response.simulate import simulate as transport
-from parkf.stages.files import Made, Read
+from parkf.stages.files import AllMade, AllRead, Read
 from parkf.training.datasets.lottery import draw
 
 
@@ -23,16 +23,16 @@ def simulate(
     geometry: Read,
     alignment: Read,
     field: Read,
-    particles: Read,
-    states: Made | None = None,
-    hits: Made | None = None,
-    fates: Made | None = None,
-    crossings: Made | None = None,
-    draws: Made | None = None,
-    candidates: Made | None = None,
-    misaligned: Made | None = None,
-    polarity: int,
-    seed: int,
+    particles: AllRead,
+    states: AllMade | None = None,
+    hits: AllMade | None = None,
+    fates: AllMade | None = None,
+    crossings: AllMade | None = None,
+    draws: AllMade | None = None,
+    candidates: AllMade | None = None,
+    misaligned: AllMade | None = None,
+    polarities: list[int],
+    seeds: list[int],
     crowded: bool = False,
     hits_before: int | None = None,
     segments: Segments = "truth",
@@ -44,6 +44,8 @@ def simulate(
 ) -> None:
     """Transport particles through field and material, and write the products that are named.
 
+    Each product has a file for each file of `particles`, in their order.
+
     Parameters
     ----------
     states, hits, fates, crossings
@@ -54,8 +56,8 @@ def simulate(
     candidates, misaligned
         Candidates found in the hits, and in the hits of displaced SciFi mats. `scifi_module` and `scifi_mat`
         are widths of the displacements in mm.
-    polarity
-        +1 MagUp, -1 MagDown.
+    polarities, seeds
+        Of each file of particles; the polarities are +1 MagUp, -1 MagDown.
     crowded
         Hits with LHCb's tails, overlaps and density.
     hits_before
@@ -65,38 +67,52 @@ def simulate(
     """
     if draws is not None and max_rows is None:
         raise ParkfError("simulate: got draws without max_rows, expected the rows to keep; add --max-rows")
-    say(f"simulate: seed {seed}", file=sys.stderr)
     placed, magnet = load_geometry(geometry, alignment), load_field(field)
-    with scratch_folder() as folder:
-        own_states, own_hits = states or Path(folder, "states.parquet"), hits or Path(folder, "hits.parquet")
-        transport(
-            particles,
-            None if states is draws is None else own_states,
-            None if hits is candidates is misaligned is None else own_hits,
-            fates,
-            crossings,
-            geometry=placed,
-            field=magnet,
-            polarity=polarity,
-            seed=seed,
-            hits_before=hits_before,
-            crowded=crowded,
-            threads=threads,
-        )
-        if draws is not None and max_rows is not None:
-            draw(particles, own_states, draws, beam=placed.beam, max_rows=max_rows)
-        search = partial(
-            find_candidates,
-            geometry=placed,
-            field=magnet,
-            polarity=polarity,
-            workers=threads,
-            segments=segments,
-            made_with=detector_metadata(geometry, alignment, field, polarity),
-        )
-        if candidates is not None:
-            search(own_hits, candidates)
-        if misaligned is not None:
-            displaced = Path(folder, "displaced.parquet")
-            misalign_scifi(own_hits, displaced, module=scifi_module, mat=scifi_mat, seed=misalignment_seed)
-            search(displaced, misaligned)
+    products = {
+        "states": states,
+        "hits": hits,
+        "fates": fates,
+        "crossings": crossings,
+        "draws": draws,
+        "candidates": candidates,
+        "misaligned": misaligned,
+    }
+    for number, (shot, polarity, seed) in enumerate(zip(particles, polarities, seeds, strict=True)):
+        say(f"simulate: seed {seed}", file=sys.stderr)
+        made = {name: files[number] for name, files in products.items() if files}
+        with scratch_folder() as folder:
+            own_states = made.get("states", Path(folder, "states.parquet"))
+            own_hits = made.get("hits", Path(folder, "hits.parquet"))
+            transport(
+                shot,
+                own_states if made.keys() & {"states", "draws"} else None,
+                own_hits if made.keys() & {"hits", "candidates", "misaligned"} else None,
+                made.get("fates"),
+                made.get("crossings"),
+                geometry=placed,
+                field=magnet,
+                polarity=polarity,
+                seed=seed,
+                hits_before=hits_before,
+                crowded=crowded,
+                threads=threads,
+            )
+            if "draws" in made and max_rows is not None:
+                draw(shot, own_states, made["draws"], beam=placed.beam, max_rows=max_rows)
+            search = partial(
+                find_candidates,
+                geometry=placed,
+                field=magnet,
+                polarity=polarity,
+                workers=threads,
+                segments=segments,
+                made_with=detector_metadata(geometry, alignment, field, polarity),
+            )
+            if "candidates" in made:
+                search(own_hits, made["candidates"])
+            if "misaligned" in made:
+                displaced = Path(folder, "displaced.parquet")
+                misalign_scifi(
+                    own_hits, displaced, module=scifi_module, mat=scifi_mat, seed=misalignment_seed
+                )
+                search(displaced, made["misaligned"])

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parkf.io.documents.document import read_document
 from parkf.simulation.generate.decays import DECAYS, ELECTRONS, STRANGE
 from parkf.training.ghost_score import CROSSINGS
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
@@ -38,6 +39,8 @@ _NOT_TRAINING = ("run", "calibration", "validity", "misalignment", "signals", "l
 ROWS_A_CROSSING = {"V": 1150, "VUT": 70, "UT": 420, "UTTF": 72, "TFT": 70, "T": 770, "BEAM": 640}
 """Number of rows that a crossing adds to each step's dataset, at the pile-up of Run 3."""
 _FEW_ROWS = 1e6
+# Steps that end in the SciFi.
+_TO_SCIFI = ("UTTF", "TFT", "T")
 # Purposes of samples that are always one chunk: hits of another simulation, and candidates by truth.
 OTHERS = (
     "lhcb",
@@ -52,10 +55,10 @@ def cores_for(rows: float) -> int:
     return min(8, max(1, round(rows / 1e7)))
 
 
-def read_run(config: Mapping[str, Any], widths: Mapping[str, int]) -> "Run":
-    """Check a configuration as Snakemake has it, from a file and the command line, and what it extends."""
+def read_run(config: Mapping[str, Any], widths: Mapping[str, int], files: Iterable[Path] = ()) -> "Run":
+    """Check a configuration as Snakemake has it, from files and the command line, and what it extends."""
     whole, layers = extended(config, CONFIGS)
-    return Run(load_config(whole, Path(), layers), widths)
+    return Run(load_config(whole, Path(), [*layers, *map(read_document, files)]), widths)
 
 
 class Run(dict[str, Any]):
@@ -208,16 +211,6 @@ class Run(dict[str, Any]):
         """Regular expression for the names of the chunks of samples for these purposes."""
         return "|".join(f"{sample}{self._ending(sample)}" for sample in self.samples(*purposes)) or _NOTHING
 
-    def endings(self, purpose: str) -> str:
-        """Regular expression for what follows a purpose in the names of the chunks of its samples."""
-        return (
-            "|".join(
-                f"{sample.removeprefix(f'{purpose}_')}{self._ending(sample)}"
-                for sample in self.samples(purpose)
-            )
-            or _NOTHING
-        )
-
     def _ending(self, sample: str) -> str:
         """Return a regular expression for the part of a chunk's name that follows its sample."""
         count = len(self.chunks(sample))
@@ -239,6 +232,10 @@ class Run(dict[str, Any]):
         chunks = self.chunks(self.sample(chunk))
         events = len(chunks[chunk]) if chunk in chunks else sum(map(len, chunks.values()))
         return 0.1 * events if purpose in _SIGNALS else events
+
+    def size_of(self, purpose: str, part: str) -> float:
+        """Return the sum of :meth:`size` over the chunks of all polarities that one job makes."""
+        return sum(self.size(f"{sample}{part}") for sample in self.samples(purpose))
 
     def sizes(self, *purposes: str) -> float:
         """Return the sum of :meth:`size` over all samples for these purposes."""
@@ -268,10 +265,11 @@ class Run(dict[str, Any]):
             # Samples that are compared with another simulation, and kinds of segments of their candidates.
             "like": r"(validation|lhcb)_(up|down)",
             "segments": "found|truth",
-            # Names of the chunks of generated samples: {purpose}_{polarity}{part}.
+            # Names of the chunks of samples: {purpose}_{polarity}{part}.
             "purpose": "training|validation",
             "part": "|".join(
-                f"(?<={one}){self._ending(one)}" for one in self.samples("training", "validation")
+                f"(?<={one}){self._ending(one)}"
+                for one in self.samples("training", "validation", "misaligned")
             ),
         }
 
@@ -281,10 +279,6 @@ class Run(dict[str, Any]):
         if purpose == "likeness":
             return [fit for fit in measured if fit in ("parkf", "parkf_robust")]
         return sorted([*measured, "parkf_float64"]) if purpose == "validation" else measured
-
-    def generated(self, purpose: str, part: str) -> list[str]:
-        """Chunks of all polarities that one job generates."""
-        return [f"{sample}{part}" for sample in self.samples(purpose)]
 
     @property
     def report_files(self) -> list[str]:
@@ -310,13 +304,29 @@ class Run(dict[str, Any]):
         return [f"{number}-of-{count}" for number in range(1, count + 1)]
 
     def part_rows(self, step: str) -> float:
-        """Return the number of rows of one part of a step's sets, if all sets have equally many."""
+        """Return the rows of one part of a step's sets, or of all, if all sets have equally many."""
         return self.rows(step) / len(self.parts(step))
 
     def steps_by_job(self, steps: Iterable[str]) -> list[list[str]]:
         """Divide steps among jobs; steps with few rows share one job, because a job takes 0.5 s to start."""
+        steps = list(steps)
         few = [step for step in steps if self.rows(step) <= _FEW_ROWS]
         return [*([few] if few else []), *([step] for step in steps if step not in few)]
+
+    @property
+    def trainings(self) -> list[list[str]]:
+        """Steps by the jobs that train them; a shift of the SciFi repeats only those that end there."""
+        behind = [step for step in self.sets if step in _TO_SCIFI]
+        before = [step for step in self.sets if step not in behind]
+        alone = [step for step in self.sets if len(self.parts(step)) > 1]
+        return [
+            *([step] for step in alone),
+            *(
+                job
+                for some in (behind, before)
+                for job in self.steps_by_job(step for step in some if step not in alone)
+            ),
+        ]
 
     def fit_arguments(self, fit: str) -> dict[str, Any]:
         """Arguments of `parkf fit` for one of the fits that are measured."""

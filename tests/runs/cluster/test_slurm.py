@@ -12,9 +12,9 @@ pytestmark = pytest.mark.slurm
 SET = ("constant.f32", "global.f32")
 # Rules that one job of the cluster runs together, and the number of parts that do not depend on each other.
 TOGETHER = {
-    "inside": (("table", "slices", "electron", "closure_tracks"), 5),
+    "inside": (("table", "closure_tracks"), 2),
     "samples": (("thresholds", "rows", "datasets"), 4),
-    "training": (("train", "rich", "close", "score", "assemble"), 1),
+    "training": (("train", "train_behind", "constants", "close", "assemble"), 1),
 }
 
 

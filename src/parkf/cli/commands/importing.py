@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option, Typer
 
-from parkf.cli.commands.options import Between, Detector, FieldFile, Json, OutsideMap, Threads, grouped
+from parkf.cli.commands.options import (
+    Between,
+    Detector,
+    FieldFile,
+    Json,
+    OutsideMap,
+    Threads,
+    grouped,
+    numbers_by_name,
+)
 from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
 from parkf.io.project import found
