@@ -53,11 +53,6 @@ def trigger(wrong: str, text: str, *says: str) -> Case:
     return Case("trigger's files", wrong, make, ("params.json: ", *says), 2)
 
 
-def _checked(text: str | bytes) -> Callable[[Path], Sequence[str | Path]]:
-    """Make a file of a run from which a page is made."""
-    return file("validation.json", text, "accuracy", "./set", "--beside", "validation.json")
-
-
 def _run(name: str, text: str) -> Callable[[Path], Sequence[str | Path]]:
     def make(folder: Path) -> Sequence[str | Path]:
         (folder / "run").mkdir()
