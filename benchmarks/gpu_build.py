@@ -1,4 +1,4 @@
-"""What the GPU's kernels need, counted by the compiler, and the rates that follow.
+"""What the GPU's kernels need, counted by the compiler.
 
 Run: python -m benchmarks.gpu_build [--architecture sm_90] [--json benchmarks/results/gpu_build.json]
 
@@ -6,34 +6,25 @@ nvcc compiles the same source as a run does, for both forms and both precisions.
 of warps that a multiprocessor holds at a time follows from NVIDIA's limits (CUDA C++ Programming Guide,
 "Technical Specifications per Compute Capability"), since a block is one warp.
 
-The file has registers, spills, shared memory and warps of each kernel. For the fits of long tracks it also
-has the limits of some GPUs by :mod:`benchmarks.gpu_roofline`, which needs nvdisasm.
+The file has registers, spills, shared memory and warps of each kernel.
 """
 
 import hashlib
 import re
 import subprocess
 import tempfile
-from collections import Counter
 from dataclasses import asdict, dataclass
-from functools import cache
-from itertools import product
-from operator import itemgetter
 from pathlib import Path
 
 from benchmarks.command import parser, write
-from benchmarks.fitter import SCHEMES, toy_of_ten
-from benchmarks.gpu_roofline import DEVICES, PARTS, THREADS, Track, disassembler, limits, mixes
-from benchmarks.machine import Machine
 
-from parkf.fit.candidates import from_arrays
 from parkf.fit.gpu import OPTIONS
 from parkf.fit.source import flattened
-from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS
 
 FILES = ("fit/fit.cu", "fit/robust.cu", "fit/kind.cu")
 TYPES = {"float32": "float", "float64": "double"}
+THREADS, PARTS = 32, 4  # threads of a warp, and parts of a multiprocessor
 # Of a multiprocessor: 32-bit registers in four parts, given to the warps of a part in units of 256; blocks;
 # shared memory in bytes, of which each block has 1 kB more than it asks for, in units of 128.
 REGISTERS, REGISTER_UNIT = 65_536, 256
@@ -61,57 +52,16 @@ def compiled(forms: str, file: str, precision: str, architecture: str, *options:
     `options` are further ones of nvcc. A RuntimeError has the compiler's words where it refuses the source or
     warns.
     """
-    with tempfile.TemporaryDirectory(prefix="parkf-gpu-") as folder:
-        return _compiled(Path(folder) / "source.cubin", forms, file, precision, architecture, *options)
-
-
-def _compiled(
-    target: Path, forms: str, file: str, precision: str, architecture: str, *options: str
-) -> list[Kernel]:
-    source = target.with_name("source.cu")
-    source.write_text(flattened(forms, file))
     # Warning 177 is about constants of the headers that the GPU does not use.
     flags = [*OPTIONS, "-diag-suppress=177", f"-arch={architecture}", "-Xptxas=-v", "-cubin", *options]
-    command = ["nvcc", *flags, f"-DPARKF_REAL={TYPES[precision]}", str(source), "-o", str(target)]
-    done = subprocess.run(command, cwd=target.parent, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory(prefix="parkf-gpu-") as folder:
+        source = Path(folder) / "source.cu"
+        source.write_text(flattened(forms, file))
+        command = ["nvcc", *flags, f"-DPARKF_REAL={TYPES[precision]}", str(source), "-o", "source.cubin"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode or "warning" in done.stderr:
         raise RuntimeError(done.stderr)
     return [_kernel(text, architecture) for text in done.stderr.split("Compiling entry function ")[1:]]
-
-
-def rates(forms: FormsName) -> list[dict[str, object]]:
-    """Return what a track needs and the limits of each GPU, for the fits of long tracks in these forms."""
-    machine, toy = Machine(forms), toy_of_ten(4096, forms)
-    p = toy.parameters
-    single = from_arrays(toy.arrays, "float32")
-    coefficients = p.table.shape[-1]
-    found = []
-    for scheme in SCHEMES[forms]:
-        operations = machine.operations(
-            single, p.constant, p.table, p.manifest.constants.velo_sigma, smoother=scheme == "smoother"
-        )
-        flops = operations["additions"] + operations["multiplications"]
-        for precision, (name, device) in product(TYPES, DEVICES.items()):
-            kernels, mix = _machine_code(forms, precision, device.architecture)
-            kernel = next(one for one in kernels if one.name == f"fit_{scheme}")
-            held = warps(kernel.registers, kernel.shared, device.generation)
-            track = Track.of(mix[kernel.name], flops, precision, coefficients)
-            found.append(
-                {"forms": forms, "scheme": scheme, "precision": precision, "device": name, "warps": held}
-                | asdict(track)
-                | {"tracks_per_s": limits(track, device, precision, held)}
-            )
-    return found
-
-
-@cache
-def _machine_code(
-    forms: str, precision: str, architecture: str
-) -> tuple[list[Kernel], dict[str, Counter[str]]]:
-    """Compile the fits of long tracks; return their kernels, and the instructions of each by its name."""
-    with tempfile.TemporaryDirectory(prefix="parkf-gpu-") as folder:
-        cubin = Path(folder) / "source.cubin"
-        return _compiled(cubin, forms, FILES[0], precision, architecture), mixes(cubin)
 
 
 def _kernel(text: str, architecture: str) -> Kernel:
@@ -155,7 +105,6 @@ def main() -> None:
     line = parser("Count what the GPU's kernels need.")
     line.add_argument("--architecture", choices=sorted(SHARED), default="sm_90")
     options = line.parse_args()
-    disassembler()  # A missing one is told before anything is compiled.
     kernels = []
     print("| forms | precision | kernel | registers | stack | spilled | shared | warps |")
     print("|---|---|---|---|---|---|---|---|")
@@ -170,13 +119,7 @@ def main() -> None:
                         f" | {one.spill_stores} B | {one.shared} B | {one.warps} |",
                         flush=True,
                     )
-    tracks = [one for forms in sorted(FORMS) for one in rates(forms)]
-    print("\n| GPU | forms | fit | precision | warps | M tracks/s | limit |\n|---|---|---|---|---|---|---|")
-    for one in tracks:
-        limit, rate = min(one["tracks_per_s"].items(), key=itemgetter(1))
-        told = (one[name] for name in ("device", "forms", "scheme", "precision", "warps"))
-        print(f"| {' | '.join(map(str, told))} | {rate / 1e6:.0f} | {limit} |")
-    content = {"nvcc": version(), "architecture": options.architecture, "kernels": kernels, "tracks": tracks}
+    content = {"nvcc": version(), "architecture": options.architecture, "kernels": kernels}
     write(options.json, content)
 
 

@@ -29,7 +29,6 @@ COMMANDS = {
     "params validate": ((SET,), set()),
     "params export": (("missing", "x"), set()),
     "params reproduce": (("missing",), set()),
-    "accuracy": ((SET,), {"sympy", "iminuit"}),
     "compare": (("missing", "missing"), set()),
 }
 LIGHT = "field generate simulate candidates thresholds rows datasets gather fit fit_full throughput"

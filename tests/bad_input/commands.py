@@ -39,7 +39,11 @@ CASES = [
     usage("polarity 3", *FIND, "--polarity", "3"),
     usage("unknown scheme", "fit", "s", "c", "f", "--scheme", "best"),
     usage("cut NaN", "fit", "s", "c", "f", "--outliers", "nan"),
-    Case("stage", "a field without a geometry", staged("train", **TRAIN, steps=["T"], field=Path("field.npz"))),
+    Case(
+        "stage",
+        "a field without a geometry",
+        staged("train", **TRAIN, steps=["T"], field=Path("field.npz")),
+    ),
     Case(
         "stage",
         "two datasets of a step",

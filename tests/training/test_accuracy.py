@@ -9,7 +9,6 @@ from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.files import sha256, write_json
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.training.accuracy import measure_accuracy
-from parkf.training.accuracy_table import accuracy_table
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.result import FitResult, SetResult
 from parkf.training.rows import StoredRows, read_batches, select
@@ -111,37 +110,6 @@ def test_a_stiff_track_is_measured_in_both_precisions(run):
             assert abs(rounding) < (1e-3 if component in ("x", "y") else 1e-7)
             assert figures["q99"] <= figures["largest"]
     assert any(f["x"]["float32_largest"] != f["x"]["largest"] for f in stiff.values())
-
-
-def test_the_table_puts_forms_beside_each_other(run):
-    content = _measure(run)
-    lines = accuracy_table(content, {**content, "forms": "production"}).splitlines()
-    first = [line.split() for line in lines if line.split()[:2] == ["V.forward", "x"]]
-    assert [row[2] for row in first] == ["improved", "production"]
-    assert [float(cell) for cell in first[0][3:9]] == pytest.approx([MISFIT] * 6, rel=0.2)
-    chain = next(line.split() for line in lines if line.split()[:2] == ["chain", "x"])
-    assert len(chain) == 3 + 6
-    assert any(line.startswith("TFT") and "e-" in line for line in lines)
-
-
-def test_the_magnet_table_is_printed_by_momentum(run):
-    row = {"component": "x", "p_min": 3.0, "p_max": 5.0, "q68": 0.0428, "q99": 0.1733, "largest": 1.0, "n": 9}
-    content = _measure(run) | {"table": {"fiducial": [], "full": [row]}}
-    (line,) = (line for line in accuracy_table(content).splitlines() if "0.0428 / 0.173" in line)
-    assert line.split()[:2] == ["x", "improved"]
-
-
-def test_the_table_counts_widths_that_are_not_one(run):
-    content = _measure(run)
-    for bins in content["steps"].values():
-        for row in (row for rows in bins.values() for row in rows if row["truth_width"] is not None):
-            row |= {"truth_width": 1.01, "truth_width_error": 0.01}
-    # The first width is within two standard errors of the band, the second is not.
-    content["steps"]["VUT"]["x"][0] |= {"truth_width": 1.045}
-    content["steps"]["VUT"]["y"][3] |= {"truth_width": 0.94}
-    text = accuracy_table(content)
-    assert "0.940(10)" in text
-    assert "widths of steps: 2 of 480 outside 1 ± 0.03, 1 by more than two standard errors." in text
 
 
 def test_another_dataset_is_refused(run):

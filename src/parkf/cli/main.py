@@ -26,7 +26,7 @@ INNER = "Commands of the workflow"
 PANELS: Mapping[str, Sequence[str]] = {
     "Run": ("init", "run", "family"),
     "Find your way": ("doctor", "schema", "check", "why"),
-    "Look at a run": ("where", "gate", "compare", "display", "accuracy", "explain", "verify"),
+    "Look at a run": ("where", "gate", "compare", "display", "explain", "verify"),
     "Fit tracks": (
         "candidates",
         "fit",

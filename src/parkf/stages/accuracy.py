@@ -2,10 +2,8 @@
 
 from parkf.detector.field import load_field
 from parkf.io.files import write_sealed
-from parkf.io.terminal import say
 from parkf.stages.files import AllRead, Made, Read, folder_of, set_folder
 from parkf.training.accuracy import measure_accuracy
-from parkf.training.accuracy_table import accuracy_table
 from parkf.training.assembly import check_made_of
 
 
@@ -22,7 +20,7 @@ def accuracy(
     output: Made,
     threads: int = 1,
 ) -> None:
-    """Compare every step and the table of a set with Runge-Kutta, in momentum bins, and print the figures.
+    """Compare every step and the table of a set with Runge-Kutta, in momentum bins.
 
     The steps are measured with the table that they were fitted with. The table's own figures are those of the
     set's table, which may be the closed one.
@@ -37,4 +35,3 @@ def accuracy(
         threads=threads,
     )
     write_sealed(output, {**measured, "set": blobs.fingerprints()})
-    say(accuracy_table(measured))
