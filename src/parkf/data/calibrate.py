@@ -21,7 +21,7 @@ from parkf.data.equations import Floats, Solution, whitener
 from parkf.data.masses import NAMES, combined, measure_momenta, read_pairs, strength_of
 from parkf.data.moving import Moving
 from parkf.data.quantities import measure
-from parkf.data.reference import Reference, make_reference
+from parkf.data.reference import Reference, make_reference, moments
 from parkf.data.state import State, read_state, sentences, write_state
 from parkf.data.tracks import read_batches
 from parkf.data.verdict import fit_sizes
@@ -198,12 +198,12 @@ def measure_factors(
     where all scattering is larger by 10 %, they are taken for hit errors of the layers next to the material.
     The results are factors minus one.
     """
-    count, total = 0, np.zeros(len(reference.mean))
-    for some in tracks.pieces(_AT_A_TIME):
-        values, _ = measure(parameters, moving(some), reference.stations, reference.limit)
-        count, total = count + len(values), total + values.sum(axis=0)
+    count, mean, _ = moments(
+        measure(parameters, moving(some), reference.stations, reference.limit)[0]
+        for some in tracks.pieces(_AT_A_TIME)
+    )
     whiten = whitener(reference.error(count))
-    seen = whiten @ (total / count - reference.mean)
+    seen = whiten @ (mean - reference.mean)
 
     def fitted(chosen: Callable[[Change], bool]) -> Solution:
         numbers = [n for n, change in enumerate(reference.changes) if chosen(change)]

@@ -38,7 +38,7 @@ MOMENTA = (5.0, 15.0)
 
 @dataclass(frozen=True)
 class Stations:
-    """VELO modules, as the hits of a sample show them: nominal z of each, and the half by the sign of x."""
+    """VELO modules, as the hits of a sample show them."""
 
     z: Floats  # (m,), mm, ascending
 

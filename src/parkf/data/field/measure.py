@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.data.equations import Equations, Solution
-from parkf.data.field.noise import covariance
 from parkf.data.field.nuisances import NUISANCES, Values
-from parkf.data.field.path import Path, follow
+from parkf.data.field.path import Path, covariance, follow
 from parkf.data.field.tracks import FEWEST, TrueTracks
 from parkf.detector.field import FieldMap
 from parkf.detector.frame import Floats
