@@ -20,6 +20,7 @@ from .case import ROOT, SET, Case, file
 GEOMETRY = ROOT / "data/geometry/run3.yaml"
 ALIGNMENT = ROOT / "data/geometry/alignment_nominal.yaml"
 ROWS = 120
+HOLED = [*[0.5] * 7, None, *[0.5] * (ROWS - 8)]
 
 
 def _candidates() -> dict[str, np.ndarray]:
@@ -125,23 +126,18 @@ CHECK = ("check-dataset", "VUT", "mine.parquet")
 FIT = ("fit", SET, "mine.parquet", "fitted.parquet")
 
 
-def _null(folder: Path) -> Sequence[str | Path]:
-    rows = arrow(STEP_DATA, step_rows(ROWS))
-    values = rows.column("y0").to_pylist()
-    values[7] = None
-    rows = rows.set_column(rows.schema.get_field_index("y0"), STEP_DATA.schema.field("y0"), pa.array(values))
-    pq.write_table(rows.replace_schema_metadata(STEP_DATA.schema.metadata), folder / "mine.parquet")
-    return CHECK
+def _with(
+    table: Table, rows: dict[str, np.ndarray], call: Sequence[str | Path], **columns: list[Any]
+) -> Callable[[Path], Sequence[str | Path]]:
+    """Make a table in which other values, or nulls, replace some columns."""
 
-
-def _candidates_with(**columns: list[Any]) -> Callable[[Path], Sequence[str | Path]]:
     def make(folder: Path) -> Sequence[str | Path]:
-        rows = arrow(CANDIDATES, _candidates())
+        made = arrow(table, rows)
         for name, values in columns.items():
-            field = CANDIDATES.schema.field(name)
-            rows = rows.set_column(rows.schema.get_field_index(name), field, pa.array(values, field.type))
-        pq.write_table(rows.replace_schema_metadata(CANDIDATES.schema.metadata), folder / "mine.parquet")
-        return FIT
+            field = table.schema.field(name)
+            made = made.set_column(made.schema.get_field_index(name), field, pa.array(values, field.type))
+        pq.write_table(made.replace_schema_metadata(table.schema.metadata), folder / "mine.parquet")
+        return call
 
     return make
 
@@ -149,7 +145,7 @@ def _candidates_with(**columns: list[Any]) -> Callable[[Path], Sequence[str | Pa
 def _holed(name: str) -> Callable[[Path], Sequence[str | Path]]:
     """Candidates with a null in a column of the second one."""
     one: Any = [1.0] * UT_LAYERS if name.startswith("ut_") else 1
-    return _candidates_with(**{name: [one, None, one]})
+    return _with(CANDIDATES, _candidates(), FIT, **{name: [one, None, one]})
 
 
 HIT = {"event": 2, "key": 9, "det": "UT", "layer": 1, "x": 30.0, "y": 0.0, "z": 2365.0, "dxdy": 0.087}
@@ -159,12 +155,21 @@ TRACK |= {"ovtx_x": 0.1, "ovtx_y": 0.2, "ovtx_z": -3.0, "mother_pid": -999999.0}
 IMPORT = ("import", "hits", "h.parquet", "t.parquet", "--hits", "hits.parquet", "--particles", "p.parquet")
 
 
-def imported(wrong: str, hit: dict[str, Any], track: dict[str, Any]) -> Case:
+Values = dict[str, Any]
+
+
+def imported(
+    wrong: str, hit: Values | None = None, track: Values | None = None, drop: str = "", **contents: bytes
+) -> Case:
+    """Make a file of hits and one of tracks, with other values, without a column, or with these contents."""
+
     def make(folder: Path) -> Sequence[str | Path]:
-        pd.DataFrame([HIT | hit, HIT | {"key": -1}]).to_parquet(folder / "h.parquet")
-        pd.DataFrame([TRACK | track | {"key": 9 + number} for number in range(25)]).to_parquet(
-            folder / "t.parquet"
-        )
+        hits = pd.DataFrame([HIT | (hit or {}), HIT | {"key": -1}])
+        tracks = pd.DataFrame([TRACK | (track or {}) | {"key": 9 + number} for number in range(25)])
+        hits.drop(columns=[drop] if drop else []).to_parquet(folder / "h.parquet")
+        tracks.to_parquet(folder / "t.parquet")
+        for name, content in contents.items():
+            (folder / f"{name}.parquet").write_bytes(content)
         return IMPORT
 
     return Case("hits of others", wrong, make)
@@ -173,30 +178,12 @@ def imported(wrong: str, hit: dict[str, Any], track: dict[str, Any]) -> Case:
 LOOK = ("geometry", "hits", GEOMETRY, "h.parquet")
 
 
-def looked(wrong: str, hit: dict[str, Any]) -> Case:
+def looked(wrong: str, hit: Values) -> Case:
     def make(folder: Path) -> Sequence[str | Path]:
         pd.DataFrame([HIT | hit]).to_parquet(folder / "h.parquet")
         return LOOK
 
     return Case("hits on a geometry", wrong, make)
-
-
-def _import_bytes(name: str, content: bytes) -> Callable[[Path], Sequence[str | Path]]:
-    def make(folder: Path) -> Sequence[str | Path]:
-        pd.DataFrame([HIT]).to_parquet(folder / "h.parquet")
-        pd.DataFrame([TRACK]).to_parquet(folder / "t.parquet")
-        (folder / name).write_bytes(content)
-        return IMPORT
-
-    return make
-
-
-def _no_column(folder: Path) -> Sequence[str | Path]:
-    pd.DataFrame([{name: value for name, value in HIT.items() if name != "err"}]).to_parquet(
-        folder / "h.parquet"
-    )
-    pd.DataFrame([TRACK]).to_parquet(folder / "t.parquet")
-    return IMPORT
 
 
 def _sorted(columns: dict[str, np.ndarray]) -> None:
@@ -217,7 +204,11 @@ CASES = [
     *foreign_table("step dataset", CHECK, STEP_DATA, lambda: arrow(STEP_DATA, step_rows(ROWS))),
     Case("step dataset", "missing", lambda folder: CHECK),
     Case("step dataset", "unknown step", lambda f: ("check-dataset", "MAG", "x.parquet")),
-    Case("step dataset", "a null", _null),
+    Case(
+        "step dataset",
+        "a null",
+        _with(STEP_DATA, step_rows(ROWS), CHECK, y0=HOLED),
+    ),
     cell("xe", np.nan, wrong="NaN"),
     cell("tx1", np.inf, wrong="infinite"),
     cell("y1", 2e4),
@@ -237,21 +228,21 @@ CASES = [
     Case("candidates", "missing", lambda folder: FIT),
     Case("candidates", "a null", _holed("qop")),
     Case("candidates", "a null for hits", _holed("ut_x")),
-    Case("candidates", "polarity 0", _candidates_with(polarity=[1, -1, 0])),
-    imported("unknown detector", {"det": "RICH"}, {}),
-    imported("unknown layer", {"layer": 7}, {}),
-    imported("hit of no particle", {"key": 5}, {}),
-    imported("NaN", {"x": np.nan}, {}),
-    imported("sigma 0", {"err": 0.0}, {}),
-    imported("sigma negative", {"err": -0.1}, {}),
-    imported("positions in m", {"z": 2e6}, {}),
-    imported("dx/dy 5", {"dxdy": 5.0}, {}),
-    imported("momenta in GeV", {}, {"p": 5.0}),
-    imported("momentum of text", {}, {"p": "5 GeV"}),
-    imported("no momentum", {}, {"p": np.nan}),
-    Case("hits of others", "column missing", _no_column),
-    Case("hits of others", "text", _import_bytes("h.parquet", b"event,key\n")),
-    Case("hits of others", "empty", _import_bytes("t.parquet", b"")),
+    Case("candidates", "polarity 0", _with(CANDIDATES, _candidates(), FIT, polarity=[1, -1, 0])),
+    imported("unknown detector", {"det": "RICH"}),
+    imported("unknown layer", {"layer": 7}),
+    imported("hit of no particle", {"key": 5}),
+    imported("NaN", {"x": np.nan}),
+    imported("sigma 0", {"err": 0.0}),
+    imported("sigma negative", {"err": -0.1}),
+    imported("positions in m", {"z": 2e6}),
+    imported("dx/dy 5", {"dxdy": 5.0}),
+    imported("momenta in GeV", track={"p": 5.0}),
+    imported("momentum of text", track={"p": "5 GeV"}),
+    imported("no momentum", track={"p": np.nan}),
+    imported("column missing", drop="err"),
+    imported("text", h=b"event,key\n"),
+    imported("empty", t=b""),
     Case("hits of others", "missing", lambda folder: IMPORT),
     Case("hits on a geometry", "missing", lambda folder: LOOK),
     Case("hits on a geometry", "text", file("h.parquet", b"a,b", *LOOK)),
