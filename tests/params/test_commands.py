@@ -5,7 +5,6 @@ import json
 import shutil
 from dataclasses import replace
 
-import bad_sets
 import numpy as np
 import pytest
 from kalman_toy import generate
@@ -163,16 +162,6 @@ def test_diff_shows_the_numbers_that_are_furthest_apart_and_the_size_of_shifts(r
         assert all(line.startswith("T ") for line in lines[begin + 3 : begin + 3 + most])
     cells = [line.split() for line in lines[-5:]]
     assert all(len(row) == 11 and min(map(float, row[1:])) > 0 for row in cells)
-
-
-def test_numbers_of_other_formulas_are_not_compared(run, params, tmp_path):
-    """With other formulas the same name means another number, so differences in errors would mislead."""
-    shutil.copytree(run / "set", tmp_path / "older")
-    bad_sets.edit(lambda manifest: manifest["steps"].update(T="0" * 64))(tmp_path / "older")
-    code, text = params("diff", run / "set", tmp_path / "older")
-    assert code == 1
-    assert "other formulas, whose numbers do not compare: T\n" in text
-    assert "0 numbers differ:" in text
 
 
 def test_show(run, params):

@@ -80,6 +80,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what a set is made of."""
+    from parkf.params.manifest import numbers_in
     from parkf.params.parameter_set import load
     from parkf.params.validity import Interval
 
@@ -112,13 +113,8 @@ def show(
         parts.append(gate_table(manifest.gates))
     if numbers:
         rows = [
-            (
-                *(block.name, one.label, index, n.name),
-                *(short(n.value, 9), short(n.error), f"{n.scale:g}", n.unit, n.parity),
-            )
-            for block in manifest.layout
-            for one in block.sets
-            for index, n in enumerate(one.numbers)
+            (*place, n.name, short(n.value, 9), short(n.error), f"{n.scale:g}", n.unit, n.parity)
+            for *place, n in numbers_in(manifest.layout)
         ]
         parts.append(aligned(_NUMBER, rows))
     answer(as_json, content, "\n\n".join(parts))
