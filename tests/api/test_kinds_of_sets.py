@@ -5,7 +5,6 @@ import pytest
 
 import parkf
 from parkf.fit import is_good
-from parkf.io.errors import ParkfError
 
 
 @pytest.fixture
@@ -37,13 +36,3 @@ def test_the_newest_set_fits_electrons(hits):
     assert known.mean() > 0.95
     assert (tracks.p[known] > 0.99 * pions.p[known]).all()
     assert ((0 < tracks["hard"][known]) & (tracks["hard"][known] < 1)).all()
-
-
-def test_a_set_without_steps_inside_the_magnet_refuses_other_kinds(hits):
-    published = parkf.load("2026-run3-like-2-r012")
-    with pytest.raises(
-        ParkfError, match=r"kind 'downstream': the parameter set has no steps inside the magnet"
-    ):
-        published.fit(hits, kind="downstream")
-    with pytest.raises(ParkfError, match=r"kind 'muon': expected one of long, upstream, downstream, scifi"):
-        published.fit(hits, kind="muon")

@@ -175,12 +175,6 @@ def test_steps_show_their_formulas(parameters):
     assert list(parameters.steps) == ["V", "VUT", "UT", "UTTF", "TFT", "T", "BEAM"]
 
 
-def test_numbers_of_a_set_cannot_be_changed(parameters):
-    for array in (parameters.constant, parameters.table):
-        with pytest.raises(ValueError, match="read-only"):
-            array.flat[0] = 1
-
-
 def test_gates_and_comparison(parameters):
     gates = parameters.gates()
     assert gates.met.all()

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parkf.io.errors import DamagedFileError, ParkfError
-from parkf.io.files import read_json, write_json, write_sealed
+from parkf.io.files import read_json, write_sealed
 from parkf.io.npz import load_arrays
 from parkf.io.tables import CANDIDATES, FITTED, HITS
 
@@ -116,8 +116,3 @@ def test_what_is_no_json_is_named(tmp_path, text):
     path.write_text(text)
     with pytest.raises(DamagedFileError, match=r"fit\.json: not a JSON file"):
         read_json(path)
-
-
-def test_json_of_others_needs_no_checksum(tmp_path):
-    write_json(tmp_path / "dipole.json", {"half_gap": 700.0})
-    assert read_json(tmp_path / "dipole.json") == {"half_gap": 700.0}

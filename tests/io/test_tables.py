@@ -55,19 +55,6 @@ def test_files_of_the_first_version_are_read_and_no_others(tmp_path, table):
                 table.open(tmp_path / "one.parquet")
 
 
-def test_text_is_no_table(tmp_path):
-    (tmp_path / "text.parquet").write_text("not Parquet")
-    with pytest.raises(ParkfError, match=r"text\.parquet: not a Parquet file"):
-        STATES.open(tmp_path / "text.parquet")
-
-
-def test_an_interrupted_writer_leaves_nothing(tmp_path):
-    with pytest.raises(RuntimeError), STATES.writer(tmp_path / "rows.parquet") as writer:
-        writer.write_table(_one_row(STATES))
-        raise RuntimeError("killed half-way")
-    assert list(tmp_path.iterdir()) == []
-
-
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=st.lists(st.integers(0, 60), max_size=12))
 def test_bytes_do_not_depend_on_the_pieces_that_rows_come_in(tmp_path, pieces):

@@ -57,11 +57,6 @@ def test_table_numbers_follow_the_order_of_a_bin():
     assert Counter(name.split("[")[0] for name in names)["x00"] == 9
 
 
-def test_unknown_block():
-    with pytest.raises(KeyError, match="UTX"):
-        PRODUCTION.layout.block("UTX")
-
-
 @pytest.mark.parametrize("name", FORMS)
 def test_the_kernel_was_built_with_the_layout_of_the_formulas(name):
     assert layout_of(name) == FORMS[name].layout

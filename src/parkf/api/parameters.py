@@ -79,8 +79,6 @@ class Parameters:
     def __init__(self, numbers: ParameterSet, name: str) -> None:
         self._numbers = numbers
         self.name = numbers.manifest.version or name
-        for array in (numbers.constant, numbers.table):
-            array.flags.writeable = False
 
     def __repr__(self) -> str:
         about = f"{self.manifest.forms} forms, {self.manifest.state}, detector {self.manifest.detector}"

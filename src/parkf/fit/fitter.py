@@ -131,6 +131,7 @@ def fit(
     """Fit a batch of candidates.
 
     The `options` are the fields of :class:`FitOptions`.
+
     Candidates are rows of the table ``candidates``, or a batch in the kernel's layout, which is fitted in the
     precision of its arrays. The result has one track for each candidate. Its arrays are NumPy arrays, or CuPy
     arrays if those of the candidates are. A wrong option or column, a set with other formulas than the

@@ -26,7 +26,7 @@ import hashlib
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
-from parkf.params.manifest import Electron, Manifest, Slices
+from parkf.params.manifest import Manifest, Slices, numbers_in
 
 MAGIC, FORMAT = b"PARKFSET", 1
 CONSTANT_FILE, TABLE_FILE, SCORE_FILE = "constant.f32", "global.f32", "ghosts.f32"
@@ -69,7 +69,7 @@ def _sections(manifest: Manifest) -> Iterator[Section]:
     if manifest.slices is not None:
         yield SLICES_FILE, manifest.slices.version, _of_slices(manifest.slices)
     if manifest.electron is not None:
-        yield ELECTRON, manifest.electron.version, _of_electron(manifest.electron)
+        yield ELECTRON, manifest.electron.version, [n.value for *_, n in numbers_in(manifest.electron.layout)]
 
 
 def _of_slices(slices: Slices) -> list[float]:
@@ -79,11 +79,6 @@ def _of_slices(slices: Slices) -> list[float]:
         *(slices.nodes_x, slices.nodes_y, len(slices.centre), *slices.centre),
         *(number for one in slices.scatterers for number in (one.z, one.angle, one.opening)),
     ]
-
-
-def _of_electron(electron: Electron) -> list[float]:
-    sets = (one for block in electron.layout for one in block.sets)
-    return [number.value for one in sets for number in one.numbers]
 
 
 def _integer(value: int) -> bytes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parkf.params.manifest import BlockDescription, NumberDescription
+from parkf.params.manifest import BlockDescription, NumberDescription, numbers_in
 from parkf.params.parameter_set import ParameterSet
 
 
@@ -98,9 +98,7 @@ def _blocks(parameters: ParameterSet) -> Iterator[BlockDescription]:
 
 def _numbers(parameters: ParameterSet, without: list[str]) -> dict[tuple[str, str, int], NumberDescription]:
     return {
-        (block.name, one.label, index): number
-        for block in _blocks(parameters)
-        if block.name not in without
-        for one in block.sets
-        for index, number in enumerate(one.numbers)
+        (block, label, index): number
+        for block, label, index, number in numbers_in(_blocks(parameters))
+        if block not in without
     }

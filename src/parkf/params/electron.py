@@ -13,7 +13,7 @@ from pydantic import Field
 import parkf._electron as _electron
 from parkf.io.documents.models import Strict, validated
 from parkf.io.files import read_json, write_sealed
-from parkf.params.manifest import BlockDescription, Electron, NumberDescription, SetDescription
+from parkf.params.manifest import BlockDescription, Electron, NumberDescription, SetDescription, numbers_in
 
 F64 = NDArray[np.float64]
 
@@ -65,8 +65,7 @@ def numbers_of(described: Electron | None) -> F64 | None:
     """Return a set's numbers, (:data:`COUNT`,); None where it has none, or has those of another version."""
     if described is None or described.version != VERSION:
         return None
-    sets = [one for block in described.layout for one in block.sets]
-    found = [(one.label, number.name) for one in sets for number in one.numbers]
-    if found != [(label, name) for label, name, _ in _electron.names]:
+    found = list(numbers_in(described.layout))
+    if [(label, n.name) for _, label, _, n in found] != [(label, name) for label, name, _ in _electron.names]:
         return None
-    return np.array([number.value for one in sets for number in one.numbers])
+    return np.array([n.value for *_, n in found])

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -162,6 +163,14 @@ class BlockDescription(Strict):
 
     name: str = Field(description="Step, or kind of layers.")
     sets: list[SetDescription]
+
+
+def numbers_in(layout: Iterable[BlockDescription]) -> Iterator[tuple[str, str, int, NumberDescription]]:
+    """Yield each number of a layout in its order, after its block, its set, and its index in the set."""
+    for block in layout:
+        for one in block.sets:
+            for index, number in enumerate(one.numbers):
+                yield block.name, one.label, index, number
 
 
 class Rich(Strict):

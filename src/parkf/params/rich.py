@@ -11,7 +11,7 @@ from parkf.io.errors import ParkfError
 from parkf.params.binary_form import RICH_FILE
 from parkf.params.blobs import blob_of, read_finite_blob
 from parkf.params.description import Errors, describe_block
-from parkf.params.manifest import BlockDescription, Rich
+from parkf.params.manifest import BlockDescription, Rich, numbers_in
 from parkf.params.set_folder import SetFolder
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def read_rich(files: SetFolder, described: Rich | None) -> RichConstants | None:
     """
     if described is None:
         return None
-    told = [number.value for block in described.layout for one in block.sets for number in one.numbers]
+    told = [number.value for *_, number in numbers_in(described.layout)]
     numbers = read_finite_blob(files, RICH_FILE, described.blob, len(told))
     with np.errstate(over="ignore"):
         others = np.flatnonzero(np.array(told).astype(np.float32) != numbers)

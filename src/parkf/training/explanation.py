@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from parkf.params.description import constant_numbers, slice_numbers, table_numbers
+from parkf.params.manifest import numbers_in
 from parkf.params.parameter_set import load
 
 # Columns of a row. The error is None for numbers that no fit determined: numbers of the geometry, and fixed
@@ -32,11 +33,10 @@ def explain(
         error = errors.get((n.block, n.set, n.index))
         yield n.block, n.set, n.index, n.name, float(value), n.unit, error, n.text
     more = (loaded.rich, loaded.manifest.electron)
-    for block in (block for part in more if part is not None for block in part.layout):
-        for one in block.sets:
-            for index, number in enumerate(one.numbers):
-                unit = number.unit if number.scale == 1 else f"{number.scale:g} {number.unit}"
-                yield block.name, one.label, index, number.name, number.value, unit, number.error, number.text
+    blocks = [block for part in more if part is not None for block in part.layout]
+    for block, label, index, one in numbers_in(blocks):
+        unit = one.unit if one.scale == 1 else f"{one.scale:g} {one.unit}"
+        yield block, label, index, one.name, one.value, unit, one.error, one.text
     if table:
         for n, value in zip(table_numbers(loaded.layout.pieces), loaded.table.ravel(), strict=True):
             yield n.block, n.set, n.index, n.name, float(value), n.unit, None, n.text

@@ -35,6 +35,7 @@ OfForms = Annotated[FormsName | None, Option(help="Only sets of these forms.")]
 
 _COLUMNS = ("version", "state", "forms", "detector", "validity", "created", "supersedes", "problem")
 _COLUMNS_FOR = ("detector", "forms", "set", "validity", "superseded", "path")
+_MOST = 20  # numbers that are printed, of those that differ
 _NUMBER = ("block", "set", "index", "name", "value", "error", "scale", "unit", "parity")
 
 
@@ -80,6 +81,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what a set is made of."""
+    from parkf.params.manifest import numbers_in
     from parkf.params.parameter_set import load
     from parkf.params.validity import Interval
 
@@ -112,13 +114,8 @@ def show(
         parts.append(gate_table(manifest.gates))
     if numbers:
         rows = [
-            (
-                *(block.name, one.label, index, n.name),
-                *(short(n.value, 9), short(n.error), f"{n.scale:g}", n.unit, n.parity),
-            )
-            for block in manifest.layout
-            for one in block.sets
-            for index, n in enumerate(one.numbers)
+            (*place, n.name, short(n.value, 9), short(n.error), f"{n.scale:g}", n.unit, n.parity)
+            for *place, n in numbers_in(manifest.layout)
         ]
         parts.append(aligned(_NUMBER, rows))
     answer(as_json, content, "\n\n".join(parts))
@@ -150,7 +147,6 @@ def for_(
 def diff(
     first: Set,
     second: Set,
-    most: Annotated[int, Option(min=1, help="How many numbers to print.")] = 20,
     registry: RegistryFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -171,10 +167,10 @@ def diff(
         "states": [asdict(change) for change in effect],
         "table_map_mm": None if shift is None else shift.tolist(),
     }
-    answer(as_json, content, _difference(found, effect, shift, most), yes=found.identical)
+    answer(as_json, content, _difference(found, effect, shift), yes=found.identical)
 
 
-def _difference(found: "Comparison", effect: "list[Change]", shift: Any, most: int) -> str:
+def _difference(found: "Comparison", effect: "list[Change]", shift: Any) -> str:
     if found.identical:
         return "identical"
     parts = []
@@ -186,7 +182,7 @@ def _difference(found: "Comparison", effect: "list[Change]", shift: Any, most: i
     ordered = sorted(found.differences, key=lambda d: -abs(d.pull or 0.0))
     rows = [(d.block, d.set, d.name, short(d.first), short(d.second), short(d.pull)) for d in ordered]
     heads = ("block", "set", "name", "first", "second", "in errors")
-    parts += _top(f"{len(rows)} numbers differ", heads, rows, most, f"the {most} furthest apart")
+    parts += _top(f"{len(rows)} numbers differ", heads, rows, f"the {_MOST} furthest apart")
     parts += [
         "predicted states: RMS of the change in units of the scattering, of the component that changes most",
         _effect_table(effect),
@@ -218,9 +214,9 @@ def _effect_table(effect: "list[Change]") -> str:
     return aligned(("step", *(f"{low:g}-{high:g} GeV" for low, high in bins)), rows)
 
 
-def _top(what: str, heads: Sequence[str], rows: Sequence[Any], most: int, those: str) -> list[str]:
-    """Return a line and a table with a limited number of rows."""
-    return [f"{what}; {those}:" if len(rows) > most else f"{what}:", aligned(heads, rows[:most])]
+def _top(what: str, heads: Sequence[str], rows: Sequence[Any], those: str) -> list[str]:
+    """Return a line and a table with a limited number of rows; JSON has all of them."""
+    return [f"{what}; {those}:" if len(rows) > _MOST else f"{what}:", aligned(heads, rows[:_MOST])]
 
 
 @app.command(epilog="Example: parkf params reproduce 2026-run3-like-2-r014 --cores 2")
@@ -251,7 +247,6 @@ def reproduce(
 def _repetition(path: Path, found: "Replay") -> str:
     if found.identical:
         return f"{path}: identical, byte for byte"
-    most, those = 20, "the first 20"
     parts = [f"{path}: NOT identical"]
     if found.inputs:
         parts.append("other fingerprints: " + ", ".join(found.inputs))
@@ -262,13 +257,13 @@ def _repetition(path: Path, found: "Replay") -> str:
             (d.block, d.set, d.index, d.name, short(d.first, 9), short(d.second, 9), short(d.pull))
             for d in numbers
         ]
-        parts += _top(f"{len(rows)} numbers of constant.f32 differ", heads, rows, most, those)
+        parts += _top(f"{len(rows)} numbers of constant.f32 differ", heads, rows, f"the first {_MOST}")
     if found.bins:
         heads = ["bin in x", "bin in y", "index", "old", "new"]
         rows = [
             (c.bin_x, c.bin_y, c.index, short(c.first, 9), short(c.second, 9)) for c in found.coefficients
         ]
         what = f"{found.comparison.table} numbers of global.f32 differ, in {found.bins} bins"
-        parts += _top(what, heads, rows, most, those)
+        parts += _top(what, heads, rows, f"the first {_MOST}")
     parts += [f"{what}: {a:g} and {b:g}" for what, (a, b) in found.comparison.constants.items()]
     return "\n".join(parts)

@@ -6,6 +6,7 @@ import numpy as np
 
 from parkf.io.tables import Table
 from parkf.params.description import slice_numbers, table_numbers
+from parkf.params.manifest import numbers_in
 from parkf.params.parameter_set import ParameterSet
 
 NUMBERS = Table(
@@ -31,12 +32,7 @@ def export_parquet(parameters: ParameterSet, path: Path) -> None:
 
     manifest = parameters.manifest
     constants, of_electrons = (
-        [
-            (block.name, one.label, index, n.name, n.unit, n.scale, n.error, n.parity)
-            for block in layout
-            for one in block.sets
-            for index, n in enumerate(one.numbers)
-        ]
+        [(*place, n.name, n.unit, n.scale, n.error, n.parity) for *place, n in numbers_in(layout)]
         for layout in (manifest.layout, manifest.electron.layout if manifest.electron else [])
     )
     # The coefficients multiply powers of f, which is odd in h.
