@@ -161,16 +161,9 @@ def lhcb(folder: Path, parameters: Path, scratch: Path) -> dict[str, Any]:
     fit_file(parameters, candidates, fitted, trust=True)
     measured = losses([Files([particles], [candidates], [fitted])])
     found = {**measured, "electrons": by_origin([hits], [particles])}
-    rows = electrons_fitted(
-        parameters, [lambda path: _copied(candidates, path, particles)], scratch, VELO_END, threads=1
-    )
+    rows = electrons_fitted(parameters, [Files([particles], [candidates], [])], VELO_END, threads=1)
     of_electrons = momenta(rows)
     return found | {"fit": {name: value for name, value in of_electrons.items() if name != "histogram"}}
-
-
-def _copied(candidates: Path, path: Path, particles: Path) -> Files:
-    path.symlink_to(candidates)
-    return Files([particles], [path], [])
 
 
 def embedded(run: Path) -> dict[str, Any]:
