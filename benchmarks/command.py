@@ -6,6 +6,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
+from parkf.detector.geometry import Geometry, load_geometry
+from parkf.imports.hits.take import take_tables
 from parkf.io.project import PROJECT
 
 LHCB = PROJECT / "../shared/data/lhcb_fullsim"
@@ -30,3 +33,12 @@ def write(path: Path | None, content: Any) -> None:
 def stage(name: str, **arguments: Any) -> None:
     """Run a stage of a run in this process."""
     getattr(import_module(f"parkf.stages.{name}"), name)(**arguments)
+
+
+def lhcb_events(source: Path, folder: Path) -> tuple[Geometry, FieldMap, Path, Path]:
+    """Return geometry and field of LHCb's ten events, and their hits and particles as tables in a folder."""
+    hits, particles = folder / "hits.parquet", folder / "particles.parquet"
+    geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
+    field = evaluate_on_grid(DipoleSources.load(PROJECT / "data/field/dipole.json"))
+    take_tables(source / "hits.parquet", source / "tracks.parquet", hits_to=hits, particles_to=particles)
+    return geometry, field, hits, particles

@@ -31,21 +31,15 @@ from parkf.io.option_types import Origin
 from parkf.io.project import PROJECT
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core
-from parkf.proof.validation.figures import ENOUGH, binned
+from parkf.proof.validation.figures import ENOUGH, binned, displacement
 
 ORIGINS: tuple[Origin, ...] = ("vertex", "first-hit")
-
-
-def impact_parameter(rows: Rows) -> np.ndarray:
-    """Return the distance (n,) in mm at which the true track passes the z axis, on its tangent at the fit."""
-    tx, ty = rows["true_tx"], rows["true_ty"]
-    return np.abs(rows["true_x"] * ty - rows["true_y"] * tx) / np.hypot(tx, ty)
 
 
 VARIABLES: dict[str, tuple[Callable[[Rows], np.ndarray], tuple[float, ...]]] = {
     "VELO hits": (lambda rows: rows["velo_n"], (3, 4, 5, 6, 8, 10, 12, 14, 16, 27)),
     "origin z, mm": (lambda rows: rows["true_z"], (-300, -100, 0, 100, 200, 300, 600, 800)),
-    "impact parameter, mm": (impact_parameter, (0, 0.1, 0.5, 1, 3, 10, 30)),
+    "impact parameter, mm": (displacement, (0, 0.1, 0.5, 1, 3, 10, 30)),
 }
 
 

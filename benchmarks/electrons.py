@@ -20,16 +20,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-from benchmarks.command import LHCB, parser, write
+from benchmarks.command import LHCB, lhcb_events, parser, write
 
-from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
+from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, Geometry, load_geometry
 from parkf.fit import cpu, fit_file, is_good
 from parkf.fit.candidates import from_arrays
 from parkf.fit.electron import TrackSeen, as_electrons, density
 from parkf.fit.sample import GHOST_PURITY, load_sample, momentum_residual
 from parkf.fit.truth import Files
-from parkf.imports.hits.take import take_tables
 from parkf.io.events import particle_key
 from parkf.io.files import scratch_folder
 from parkf.io.kinds import KINDS
@@ -151,26 +150,15 @@ def fits(run: Path, scratch: Path) -> dict[str, Any]:
 
 def lhcb(folder: Path, parameters: Path, scratch: Path) -> dict[str, Any]:
     """Measure LHCb's ten events with a parameter set."""
-    hits, particles, candidates, fitted = (
-        scratch / f"{name}.parquet" for name in ("hits", "particles", "candidates", "fitted")
-    )
-    geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
-    field = evaluate_on_grid(DipoleSources.load(PROJECT / "data/field/dipole.json"))
-    take_tables(folder / "hits.parquet", folder / "tracks.parquet", hits_to=hits, particles_to=particles)
+    candidates, fitted = scratch / "candidates.parquet", scratch / "fitted.parquet"
+    geometry, field, hits, particles = lhcb_events(folder, scratch)
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=2, matched=True)
     fit_file(parameters, candidates, fitted, trust=True)
     measured = losses([Files([particles], [candidates], [fitted])])
     found = {**measured, "electrons": by_origin([hits], [particles])}
-    rows = electrons_fitted(
-        parameters, [lambda path: _copied(candidates, path, particles)], scratch, VELO_END, threads=1
-    )
+    rows = electrons_fitted(parameters, [Files([particles], [candidates], [])], VELO_END, threads=1)
     of_electrons = momenta(rows)
     return found | {"fit": {name: value for name, value in of_electrons.items() if name != "histogram"}}
-
-
-def _copied(candidates: Path, path: Path, particles: Path) -> Files:
-    path.symlink_to(candidates)
-    return Files([particles], [path], [])
 
 
 def embedded(run: Path) -> dict[str, Any]:

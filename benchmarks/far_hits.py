@@ -12,12 +12,11 @@ each scheme that the set is for.
   in x or y in the VELO, by 300 mm in UT and SciFi.
 """
 
-import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from benchmarks.command import parser, write
 
 from parkf.fit import STATUS_BITS, fit
 from parkf.fit.candidates import Candidates, from_arrow
@@ -91,17 +90,13 @@ def measure(run: Path) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     """Print the shares, and write them as JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", nargs="?", type=Path, default=Path("results/default"))
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = parser(__doc__, run="results/default").parse_args()
     found = measure(given.run)
     for scheme, one in found.items():
         print(scheme)
         for name in (name for name in one if not name.endswith("_error")):
             print(f"  {name:8} {100 * one[name]:7.3f} ± {100 * one[f'{name}_error']:.3f} %")
-    if given.json:
-        given.json.write_text(json.dumps({"run": given.run.name, "schemes": found}, indent=1) + "\n")
+    write(given.json, {"run": given.run.name, "schemes": found})
 
 
 if __name__ == "__main__":

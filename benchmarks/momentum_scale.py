@@ -13,18 +13,17 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from benchmarks.command import parser, write
+from benchmarks.command import lhcb_events, parser, write
 
 from parkf.data.field.measure import Measured, measure
 from parkf.data.field.nuisances import NUISANCES, changed_field
 from parkf.data.field.tracks import read_true_tracks
 from parkf.detector.field import FieldMap, evaluate_on_grid, read_source
-from parkf.detector.geometry import Geometry, load_geometry
+from parkf.detector.geometry import Geometry
 from parkf.detector.transport import propagate
 from parkf.fit import fit_file_full
 from parkf.fit.sample import load_sample, momentum_residual
 from parkf.fit.truth import Files
-from parkf.imports.hits.take import take_tables
 from parkf.io.terminal import aligned
 from parkf.proof.validation.core import fit_core
 from parkf.simulation.pattern import find_candidates
@@ -81,11 +80,8 @@ def by_name(found: Measured) -> dict[str, list[float]]:
 
 def run(shared: Path, work: Path) -> dict[str, object]:
     """Measure on each half and correct the other."""
-    geometry = load_geometry(ROOT / "data/geometry/run3_fullsim.yaml")
-    field = evaluate_on_grid(read_source(ROOT / "data/field/dipole.json"))
-    hits, particles, candidates = (work / f"{name}.parquet" for name in ("hits", "particles", "candidates"))
-    lhcb = shared / "lhcb_fullsim"
-    take_tables(lhcb / "hits.parquet", lhcb / "tracks.parquet", hits_to=hits, particles_to=particles)
+    geometry, field, hits, particles = lhcb_events(shared / "lhcb_fullsim", work)
+    candidates = work / "candidates.parquet"
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=1, matched=True)
     middle = middle_scale(field, shared / "lhcb_extrapolations/extrapolations.npz")
     # The direction of the propagations is not that of the tracks; the two differ by up to 1e-4.

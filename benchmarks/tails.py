@@ -20,16 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.command import LHCB, parser, write
+from benchmarks.command import LHCB, lhcb_events, parser, write
 
-from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
-from parkf.detector.geometry import Geometry, load_geometry
+from parkf.detector.field import FieldMap
+from parkf.detector.geometry import Geometry
 from parkf.fit import fit_file, fit_file_full
 from parkf.fit.sample import load_sample, pulls
 from parkf.fit.truth import Files
-from parkf.imports.hits.take import take_tables
 from parkf.io.files import scratch_folder
-from parkf.io.project import PROJECT
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
 
@@ -115,14 +113,9 @@ def table_of_set(found: dict[str, Any]) -> str:
 def main() -> None:
     """Print the figures, and write them as JSON if asked."""
     given = parser(__doc__, run="results/improved", lhcb=LHCB).parse_args()
-    geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
-    field = evaluate_on_grid(DipoleSources.load(PROJECT / "data/field/dipole.json"))
     with scratch_folder() as name:
         scratch = Path(name)
-        hits, particles = scratch / "hits.parquet", scratch / "particles.parquet"
-        take_tables(
-            given.lhcb / "hits.parquet", given.lhcb / "tracks.parquet", hits_to=hits, particles_to=particles
-        )
+        geometry, field, hits, particles = lhcb_events(given.lhcb, scratch)
         found = {"lhcb": tails(hits, particles, geometry, field, scratch)}
         found["set"] = tails_of_set(given.run / "set", particles, scratch)
         particles = given.run / "particles/validation_down.parquet"

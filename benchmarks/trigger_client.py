@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.command import parser, write
+from benchmarks.command import lhcb_events, parser, write
 
-from parkf.detector.field import DipoleSources, evaluate_on_grid
-from parkf.detector.geometry import load_geometry
 from parkf.fit import fit_file
 from parkf.fit.sample import Sample, chi2_per_ndof, load_sample
 from parkf.fit.truth import Files
-from parkf.imports.hits.take import take_tables
 from parkf.io.files import scratch_folder
 from parkf.io.option_types import Precision, Scheme
 from parkf.io.project import PROJECT
@@ -61,13 +58,10 @@ def replaced(parameters: ParameterSet, by: ParameterSet, block: str = "T") -> Pa
     return with_blobs(parameters.manifest, constant, parameters.table)
 
 
-def lhcb_events(shared: Path, folder: Path) -> Samples:
+def found_in_lhcb(shared: Path, folder: Path) -> Samples:
     """Particles and candidates of LHCb's ten events; the segments are found with the hits alone."""
-    source = shared / "data/lhcb_fullsim"
-    hits, particles, candidates = (folder / f"{name}.parquet" for name in ("hits", "particles", "candidates"))
-    geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
-    field = evaluate_on_grid(DipoleSources.load(PROJECT / "data/field/dipole.json"))
-    take_tables(source / "hits.parquet", source / "tracks.parquet", hits_to=hits, particles_to=particles)
+    geometry, field, hits, particles = lhcb_events(shared / "data/lhcb_fullsim", folder)
+    candidates = folder / "candidates.parquet"
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, segments="found")
     return [(particles, candidates)]
 
@@ -134,7 +128,7 @@ def main(results: Path, shared: Path) -> dict[str, Any]:
     older = import_text_files(shared / "reference/lhcb_params", rest=rest)
     with scratch_folder() as name:
         folder = Path(name)
-        samples = {"embedded": samples_of(results), "LHCb's ten events": lhcb_events(shared, folder)}
+        samples = {"embedded": samples_of(results), "LHCb's ten events": found_in_lhcb(shared, folder)}
         found = {sample: dict(figures(files, folder, older)) for sample, files in samples.items()}
     print(json.dumps(found, indent=1))
     return found

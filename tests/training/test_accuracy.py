@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from toy_steps import MISFIT, STEPS, draw, no_field, truth, write
+from toy_steps import MISFIT, STEPS, draw, no_field, result_of, truth, write
 
 from parkf.detector.field import FieldMap
 from parkf.io.errors import DamagedFileError, ParkfError
@@ -10,7 +10,6 @@ from parkf.io.files import sha256, write_json
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.training.accuracy import measure_accuracy
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
-from parkf.training.result import FitResult, SetResult
 from parkf.training.rows import StoredRows, read_batches, select
 from parkf.training.spread import momentum_bins
 from parkf.training.stiff import LEAST, _stiffest
@@ -25,24 +24,7 @@ def run(tmp_path_factory):
         if name not in ("UTTF", "BEAM"):
             rows = draw(name, 1500 * step.joined * len(step.sets), 3, truth(name))
             dataset = sha256(write(rows, folder / "datasets" / f"{name}.parquet"))
-        values = truth(name).tolist()
-        none = [None] * len(values)
-        sets = [
-            SetResult(
-                label=label,
-                rows=1,
-                values=values,
-                errors=none,
-                minima=[],
-                accuracy=[],
-                truth_width={},
-                profiles=[],
-            )
-            for label in step.sets
-        ]
-        result = FitResult(
-            forms="improved", step=name, formula=step.formula_hash(), dataset=dataset, table=None, sets=sets
-        )
+        result = result_of(name).model_copy(update={"dataset": dataset})
         result.save(folder / "fits" / f"{name}.json")
     hop = draw("TFT", 300, 3, truth("TFT")) | {"z0": np.full(300, 2665.0), "z1": np.full(300, 7826.0)}
     write(hop, folder / "datasets/UTTF.parquet")

@@ -1,10 +1,9 @@
 """A step trained in parts is the step trained at once, byte for byte."""
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from toy_steps import STEPS, draw, truth, write
+from toy_steps import STEPS, draw, groups_of_sets, truth, write
 
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.tables import STEP_DATA
@@ -38,12 +37,8 @@ def test_parts_give_the_bytes_of_the_whole(dataset, parts, tmp_path):
 def test_any_number_of_processes_gives_the_same_bytes(step, tmp_path, monkeypatch):
     """Row groups hold rows of all sets, and hardly any begins where a block does."""
     rows = draw(step, 8800, 3, truth(step))
-    with STEP_DATA.writer(tmp_path / "rows.parquet") as writer:
-        columns = [pa.array(rows[name]).cast(kind) for name, kind in STEP_DATA.columns]
-        table = pa.Table.from_arrays(columns, schema=STEP_DATA.schema)
-        for begin in range(0, 8800, 700):
-            writer.write_table(table.slice(begin, 700))
-            writer.flush()
+    path = tmp_path / "rows.parquet"
+    write(rows, path, *(np.arange(begin, min(begin + 700, 8800)) for begin in range(0, 8800, 700)))
     displaced = None
     if STEPS[step].displaced:
         others = draw(step, 2200, 4, truth(step)) | {"group": np.zeros(2200)}
@@ -52,8 +47,7 @@ def test_any_number_of_processes_gives_the_same_bytes(step, tmp_path, monkeypatc
     monkeypatch.setattr("parkf.training.rows.BLOCK", 150)
     monkeypatch.setattr("parkf.training.rows.STRIPE", 3)
     one, several = (
-        train_step(tmp_path / "rows.parquet", step, forms="improved", displaced=displaced, workers=workers)
-        for workers in (1, 3)
+        train_step(path, step, forms="improved", displaced=displaced, workers=workers) for workers in (1, 3)
     )
     assert one == several
 
@@ -61,12 +55,7 @@ def test_any_number_of_processes_gives_the_same_bytes(step, tmp_path, monkeypatc
 def test_rows_sorted_by_set_give_the_same(dataset, tmp_path):
     """Row groups of one set each: the rows of a set are the same, in the same order."""
     rows = draw("UT", 6000, 3, truth("UT"))
-    with STEP_DATA.writer(tmp_path / "sorted.parquet") as writer:
-        for number in range(6):
-            of_set = select(rows, rows["set"] == number)
-            columns = [pa.array(of_set[name]).cast(kind) for name, kind in STEP_DATA.columns]
-            writer.write_table(pa.Table.from_arrays(columns, schema=STEP_DATA.schema))
-            writer.flush()
+    write(rows, tmp_path / "sorted.parquet", *groups_of_sets(rows))
     one, other = (
         train_part([path], "UT", Part(2, 3), forms="improved").sets
         for path in (dataset, tmp_path / "sorted.parquet")

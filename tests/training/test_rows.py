@@ -4,12 +4,10 @@ import tracemalloc
 from itertools import pairwise
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from toy_steps import STEPS, draw, store, truth, write
+from toy_steps import STEPS, draw, groups_of_sets, store, truth, write
 
 from parkf.io.errors import ParkfError
-from parkf.io.tables import STEP_DATA
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS
 from parkf.training.rows import (
     BLOCK,
@@ -145,13 +143,7 @@ def by_set(tmp_path):
     """A dataset whose row groups hold one set each; the fourth group has a NaN."""
     rows = draw("UT", 600, 1, truth("UT"))
     rows["xe"][rows["set"] == 3] = np.nan
-    with STEP_DATA.writer(tmp_path / "UT.parquet") as writer:
-        for number in range(6):
-            columns = [pa.array(rows[name]).cast(kind) for name, kind in STEP_DATA.columns]
-            table = pa.Table.from_arrays(columns, schema=STEP_DATA.schema)
-            writer.write_table(table.filter(pa.array(rows["set"] == number)))
-            writer.flush()
-    return tmp_path / "UT.parquet"
+    return write(rows, tmp_path / "UT.parquet", *groups_of_sets(rows))
 
 
 def test_row_groups_of_other_sets_are_not_read(by_set):

@@ -88,12 +88,20 @@ def _scatter(functions, rows: Rows, p: np.ndarray, random: np.random.Generator, 
         rows[f"{c}e"] = predicted[c] + MISFIT * noise[c] * random.normal(size=count)
 
 
-def write(rows: Rows, path: Path) -> Path:
-    """Write rows as a step dataset."""
+def write(rows: Rows, path: Path, *groups: np.ndarray) -> Path:
+    """Write rows as a step dataset; `groups` are the numbers of the rows of each row group."""
+    columns = [pa.array(rows[name]).cast(kind) for name, kind in STEP_DATA.columns]
+    table = pa.Table.from_arrays(columns, schema=STEP_DATA.schema)
     with STEP_DATA.writer(path) as writer:
-        columns = [pa.array(rows[name]).cast(kind) for name, kind in STEP_DATA.columns]
-        writer.write_table(pa.Table.from_arrays(columns, schema=STEP_DATA.schema))
+        for group in groups or [np.arange(len(table))]:
+            writer.write_table(table.take(pa.array(group)))
+            writer.flush()
     return path
+
+
+def groups_of_sets(rows: Rows) -> list[np.ndarray]:
+    """Numbers of the rows of each set."""
+    return [np.flatnonzero(rows["set"] == number) for number in np.unique(rows["set"])]
 
 
 def store(rows: Rows, step: str, folder: Path) -> list[StoredRows]:

@@ -67,15 +67,21 @@ def decide(parameters: ParameterSet, run: Path, gates: Sequence[Gate], registry:
     Whether all files are products of the run itself is checked by ``parkf verify`` and when publishing.
     """
     manifest, problems, held = parameters.manifest, [], list(gates)
-    if manifest.forms == "production" and (run / "candidates").is_dir():
-        before = registry.newest_alike(manifest)
-        try:
-            held += client_gates(parameters, run, registry.load(before) if before else None)[1]
-        except ParkfError as error:
-            problems.append(f"not measured in the trigger's arithmetic: {error}")
+    try:
+        held += _client_gates(parameters, run, registry)
+    except ParkfError as error:
+        problems.append(f"not measured in the trigger's arithmetic: {error}")
     if (same := registry.same_numbers(manifest)) is not None:
         problems.append(f"the same numbers are published already, as {same}")
     return Decision(held, registry.replaced(manifest), problems)
+
+
+def _client_gates(parameters: ParameterSet, run: Path, registry: Registry) -> list[Gate]:
+    """Return the gates of the trigger's arithmetic; none for a set that the trigger cannot read."""
+    if parameters.manifest.forms != "production" or not (run / "candidates").is_dir():
+        return []
+    before = registry.newest_alike(parameters.manifest)
+    return client_gates(parameters, run, registry.load(before) if before else None)[1]
 
 
 def core(fit: Mapping[str, Any]) -> Measured | None:
@@ -105,10 +111,7 @@ def publish_run(
     does one that would replace others with less, unless `supersede` names these.
     """
     sets, run, numbers = Publisher(registry), folder.absolute().parent, load(folder)
-    held = hold(folder, thresholds)
-    if numbers.manifest.forms == "production" and (run / "candidates").is_dir():
-        before = sets.newest_alike(numbers.manifest)
-        held += client_gates(numbers, run, sets.load(before) if before else None)[1]
+    held = [*hold(folder, thresholds), *_client_gates(numbers, run, sets)]
     year = year or datetime.now(UTC).year
     version = sets.publish(folder, year=year, gates=held, validity=validity, supersede=supersede)
     published = sets.load(version)

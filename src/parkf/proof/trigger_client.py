@@ -6,6 +6,7 @@ program. This module measures a set after its export, with the trigger's formula
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.fit import fit_file
-from parkf.fit.sample import Sample, chi2_per_ndof, load_sample, pulls
+from parkf.fit.sample import Sample, chi2_per_ndof, pulls
 from parkf.fit.truth import Files
 from parkf.io.errors import ParkfError
 from parkf.io.files import scratch_folder
@@ -23,6 +24,7 @@ from parkf.params.exchange.trigger import as_the_trigger_reads
 from parkf.params.manifest import Gate
 from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.proof.validation.figures import ENOUGH, WORKING_POINT, binned, momentum_figures, pull_figures
+from parkf.proof.validation.fitting import fitted_samples
 from parkf.proof.validation.validate import MOMENTUM_EDGES
 
 BIAS = 2e-4
@@ -78,12 +80,9 @@ def examine(parameters: ParameterSet, samples: Sequence[tuple[Path, Path]]) -> C
     with scratch_folder() as name:
         folder = Path(name)
         read_back(parameters, folder / "trigger").save(folder / "set")
-        files = []
-        for number, (particles, candidates) in enumerate(samples):
-            fitted = folder / f"{number}.parquet"
-            fit_file(folder / "set", candidates, fitted, scheme="trigger", threads=1, trust=True)
-            files.append(Files([particles], [candidates], [fitted]))
-        return measured(load_sample(files))
+        fit = partial(fit_file, folder / "set", scheme="trigger", threads=1, trust=True)
+        files = [Files([particles], [candidates], []) for particles, candidates in samples]
+        return measured(fitted_samples(files, fit))
 
 
 def measured(sample: Sample) -> Client:

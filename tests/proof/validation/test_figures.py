@@ -5,7 +5,7 @@ import pytest
 from samples import make_sample
 
 from parkf.fit.sample import STATE, VARIANCES, Sample
-from parkf.proof.validation.figures import compare_precision, core_ratio
+from parkf.proof.validation.figures import compare_precision, core_ratio, displacement
 
 
 def _fits(seed, own, count=2000, common=0.004):
@@ -15,6 +15,12 @@ def _fits(seed, own, count=2000, common=0.004):
     event = random.integers(0, 300, count)
     residuals = (shared + random.normal(0, width, count) for width in own)
     return [{"event": event, "p_true": p_true, "qop": 1 / (p_true * (1 + r))} for r in residuals]
+
+
+def test_a_line_passes_the_axis_at_the_distance_that_a_ruler_measures():
+    """Lines along (3, 4) and (0, 1) across the beam, through (1, 2) and (5, 7): 0.4 and 5 from the axis."""
+    rows = {"true_x": [1.0, 5.0], "true_y": [2.0, 7.0], "true_tx": [0.3, 0.0], "true_ty": [0.4, 0.1]}
+    assert displacement({name: np.array(values) for name, values in rows.items()}) == pytest.approx([0.4, 5])
 
 
 def test_a_fit_beside_itself_has_ratio_one_without_an_error():

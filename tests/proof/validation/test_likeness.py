@@ -13,8 +13,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_g
 from parkf.imports.hits.take import take_tables
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
-from parkf.proof.validation import likeness
-from parkf.proof.validation.likeness import Files, characterise, hits_of
+from parkf.proof.validation.likeness import Files, characterise
 from parkf.report.likeness import LARGER_SAMPLE_P
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
@@ -231,16 +230,3 @@ def test_lhcbs_simulation_is_as_known(tmp_path, detector):
     assert 80 < value(lhcb, "scifi_width") < 130
     # Large clusters are 1.4% of the hits in x layers.
     assert value(lhcb, "scifi_large") == pytest.approx(0.014, abs=0.007)
-
-
-def test_hits_are_of_one_detector():
-    hits = pd.DataFrame({"plane": np.arange(VELO_PLANES.start, SCIFI_PLANES.stop)})
-    for name, planes in (("velo", VELO_PLANES), ("ut", UT_PLANES), ("scifi", SCIFI_PLANES)):
-        assert hits_of(hits, name).plane.tolist() == list(planes)
-
-
-@pytest.mark.parametrize("bins", [likeness.P_BINS, likeness.ETA_BINS], ids=["p", "eta"])
-def test_a_bin_begins_where_the_one_before_ends(bins):
-    edges = [bins[0][0], *(high for _, high in bins)]
-    assert [low for low, _ in bins] == edges[:-1]
-    assert edges == sorted(set(edges))

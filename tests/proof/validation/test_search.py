@@ -12,6 +12,8 @@ from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.proof.validation.figures import WORKING_POINT
 from parkf.proof.validation.likeness import Files, characterise_search
 
+from ...rows import arrow
+
 SLOTS = {"velo": 26, "ut": 4, "scifi": 12}
 FIRST = {"velo": 0, "ut": 52, "scifi": 58}
 
@@ -63,14 +65,8 @@ def _candidates(entries):
 
 
 def _write(table, path, columns):
-    arrays = [
-        pa.FixedSizeListArray.from_arrays(np.asarray(columns[name]).ravel(), kind.list_size)
-        if pa.types.is_fixed_size_list(kind)
-        else pa.array(np.asarray(columns[name])).cast(kind)
-        for name, kind in table.columns
-    ]
     with table.writer(path) as writer:
-        writer.write_table(pa.Table.from_arrays(arrays, schema=table.schema))
+        writer.write_table(arrow(table, {name: np.asarray(columns[name]) for name in table.schema.names}))
 
 
 @pytest.fixture

@@ -62,6 +62,13 @@ def test_without_fates_scatterings_are_in_the_rest():
     )
 
 
+def test_each_bin_has_the_causes_of_its_own_tail():
+    sample, *_ = _sample()
+    others = sample.rows.assign(purity=1.0, hardest=3.0, p_true=3 * sample.rows.p_true)
+    lower, *_ = tails(Sample(pd.concat([sample.rows, others], ignore_index=True)))
+    assert [lower] == tails(sample)
+
+
 def test_a_tail_without_tracks_has_no_shares():
     sample, tail, _ = _sample()
     (entry,) = tails(Sample(sample.rows[~tail]))

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 
 from parkf.io.arrow import numbers
 from parkf.io.tables import CANDIDATES, MEASURED
-from parkf.proof.validation.without_ut import _strip
+from parkf.proof.validation.fitting import write_changed
+from parkf.proof.validation.without_ut import _without_ut
 
 EXAMPLE = Path(__file__).parents[3] / "examples/candidates.parquet"
 
@@ -20,7 +21,7 @@ def test_only_the_ut_hits_go(tmp_path):
     source, path = tmp_path / "candidates.parquet", tmp_path / "stripped.parquet"
     with CANDIDATES.writer(source, {"parkf.polarity": "up"}) as writer:
         writer.write_table(pa.table(columns, schema=CANDIDATES.schema))
-    _strip(source, path)
+    write_changed(source, path, _without_ut)
     stripped = CANDIDATES.open(path).read()
     assert stripped.schema.metadata == CANDIDATES.open(source).schema_arrow.metadata
     for name, _ in CANDIDATES.columns:

@@ -5,13 +5,14 @@ import socket
 import subprocess
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from parkf import __version__
 from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
-from parkf.io.files import read_json, scratch_folder, sha256, write_sealed
+from parkf.io.files import read_json, sha256, write_sealed
 from parkf.io.process_settings import environment
 from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.manifest import Gate, Manifest
@@ -75,8 +76,8 @@ def measure_beside(run: Path, published: Path | None) -> None:
     """
     from parkf.detector.field import FieldMap
     from parkf.fit import fit_file
-    from parkf.fit.sample import load_sample
     from parkf.fit.truth import Files
+    from parkf.proof.validation.fitting import fitted_samples
     from parkf.proof.validation.validate import measure_alone
 
     candidates = sorted((run / "candidates").glob("validation_*.parquet"))
@@ -85,13 +86,9 @@ def measure_beside(run: Path, published: Path | None) -> None:
         write_sealed(run / BESIDE_FILE, dict.fromkeys(("version", "set", "fit")))
         return
     manifest = load(published).manifest
-    with scratch_folder() as folder:
-        files = []
-        for found, truth in zip(candidates, particles, strict=True):
-            fitted = Path(folder) / found.name
-            fit_file(published, found, fitted, trust=True)
-            files.append(Files([truth], [found], [fitted]))
-        fit = measure_alone(load_sample(files, FieldMap.load(run / "field.npz")))
+    files = [Files([truth], [found], []) for found, truth in zip(candidates, particles, strict=True)]
+    field = FieldMap.load(run / "field.npz")
+    fit = measure_alone(fitted_samples(files, partial(fit_file, published, trust=True), field))
     about = {"version": manifest.version, "set": manifest.blobs.fingerprints()}
     write_sealed(run / BESIDE_FILE, {**about, "fit": fit})
 

@@ -13,7 +13,7 @@ from parkf.fit.fitted import is_good
 from parkf.fit.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core
-from parkf.proof.validation.figures import ENOUGH, binned, momentum_figures
+from parkf.proof.validation.figures import ENOUGH, binned, displacement, momentum_figures
 
 F64 = npt.NDArray[np.float64]
 # A small type, because these arrays are as long as the sample.
@@ -28,13 +28,6 @@ PHI_EDGES = tuple(float(phi) for phi in np.pi / 8 * np.arange(-1, 16, 2))
 MOMENTUM_EDGES = (3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 # The bend lies in the horizontal plane, so that φ, −φ, π − φ and π + φ are equivalent.
 PLANES = {"horizontal": (0, 4), "diagonal": (1, 3, 5, 7), "vertical": (2, 6)}
-
-
-def _displacement(rows: Rows) -> F64:
-    """Closest distance of the true track from the z axis, mm."""
-    tx, ty = _slopes(rows)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.abs(rows["true_x"] * ty - rows["true_y"] * tx) / np.hypot(tx, ty)
 
 
 # Variables of the slices: the value in every row, and the edges. Fitted values are used where possible, so
@@ -55,7 +48,7 @@ VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]]
     "born": (lambda rows: rows["born"], (0, 0.5, 3, 6, 1000)),
     # In mm; the last one in m.
     "origin_z": (lambda rows: rows["true_z"], (-300, -100, 0, 100, 300, 600, 900)),
-    "displacement": (_displacement, (0, 0.1, 0.3, 1, 3, 10, 30, 100)),
+    "displacement": (displacement, (0, 0.1, 0.3, 1, 3, 10, 30, 100)),
     "scifi_x": (lambda rows: 1e-3 * np.abs(rows["scifi_x"]), (0, 0.5, 1, 1.5, 2.2, 3.3)),
 }
 

@@ -1,6 +1,7 @@
 """Electrons: their momenta, fitted as pions and as electrons, and the peaks of J/ψ → ee and γ → ee."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +14,15 @@ from numpy.typing import NDArray
 
 from parkf.detector.geometry import VELO_PLANES
 from parkf.fit import fit_file, is_good
-from parkf.fit.sample import GENUINE_P, GHOST_PURITY, load_sample
+from parkf.fit.sample import GENUINE_P, GHOST_PURITY
 from parkf.fit.truth import Files
 from parkf.io.arrow import numbers
 from parkf.io.events import particle_key
 from parkf.io.files import scratch_folder
-from parkf.io.tables import CANDIDATES, ELECTRON, PARTICLES
+from parkf.io.tables import ELECTRON, PARTICLES
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.figures import ENOUGH, binned, share
+from parkf.proof.validation.fitting import fitted_samples, write_changed
 from parkf.proof.validation.kinds import Simulated
 from parkf.proof.validation.masses import RANGE, invariant_masses
 from parkf.simulation.generate.decays import DECAYS, Decay
@@ -60,75 +62,54 @@ def measure_electrons(
     pairs are left out.
     """
     velo_end = float(geometry.planes()[VELO_PLANES, 0].max())
+    detector: Any = {"geometry": geometry, "field": field, "workers": threads}
     tracks: dict[str, Any] = {}
     peaks: dict[str, Any] = {}
-
-    def fitted(write: Sequence[Callable[[Path], Files]]) -> Rows:
-        with scratch_folder() as folder:
-            return electrons_fitted(parameters, write, Path(folder), velo_end, threads)
-
-    def by_truth(sample: Simulated) -> Callable[[Path], Files]:
-        def write(path: Path) -> Files:
-            detector: Any = {"geometry": geometry, "field": field, "workers": threads}
-            find_candidates(sample.hits, path, polarity=sample.polarity, matched=True, **detector)
-            return Files([sample.particles], [path], [])
-
-        return write
-
-    of = {COLLISIONS: fitted([_Chosen(*files) for files in samples])}
-    for name, parts in decays.items():
-        of[name] = fitted([by_truth(part) for part in parts])
-    for name, rows in of.items():
-        if len(rows) >= ENOUGH:
-            tracks[name] = momenta(rows)
-        if name in DECAYS and (found := peak(rows, DECAYS[name])):
-            peaks[name] = found
+    with scratch_folder() as name:
+        folder = Path(name)
+        of: dict[str, list[Files]] = {COLLISIONS: []}
+        for number, (particles, candidates) in enumerate(samples):
+            path = folder / f"{number}.parquet"
+            _write_electrons(particles, candidates, path)
+            of[COLLISIONS].append(Files([particles], [path], []))
+        for decay, parts in decays.items():
+            of[decay] = []
+            for number, part in enumerate(parts):
+                path = folder / f"{decay}{number}.parquet"
+                find_candidates(part.hits, path, polarity=part.polarity, matched=True, **detector)
+                of[decay].append(Files([part.particles], [path], []))
+        for name, files in of.items():
+            rows = electrons_fitted(parameters, files, velo_end, threads)
+            if len(rows) >= ENOUGH:
+                tracks[name] = momenta(rows)
+            if name in DECAYS and (found := peak(rows, DECAYS[name])):
+                peaks[name] = found
     return {"tracks": tracks, "peaks": peaks}
 
 
-class _Chosen:
-    """Writes the candidates whose hits are an electron's."""
+def _write_electrons(particles: Path, candidates: Path, path: Path) -> None:
+    """Write the candidates whose hits are an electron's."""
+    names = ["event", "particle", "pdg_id"]
+    known = PARTICLES.open(particles).read(names)
+    known = known.filter(pc.equal(pc.abs(known["pdg_id"]), PDG_ID))
+    keys = particle_key({name: numbers(known[name]) for name in names})
 
-    def __init__(self, particles: Path, candidates: Path) -> None:
-        self._particles, self._candidates = particles, candidates
+    def electrons(rows: pa.Table) -> pa.Table:
+        own = particle_key({name: numbers(rows[name]) for name in names[:2]})
+        return rows.filter(pa.array(np.isin(own, keys) & (numbers(rows["purity"]) >= GHOST_PURITY)))
 
-    def __call__(self, path: Path) -> Files:
-        names = ["event", "particle", "pdg_id"]
-        known = PARTICLES.open(self._particles).read(names)
-        known = known.filter(pc.equal(pc.abs(known["pdg_id"]), PDG_ID))
-        keys = particle_key({name: numbers(known[name]) for name in names})
-        with CANDIDATES.open(self._candidates) as file:
-            made_with = {k.decode(): v.decode() for k, v in (file.schema_arrow.metadata or {}).items()}
-            made_with.pop("parkf.table")
-            with CANDIDATES.writer(path, made_with) as writer:
-                for group in range(file.num_row_groups):
-                    rows = file.read_row_group(group)
-                    own = particle_key({name: numbers(rows[name]) for name in names[:2]})
-                    chosen = np.isin(own, keys) & (numbers(rows["purity"]) >= GHOST_PURITY)
-                    writer.write_table(rows.filter(pa.array(chosen)))
-        return Files([self._particles], [path], [])
+    write_changed(candidates, path, electrons)
 
 
 def electrons_fitted(
-    parameters: Path,
-    samples: Sequence[Callable[[Path], Files]],
-    folder: Path,
-    velo_end: float,
-    threads: int | None = None,
+    parameters: Path, samples: Sequence[Files], velo_end: float, threads: int | None = None
 ) -> Rows:
     """Fit candidates with a set; return electrons above 2 GeV with a good fit.
 
-    Each of the `samples` writes candidates to a path, and returns the files of their truth. An electron that
-    begins behind the VELO has VELO hits of another particle, and is left out. The `folder` must exist as long
-    as the rows are read.
+    An electron that begins behind the VELO has VELO hits of another particle, and is left out.
     """
-    files = []
-    for number, write in enumerate(samples):
-        candidates, fitted = folder / f"candidates{number}.parquet", folder / f"fitted{number}.parquet"
-        truth = write(candidates)
-        fit_file(parameters, candidates, fitted, electrons=True, trust=True, threads=threads)
-        files.append(Files(truth.particles, [candidates], [fitted]))
-    rows = load_sample(files).rows
+    fit = partial(fit_file, parameters, electrons=True, trust=True, threads=threads)
+    rows = fitted_samples(samples, fit).rows
     keep = (np.abs(rows["pdg_id"]) == PDG_ID) & (np.asarray(rows["purity"]) >= GHOST_PURITY)
     keep &= is_good(rows["status"]) & (np.asarray(rows["true_z"]) < velo_end) & np.isfinite(rows["hard"])
     chosen: Rows = rows[keep & (np.asarray(rows["p_true"]) > GENUINE_P)]

@@ -35,6 +35,13 @@ def binned(
             yield low, high, inside
 
 
+def displacement(rows: Rows) -> F64:
+    """Return the closest distance (n,) of the true track from the z axis, mm."""
+    x, y, tx, ty = (np.asarray(rows[f"true_{name}"], np.float64) for name in ("x", "y", "tx", "ty"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.abs(x * ty - y * tx) / np.hypot(tx, ty)
+
+
 def momentum_figures(rows: Rows) -> dict[str, float]:
     """Measure δp/p: width ``core`` and mean ``bias`` of its core, ``width68``, ``width95``, with errors."""
     residual = momentum_residual(rows)
@@ -62,11 +69,18 @@ def core_ratio(rows: Rows, others: Rows) -> tuple[float, float]:
     therefore vary together, and their ratio is known better than either core. The error is from a jackknife,
     in which one group of events after the other is left out.
     """
-    samples = [(momentum_residual(one), np.asarray(one["event"]) % _GROUPS) for one in (rows, others)]
+    return width_ratio(*((momentum_residual(one), np.asarray(one["event"])) for one in (rows, others)))
+
+
+def width_ratio(
+    one: tuple[F64, npt.NDArray[Any]], other: tuple[F64, npt.NDArray[Any]]
+) -> tuple[float, float]:
+    """Return the ratio of two core widths, and its standard error, from values and events (n,) of each."""
+    samples = [(values, events % _GROUPS) for values, events in (one, other)]
 
     def ratio(without: int | None) -> float:
-        one, other = (fit_core(residual[group != without]).width for residual, group in samples)
-        return one / other
+        above, below = (fit_core(values[group != without]).width for values, group in samples)
+        return above / below
 
     each = np.array([ratio(group) for group in range(_GROUPS)])
     error = np.sqrt((_GROUPS - 1) / _GROUPS * np.square(each - each.mean()).sum())

@@ -1,6 +1,6 @@
 """Kinds of tracks besides long ones: candidates by truth, fitted by the set and by the full fit."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ import numpy as np
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
 from parkf.fit import fit_file, fit_file_full
-from parkf.fit.sample import Sample, load_sample
+from parkf.fit.sample import Sample
 from parkf.fit.truth import Files
 from parkf.io.events import Columns
 from parkf.io.files import scratch_folder
@@ -19,6 +19,7 @@ from parkf.params.parameter_set import load
 from parkf.proof.validation.breakdown import directions
 from parkf.proof.validation.core import fit_core
 from parkf.proof.validation.figures import ENOUGH, binned, core_ratio
+from parkf.proof.validation.fitting import fitted_samples
 from parkf.proof.validation.search import measure_search
 from parkf.proof.validation.validate import MOMENTUM_EDGES, measure_alone
 from parkf.simulation.generate.decays import DECAYS
@@ -96,7 +97,7 @@ def measure_kinds(
             ours, full = both(kind, found)
             measured = compared(ours, full)
             by_set = partial(fit_file, parameters, kind=kind.name, threads=threads)
-            searched = _fitted([one[_searched(kind)] for one in found], by_set, field)
+            searched = fitted_samples([one[_searched(kind)] for one in found], by_set, field)
             measured["search"] = measure_search(searched, ours, [1000 * edge for edge in MOMENTUM_EDGES])
             if late and kind in behind and slices is not None:
                 # Most runs have no decays, and Pandas and SciPy take half a second.
@@ -167,18 +168,7 @@ def fitted_by_both(
     """Fit the candidates of samples by a set and by the full fit, and return both beside the truth."""
     by_set = partial(fit_file, parameters, kind=kind.name, threads=threads)
     by_full = partial(fit_file_full, geometry=geometry, field=field, kind=kind, threads=threads)
-    return _fitted(samples, by_set, field), _fitted(samples, by_full, field)
-
-
-def _fitted(samples: Sequence[Files], fit: Callable[[Path, Path], Any], field: "FieldMap") -> Sample:
-    """Fit the candidates of samples by `fit`, a function of the paths of candidates and of fitted tracks."""
-    with scratch_folder() as folder:
-        files = []
-        for number, sample in enumerate(samples):
-            fitted = Path(folder) / f"fitted{number}.parquet"
-            fit(sample.candidates[0], fitted)
-            files.append(replace(sample, fitted=[fitted]))
-        return load_sample(files, field)
+    return fitted_samples(samples, by_set, field), fitted_samples(samples, by_full, field)
 
 
 def compared(ours: Sample, full: Sample) -> dict[str, Any]:

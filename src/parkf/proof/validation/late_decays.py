@@ -11,13 +11,13 @@ from parkf.fit.sample import Sample
 from parkf.fit.vertices import Ends, Vertices, fit_vertices
 from parkf.params.slices import MagnetSlices
 from parkf.proof.validation.core import fit_core
+from parkf.proof.validation.figures import width_ratio
 from parkf.proof.validation.masses import MASSES, RANGE
 from parkf.simulation.generate.decays import Decay
 
 F64 = NDArray[np.float64]
 
 FEWEST_PAIRS = 100
-_GROUPS = 20  # of events in a jackknife
 _STATE = ["x", "y", "tx", "ty", "qop"]
 _OF_A_TRACK = ["file", "event", "pdg_id", "true_z", "polarity", "z", "seed_qop", *_STATE, *TRIANGLE]
 
@@ -45,23 +45,18 @@ def measure_late_decay(
     good &= np.abs(own) < RANGE * decay.mass
     if good.sum() < FEWEST_PAIRS:
         return None
-    group = pairs.index.get_level_values("event").to_numpy()[good] % _GROUPS
+    event = pairs.index.get_level_values("event").to_numpy()[good]
     away = vertices.place[good, 2] - pairs["true_z_a"].to_numpy(np.float64)[good]
     pull = fit_core(away / vertices.z_error[good])
     core = fit_core(own[good])
-    ratios = {
-        "width_over_full": (own[good], reference[good]),
-        "seed_over_width": (seed[good], own[good]),
-    }
+    ratios = {}
+    for name, above, below in (("width_over_full", own, reference), ("seed_over_width", seed, own)):
+        ratios[name], ratios[f"{name}_error"] = width_ratio((above[good], event), (below[good], event))
     return {
         "n": int(good.sum()),
         **core.mean_as("mean"),
         **core.width_as("width"),
-        **{
-            key: value
-            for name, both_masses in ratios.items()
-            for key, value in zip((name, f"{name}_error"), _ratio(*both_masses, group), strict=True)
-        },
+        **ratios,
         "vertex": {
             **pull.width_as("pull_width"),
             **pull.mean_as("pull_mean"),
@@ -101,14 +96,3 @@ def _masses(pairs: pd.DataFrame, vertices: Vertices, momentum: str) -> F64:
         energy += np.sqrt(1 / qop**2 + mass**2)
         total += direction / np.abs(qop)[:, None]
     return np.sqrt(energy**2 - (total**2).sum(1))
-
-
-def _ratio(a: F64, b: F64, group: NDArray[Any]) -> tuple[float, float]:
-    """Return the ratio of two core widths, and its error by a jackknife over groups of events."""
-
-    def width(values: F64) -> float:
-        return fit_core(values).width
-
-    each = np.array([width(a[group != g]) / width(b[group != g]) for g in range(_GROUPS)])
-    error = np.sqrt((_GROUPS - 1) / _GROUPS * np.square(each - each.mean()).sum())
-    return width(a) / width(b), float(error)

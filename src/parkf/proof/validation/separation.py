@@ -16,7 +16,7 @@ from parkf.fit.sample import DETECTORS, GHOST_PURITY, Sample, chi2_per_ndof
 from parkf.io.track_columns import Rows
 from parkf.params.flat_cut import NAME
 from parkf.params.ghost_score import NAMES
-from parkf.proof.validation.figures import ENOUGH, WORKING_POINT, binned, share
+from parkf.proof.validation.figures import ENOUGH, WORKING_POINT, binned, displacement, share
 
 F64 = npt.NDArray[np.float64]
 
@@ -37,12 +37,10 @@ SLICES = {
 
 def _sliced(rows: Rows) -> dict[str, F64]:
     """Return the variables of :data:`SLICES`, (n,)."""
-    names = ("p_true", "true_x", "true_y", "true_tx", "true_ty")
-    p, x, y, tx, ty = (np.asarray(rows[name], np.float64) for name in names)
+    p, tx, ty = (np.asarray(rows[name], np.float64) for name in ("p_true", "true_tx", "true_ty"))
     p, slope = 1e-3 * p, np.hypot(tx, ty)
     pt = p * slope / np.sqrt(1.0 + slope**2)
-    displacement = np.abs(x * ty - y * tx) / slope
-    return {"p": p, "eta": np.arcsinh(1.0 / slope), "pt": pt, "displacement": displacement}
+    return {"p": p, "eta": np.arcsinh(1.0 / slope), "pt": pt, "displacement": displacement(rows)}
 
 
 def measure_scores(sample: Sample) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from parkf.fit.truth import Files
 from parkf.io.files import scratch_folder
 from parkf.io.kinds import LONG
-from parkf.io.tables import CANDIDATES
+from parkf.proof.validation.fitting import write_changed
 from parkf.proof.validation.kinds import compared, fitted_by_both
 
 if TYPE_CHECKING:
@@ -41,26 +41,17 @@ def measure_without_ut(
         stripped = []
         for number, (particles, candidates) in enumerate(samples):
             path = Path(folder) / f"candidates{number}.parquet"
-            _strip(candidates, path)
+            write_changed(candidates, path, _without_ut)
             stripped.append(Files([particles], [path], []))
         both = fitted_by_both(LONG, parameters, stripped, geometry=geometry, field=field, threads=threads)
     return compared(*both)
 
 
-def _strip(candidates: Path, path: Path) -> None:
-    """Write candidates without their UT hits."""
-    with CANDIDATES.open(candidates) as file:
-        known = file.schema_arrow.metadata or {}
-        made_with = {key.decode(): value.decode() for key, value in known.items()}
-        made_with.pop("parkf.table")
-        with CANDIDATES.writer(path, made_with) as writer:
-            for group in range(file.num_row_groups):
-                rows = file.read_row_group(group)
-                for name in _UT:
-                    place = rows.schema.get_field_index(name)
-                    field = rows.schema.field(place)
-                    nothing = pa.array(np.full(len(rows) * field.type.list_size, np.nan, np.float32))
-                    rows = rows.set_column(
-                        place, field, pa.FixedSizeListArray.from_arrays(nothing, type=field.type)
-                    )
-                writer.write_table(rows)
+def _without_ut(rows: pa.Table) -> pa.Table:
+    """Return candidates without their UT hits."""
+    for name in _UT:
+        place = rows.schema.get_field_index(name)
+        field = rows.schema.field(place)
+        nothing = pa.array(np.full(len(rows) * field.type.list_size, np.nan, np.float32))
+        rows = rows.set_column(place, field, pa.FixedSizeListArray.from_arrays(nothing, type=field.type))
+    return rows
