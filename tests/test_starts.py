@@ -34,11 +34,12 @@ COMMANDS = {
 LIGHT = "field generate simulate candidates thresholds rows datasets gather fit fit_full throughput"
 STAGES = {name: set() for name in LIGHT.split()}
 STAGES |= {"train": {"sympy", "iminuit"}, "assemble": {"sympy", "iminuit", "scipy"}}
-# Each line runs in a fork of a process that has loaded the program alone.
+# Each line runs in a fork of a process that has loaded the program, and modules that most of them load.
 LOADED = """
 import json, os, sys
 from importlib import import_module
 from parkf.cli.main import main
+import numpy, pyarrow.parquet, pydantic, parkf._fitter, parkf.io.tables
 for line in json.loads(sys.argv[1]):
     if not (child := os.fork()):
         break

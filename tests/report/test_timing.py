@@ -52,10 +52,10 @@ def test_a_ledger_says_how_long_stages_took(tmp_path):
         ledger.append(
             entry({name: "0"}, {"a": "1", "data/x.yaml": "2"}, **made, **(usual | {"peak_mb": 70.0}))
         )
-    fitted = {"stage": "train", "values": {"step": "T"}, "began": 206.0, "wall_s": 1.0}
+    fitted = {"stage": "train", "values": {"steps": ["UTTF", "T"]}, "began": 206.0, "wall_s": 1.0}
     ledger.append(entry({"d": "0"}, {"b": "0", "c": "0"}, **fitted, **usual))
     found = collect_stages(ledger.run)
-    assert list(found["stages"]) == ["field", "rows", "train T"]
+    assert list(found["stages"]) == ["field", "rows", "train UTTF, T"]
     assert found["stages"]["field"] == stage((0.0, 3.0), cpu_s=2.0) | {"peak_mb": 50.0, "spans": [(0.0, 3.0)]}
     rows = found["stages"]["rows"]
     assert (rows["jobs"], rows["taken"], rows["wall_s"], rows["cpu_s"]) == (2, 1, 4.0, 4.0)

@@ -22,10 +22,10 @@ def test_leaves_a_set_numbers_and_report(finished):
         assert 0.8 < validation["kinds"]["long_no_ut"]["pulls"][component]["width"] < 1.2
     assert validation["kinds"]["scifi"]["domain"]["q68"] < 0.02  # mm
     stages = read_json(results / "stages.json")["stages"]
-    assert {"table", "datasets", "train UTTF", "validate"} <= stages.keys()
+    assert {"table", "datasets", "train UTTF, TFT, T", "validate"} <= stages.keys()
     # The ledger has the times of jobs: those that make the parts of the set ended before it was assembled.
     begin = min(begin for begin, _ in stages["assemble"]["spans"])
-    needs = ("train UTTF", "train V", "table", "close", "score")
+    needs = ("train UTTF, TFT, T", "train V, VUT, UT, BEAM", "table", "close", "constants")
     assert all(end <= begin + 0.01 for name in needs for _, end in stages[name]["spans"])
     rates = read_json(results / "throughput.json")["rates"]
     assert {rate["precision"] for rate in rates} == {"float32", "float64"}

@@ -30,11 +30,13 @@ def test_a_run_has_what_its_configuration_extends(monkeypatch):
 
 
 def test_a_mistake_is_named_with_its_file_and_line(monkeypatch, tmp_path):
-    monkeypatch.chdir(ROOT)
-    file = tmp_path / "mine.yaml"
-    file.write_text("extends: default\nrun: mine\nsead: 7\n")
-    with pytest.raises(ParkfError, match=r"mine\.yaml:3: sead: unknown key"):
-        read_run(yaml.safe_load(file.read_text()), {}, [file])
+    monkeypatch.chdir(tmp_path)
+    folder = Path("workflow/config")
+    folder.mkdir(parents=True)
+    (folder / "default.yaml").write_text((ROOT / folder / "default.yaml").read_text())
+    (folder / "mine.yaml").write_text("extends: default\nrun: mine\nsead: 7\n")
+    with pytest.raises(ParkfError, match=r"workflow/config/mine\.yaml:3: sead: unknown key"):
+        read_run(yaml.safe_load((folder / "mine.yaml").read_text()), {})
 
 
 def test_samples_are_cut_into_as_many_chunks_as_the_profile_asks_for(monkeypatch):

@@ -169,33 +169,39 @@ rule simulate_validation:
         )
 
 
-for signals, kinds_made in ((("jpsi", "d0"), ["candidates"]), ((*ELECTRONS, *STRANGE), ["hits", "crossings"])):
+rule simulate_signal:
+    """Candidates of mass peaks."""
+    input: **PASSAGE, particles=f"{RESULTS}/particles/{{chunk}}.parquet"
+    output: f"{RESULTS}/candidates/{{chunk}}.parquet"
+    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0")
+    params:
+        code=code_of("simulate"),
+        means=MEANS,
+        polarities=lambda w: RUN.polarity(w.chunk),
+        seeds=lambda w: RUN.seed(w.chunk),
+        pattern=RUN["pattern"],
+    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
+    conda: ENVIRONMENT
+    log: logged("simulate-{chunk}.log")
+    shell: stage("simulate", TRANSPORTED, " --candidates {output:q}", CROWDED_WORD, SEARCH_WORDS)
 
-    rule:
-        """Candidates of mass peaks; hits of electrons and of decays behind the VELO, with their truth."""
-        name: "simulate_signal" if "jpsi" in signals else "simulate_decays"
-        input: **PASSAGE, particles=f"{RESULTS}/particles/{{chunk}}.parquet"
-        output: **{kind: f"{RESULTS}/{kind}/{{chunk}}.parquet" for kind in kinds_made}
-        wildcard_constraints: chunk=RUN.pattern(*signals)
-        params:
-            code=code_of("simulate"),
-            means=MEANS,
-            polarities=lambda w: RUN.polarity(w.chunk),
-            seeds=lambda w: RUN.seed(w.chunk),
-            pattern=RUN["pattern"],
-        # The measurement of other kinds of tracks, which is long, waits for the late decays.
-        priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
-        resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
-        conda: ENVIRONMENT
-        log: logged("simulate-{chunk}.log")
-        shell:
-            stage(
-                "simulate",
-                TRANSPORTED,
-                *(f" --{kind} {{output.{kind}:q}}" for kind in kinds_made),
-                CROWDED_WORD,
-                SEARCH_WORDS,
-            )
+
+rule simulate_decays:
+    """Hits of electrons and of decays behind the VELO, and their truth in first layers."""
+    input: **PASSAGE, particles=f"{RESULTS}/particles/{{chunk}}.parquet"
+    output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "crossings")}
+    wildcard_constraints: chunk=RUN.pattern(*ELECTRONS, *STRANGE)
+    params:
+        code=code_of("simulate"),
+        means=MEANS,
+        polarities=lambda w: RUN.polarity(w.chunk),
+        seeds=lambda w: RUN.seed(w.chunk),
+        crowded=RUN["pattern"]["crowded"],
+    priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
+    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
+    conda: ENVIRONMENT
+    log: logged("simulate-{chunk}.log")
+    shell: stage("simulate", TRANSPORTED, " --hits {output.hits:q} --crossings {output.crossings:q}", CROWDED_WORD)
 
 
 rule candidates:

@@ -70,6 +70,8 @@ for steps in RUN.trainings:
             means=GEOMETRY_MEANS if displaced else {},
             datasets=lambda w, input: collapsed(input.datasets),
             steps=steps,
+            # A command must not name what changes in this loop: Snakemake makes it when the job runs.
+            part=lambda w: ["--part", w.sets] if w.get("sets") else [],
             forms=RUN["forms"],
             seed=RUN["seed"],
         priority: FIRST
@@ -81,7 +83,7 @@ for steps in RUN.trainings:
             stage(
                 "train",
                 " --steps {params.steps} --datasets {params.datasets:q} --outputs {output:q}",
-                " --part {wildcards.sets}" if in_parts else "",
+                " {params.part}",
                 passed(("table", "field", "geometry", "start_from")),
                 " --forms {params.forms} --seed {params.seed} --threads {threads}",
             )

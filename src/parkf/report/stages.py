@@ -65,6 +65,6 @@ def _by_stage(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:
 
 
 def _name(entry: Entry) -> str:
-    """Return a stage's name, with that of the step that it fits."""
-    step = entry.values.get("step")
-    return f"{entry.stage} {step}" if step else entry.stage
+    """Return a stage's name, with those of the steps that it fits."""
+    steps = entry.values.get("steps") or [entry.values.get("step", "")]
+    return f"{entry.stage} {', '.join(steps)}".strip()

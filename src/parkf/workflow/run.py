@@ -55,10 +55,14 @@ def cores_for(rows: float) -> int:
     return min(8, max(1, round(rows / 1e7)))
 
 
-def read_run(config: Mapping[str, Any], widths: Mapping[str, int], files: Iterable[Path] = ()) -> "Run":
-    """Check a configuration as Snakemake has it, from files and the command line, and what it extends."""
+def read_run(config: Mapping[str, Any], widths: Mapping[str, int]) -> "Run":
+    """Check a configuration as Snakemake has it, from a file and the command line, and what it extends."""
     whole, layers = extended(config, CONFIGS)
-    return Run(load_config(whole, Path(), [*layers, *map(read_document, files)]), widths)
+    # Messages name the file and line of a mistake; a run has the name of its file.
+    own = CONFIGS / f"{config.get('run')}.yaml"
+    return Run(
+        load_config(whole, Path(), [*layers, *([read_document(own)] if own.is_file() else [])]), widths
+    )
 
 
 class Run(dict[str, Any]):
