@@ -8,7 +8,6 @@ import pytest
 from benchmarks import calibrate, displaced, electrons, kinds, lhcb_hits, monitor, slices, tails
 from tools import crates
 from tools.faults import kills, swaps
-from tools.mismatches import page as mismatches
 from tools.mismatches.wrong import MISTAKES
 
 from parkf.io.kinds import KINDS
@@ -44,7 +43,6 @@ PAGES = [
     ("explanation/resolution", "tails", [tails.table, tails.table_of_set]),
     ("how-to/monitor", "monitor", [monitor.table, monitor.sentence]),
     ("how-to/sign", "crates", part("sets", crates.table)),
-    ("reference/mismatches", "mismatches", [mismatches.counts, mismatches.mistakes, mismatches.costs]),
 ]
 
 

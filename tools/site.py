@@ -130,7 +130,6 @@ def main() -> None:
             "broken links": len(broken),
             f"search for '{QUERY}' finds": titles,
             "longest page that is no reference": f"{longest}, {counted[longest]} words",
-            "words of performance.md": counted["explanation/performance.md"],
             "pictures of the gallery": len(list((DOCS / "gallery").iterdir())),
         }
     for what, value in measured.items():

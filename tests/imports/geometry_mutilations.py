@@ -1,7 +1,7 @@
 """Files of a geometry or an alignment that are damaged, mistaken for others, or in other units.
 
 `python tests/imports/geometry_mutilations.py` writes the message for each to
-docs/reference/geometry_mistakes.md. A test compares that page with what happens.
+the table beside this file. A test compares that table with what happens.
 """
 
 import struct
@@ -20,16 +20,8 @@ from parkf.io.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
 BASE = ROOT / "data/geometry/run3.yaml"
-TABLE = ROOT / "docs/reference/geometry_mistakes.md"
-HEAD = """# Geometry and alignment: what a mistake is told
-
-Every row is a file that was damaged or mistaken on purpose, given to `parkf import geometry`,
-`parkf import alignment` or `parkf geometry check`. A test makes this page
-(`tests/imports/geometry_mutilations.py`). Folders are left out.
-
-| door | what was done | verdict | message |
-|---|---|---|---|
-"""
+TABLE = Path(__file__).with_name("geometry_mistakes.txt")
+HEAD = "| door | what was done | verdict | message |\n|---|---|---|---|\n"
 
 _VELO_Z, _VELO_X = 8, 8 + 4 * 52 + 8
 _VELO_ROWS = _VELO_X + 4 * 768 + 8 + 4 * 768 + 16
@@ -232,6 +224,5 @@ def page():
 
 
 if __name__ == "__main__":
-    TABLE.parent.mkdir(parents=True, exist_ok=True)
     TABLE.write_text(page())
     sys.stdout.write(TABLE.read_text())
