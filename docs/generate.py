@@ -469,6 +469,29 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+_FIGURES = re.compile(r"<!-- figures: ([\w.]+)\.(\w+) (\w+)(?:\.(\w+))? -->")
+
+
+def with_figures(markdown: str) -> str:
+    """Put the tables and sentences of benchmarks where a page names their writer and the file of their figures.
+
+    `<!-- figures: benchmarks.electrons.table electrons.fits -->` is what `benchmarks.electrons.table` writes of the
+    key `fits` in `benchmarks/results/electrons.json`.
+    """
+
+    def written(found: re.Match[str]) -> str:
+        module, writer, file, key = found.groups()
+        figures = json.loads((ROOT / f"benchmarks/results/{file}.json").read_text())
+        return str(getattr(importlib.import_module(module), writer)(figures[key] if key else figures))
+
+    return _FIGURES.sub(written, markdown)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill in figures; MkDocs calls it with each page."""
+    return with_figures(markdown)
+
+
 def main() -> None:
     """Write what is in the checkout."""
     for name, write in IN_CHECKOUT.items():

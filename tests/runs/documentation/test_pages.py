@@ -38,6 +38,14 @@ def test_pages_of_the_code_are_written_for_the_site_alone(name):
     assert not (DOCS / name).exists()
 
 
+def test_pages_get_their_figures_from_the_benchmarks():
+    pages = {page: page.read_text() for page in DOCS.rglob("*.md")}
+    with_figures = {page: text for page, text in pages.items() if "<!-- figures" in text}
+    assert len(with_figures) >= 8
+    for page, text in with_figures.items():
+        assert "<!-- figures" not in GENERATE.with_figures(text), page
+
+
 def _command(words):
     group = get_command(app)
     context = group.context_class(group)
