@@ -77,7 +77,7 @@ lint: build $(VENV)/.extra-dev
 	$(VENV)/bin/ruff format --check .
 	$(MYPY)
 
-docs: build $(VENV)/.extra-docs  ## the pages that the code writes, and the site of this version in build/site
+docs: build $(VENV)/.extra-docs  ## the site of this version in build/site, and the figures in README.md
 	$(VENV)/bin/python docs/generate.py
 	$(VENV)/bin/python -m tools.site --into build/site
 

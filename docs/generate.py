@@ -1,8 +1,7 @@
-"""Writes the pages of docs/ that the code knows best, from commands to formulas.
+"""Writes the pages that the code knows best, from commands to formulas, while MkDocs builds the site.
 
-    python docs/generate.py
-
-The pages are part of the repository, so that the site is built without parkf; a test holds that they are current.
+These pages and drawings are in no checkout. `python docs/generate.py` writes the two that are: the figures in
+README.md and the drawing of the detector.
 """
 
 import importlib
@@ -49,7 +48,6 @@ from tools.house import drawing, survey
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-_NOTE = "<!-- Written by docs/generate.py; change the code instead, and run it again. -->"
 
 
 def commands() -> str:
@@ -62,7 +60,7 @@ def commands() -> str:
         " of it, which shows where in the code an error arose. Exit codes are 0 for yes or done, 1 for no or for an"
         " error, which is one line that says what is wrong and where, and 2 for wrong usage, of `parkf params` and"
         " `parkf gate` also where there is no answer; 130 where it was interrupted; `parkf run` exits as Snakemake does."
-        " [Bad inputs](bad_inputs.md) shows what is refused, in which words.",
+        " [Typical mistakes](../mistakes.md) shows what is refused, in which words.",
     ]
     for panel, names in PANELS.items():
         if panel != INNER:
@@ -319,7 +317,7 @@ def performance() -> str:
     one, two = (fitter["cpu"][precision] for precision in ("float32", "float64"))
     return _page(
         [
-            "# How good it is",
+            "# How good it is: resolution, pulls, ghosts",
             "The two newest published sets were trained on 10,000 crossings for each polarity. The figures are measured"
             " on other tracks of the embedded simulation, [not of LHCb's](limits.md). [What the figures mean](figures.md)"
             " explains the words.",
@@ -433,8 +431,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _page(parts: Sequence[str]) -> str:
-    title, *rest = parts
-    return "\n\n".join([title, _NOTE, *rest]) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
@@ -448,13 +445,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/gates.md": gates,
     "explanation/rooms.md": rooms,
     "explanation/house.svg": house_drawing,
-    "detector.svg": picture,
-    "../README.md": readme,
-}
-
-
-PLOTS: Mapping[str, Callable[[], str]] = {
-    # Their bytes depend on the version of Matplotlib.
     "explanation/table_misfit.svg": table_plot,
     "explanation/ghosts_kept.svg": ghost_plot,
     "explanation/speed.svg": speed_plot,
@@ -463,13 +453,49 @@ PLOTS: Mapping[str, Callable[[], str]] = {
     "explanation/inside_the_magnet.svg": inside_plot,
     "explanation/calibration.svg": calibration_plot,
 }
+"""What the site has beside the files in docs/."""
+
+IN_CHECKOUT: Mapping[str, Callable[[], str]] = {"docs/detector.svg": picture, "README.md": readme}
+"""What a reader of the repository sees without a site."""
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages; MkDocs calls it when it has listed the files in docs/."""
+    # Tests call the writers without MkDocs.
+    from mkdocs.structure.files import File
+
+    for name, write in PAGES.items():
+        files.append(File.generated(config, name, content=write()))
+    return files
+
+
+_FIGURES = re.compile(r"<!-- figures: ([\w.]+)\.(\w+) (\w+)(?:\.(\w+))? -->")
+
+
+def with_figures(markdown: str) -> str:
+    """Put the tables and sentences of benchmarks where a page names their writer and the file of their figures.
+
+    `<!-- figures: benchmarks.electrons.table electrons.fits -->` is what `benchmarks.electrons.table` writes of the
+    key `fits` in `benchmarks/results/electrons.json`.
+    """
+
+    def written(found: re.Match[str]) -> str:
+        module, writer, file, key = found.groups()
+        figures = json.loads((ROOT / f"benchmarks/results/{file}.json").read_text())
+        return str(getattr(importlib.import_module(module), writer)(figures[key] if key else figures))
+
+    return _FIGURES.sub(written, markdown)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill in figures; MkDocs calls it with each page."""
+    return with_figures(markdown)
 
 
 def main() -> None:
-    """Write all pages and plots."""
-    for name, write in {**PAGES, **PLOTS}.items():
-        (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
-        (DOCS / name).write_text(write())
+    """Write what is in the checkout."""
+    for name, write in IN_CHECKOUT.items():
+        (ROOT / name).write_text(write())
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""The rooms of the package are few and described; imports run downwards, and the drawing is current."""
+"""The rooms of the package are few and described; imports run downwards."""
 
 import ast
 import subprocess
 import sys
 from pathlib import Path
 
-from tools.house import ROOT, drawing, survey
+from tools.house import ROOT, survey
 
 HOUSE = survey()
 
@@ -37,7 +37,3 @@ def test_every_room_states_its_purpose_and_its_promise() -> None:
 def test_only_rooms_lie_at_the_top() -> None:
     top = {path.name for path in (ROOT / "src/parkf").glob("*.py")}
     assert top == {"__init__.py"}
-
-
-def test_the_drawing_in_the_documentation_is_current() -> None:
-    assert (ROOT / "docs/explanation/house.svg").read_text() == drawing(HOUSE)

@@ -1,14 +1,12 @@
-"""Pages show the stored figures of the benchmarks, and the figures are as good as they have to be."""
+"""Figures of the benchmarks are as good as they have to be."""
 
 import json
 from math import hypot
 from pathlib import Path
 
 import pytest
-from benchmarks import calibrate, displaced, electrons, kinds, lhcb_hits, monitor, slices, tails
-from tools import crates
+from benchmarks import lhcb_hits, monitor, tails
 from tools.faults import kills, swaps
-from tools.mismatches import page as mismatches
 from tools.mismatches.wrong import MISTAKES
 
 from parkf.io.kinds import KINDS
@@ -18,41 +16,6 @@ ROOT = Path(__file__).parents[1]
 
 def stored(name):
     return json.loads((ROOT / f"benchmarks/results/{name}.json").read_text())
-
-
-def part(key, *writers):
-    """Texts that are made of one part of the figures."""
-    return [lambda found, write=write: write(found[key]) for write in writers]
-
-
-# The page, the file of its figures, and what makes the page's tables and sentences of them.
-PAGES = [
-    ("explanation/calibration", "calibrate", [calibrate.table, calibrate.sentence]),
-    (
-        "explanation/calibration",
-        "calibrate",
-        part("in_place", calibrate.in_place_table, calibrate.in_place_sentence),
-    ),
-    ("explanation/soft_and_displaced", "displaced", part("bins", displaced.table)),
-    ("explanation/electrons", "electrons", part("fits", electrons.table, electrons.peaks, electrons.cells)),
-    ("explanation/faults", "faults", [kills.table]),
-    ("explanation/faults", "swaps", [swaps.table]),
-    ("explanation/inside_the_magnet", "slices", [slices.table]),
-    ("explanation/kinds_figures", "kinds", [kinds.table, kinds.decays, kinds.searches]),
-    ("explanation/kinds_figures", "kinds", part("lhcb", kinds.lhcb_table)),
-    ("explanation/lhcb_hits", "lhcb_hits", [lhcb_hits.table]),
-    ("explanation/resolution", "tails", [tails.table, tails.table_of_set]),
-    ("how-to/monitor", "monitor", [monitor.table, monitor.sentence]),
-    ("how-to/sign", "crates", part("sets", crates.table)),
-    ("reference/mismatches", "mismatches", [mismatches.counts, mismatches.mistakes, mismatches.costs]),
-]
-
-
-@pytest.mark.parametrize(("page", "figures", "writers"), PAGES)
-def test_a_page_is_made_of_the_stored_figures(page, figures, writers):
-    text = " ".join((ROOT / f"docs/{page}.md").read_text().split())
-    for write in writers:
-        assert " ".join(write(stored(figures)).split()) in text
 
 
 def test_every_kind_is_explained():

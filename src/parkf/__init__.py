@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from parkf.api.tracks import Tracks
     from parkf.io.errors import ParkfError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Parameters": "parkf.api.parameters",

@@ -1,7 +1,8 @@
-"""Each bad input is refused with one line of message and the documented exit code, and leaves no output.
+"""Each bad input is refused with one line of message and the documented exit code, and leaves no output."""
 
-docs/reference/bad_inputs.md has the expected messages. `PARKF_UPDATE_DOCS=1 pytest -n 0 tests/bad_input`
-writes it.
+`messages.txt` has the expected messages, a row for each input. `PARKF_UPDATE=1 pytest -n 0 tests/bad_input`
+writes it: read what has changed there. Parts that come from YAML, JSON, NumPy, Arrow or Typer change with
+their versions, and are not compared.
 """
 
 import os
@@ -14,18 +15,10 @@ from . import commands, configuration, detector, sets, tables
 from .case import ROOT, Case, ran
 
 CASES = [case for part in (configuration, detector, tables, sets, commands) for case in part.CASES]
-TABLE = ROOT / "docs/reference/bad_inputs.md"
-HEAD = """# What is refused, and with which message
-
-`tests/bad_input` tries each of these inputs. The command prints this one line behind `error: `, ends with
-this exit code, and leaves no file behind. Parts of messages that come from YAML, JSON, NumPy, Arrow or Typer
-change with their versions.
-
-| door | what is wrong | exit code | message |
-|---|---|---|---|
-"""
+TABLE = Path(__file__).with_name("messages.txt")
+HEAD = "| door | what is wrong | exit code | message |\n|---|---|---|---|\n"
 LONGEST = 300
-UPDATES = bool(os.environ.get("PARKF_UPDATE_DOCS"))
+UPDATES = bool(os.environ.get("PARKF_UPDATE"))
 WRITTEN = TABLE.read_text().removeprefix(HEAD).splitlines(keepends=True)
 EXPECTED = {} if UPDATES else dict(zip((case.name for case in CASES), WRITTEN, strict=True))
 # Cases with the words of YAML, JSON, NumPy, Arrow or Typer. Of their messages, the beginning is compared.
@@ -63,7 +56,7 @@ def compared(case: Case, shown: str) -> str:
 
 @pytest.fixture(scope="module")
 def rows():
-    """Rows of the page by case; on request, the page gets those of this run."""
+    """Rows of the table by case; on request, the table gets those of this run."""
     said: dict[str, str] = {}
     yield said
     if UPDATES and len(said) == len(CASES):
@@ -85,7 +78,7 @@ def test_it_is_refused(case: Case, tmp_path: Path, monkeypatch, rows) -> None:
     assert files(tmp_path) == before
     rows[case.name] = row(case, last.removeprefix("error: "))
     expected = EXPECTED.get(case.name, rows[case.name])
-    assert compared(case, rows[case.name]) == compared(case, expected), "is the page to be updated?"
+    assert compared(case, rows[case.name]) == compared(case, expected), "is the table to be updated?"
 
 
 def test_there_are_enough_and_each_is_another() -> None:

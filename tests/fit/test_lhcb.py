@@ -55,18 +55,15 @@ def test_momenta_of_lhcbs_simulation_come_out_right(lhcb, tmp_path):
 
 
 def test_lhcbs_tracks_move_nothing_and_are_too_few_for_a_monitor(lhcb):
-    """The page says so, with these figures, of a published set."""
+    """None of the shifts along x is beyond two errors; errors of layers are below 50 µm."""
     geometry, _, _, candidates = lhcb
     parameters = load(ROOT / "params/2026-run3-like-2-r012")
     solution = align(parameters, [candidates], geometry, freedoms=["x"], survey={"x": 0.1})
     pull = np.abs(solution.value / solution.error)
     layers, errors = np.abs(solution.value[52:]), solution.error[52:]
-    text = (
-        f"{solution.tracks} tracks move nothing: with `--survey x=0.1`, none of the {len(pull)} shifts is"
-        f" beyond {pull.max():.1f} errors. Layers of UT and SciFi are found within {layers.max():.3f} mm,"
-        f" with errors of {errors.min():.2f} to {errors.max():.2f} mm."
-    )
-    page = " ".join((ROOT / "docs/how-to/monitor.md").read_text().split())
-    assert text in page
+    assert (solution.tracks, len(pull)) == (678, 68)
+    assert pull.max() < 1.95
+    assert layers.max() < 0.0065
+    assert 0.025 < errors.min() <= errors.max() < 0.045
     with pytest.raises(ParkfError, match="candidates, expected at least 2000"):
         reference_of(ROOT / "params/2026-run3-like-2-r012", parameters, [candidates])

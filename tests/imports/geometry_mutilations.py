@@ -1,6 +1,6 @@
 """Files of a geometry or an alignment that are damaged, mistaken for others, or in other units.
 
-docs/reference/geometry_mistakes.md has the message for each; test_mutilations.py compares it, and writes it.
+geometry_mistakes.txt has the message for each; test_mutilations.py compares it, and writes it.
 """
 
 import struct
@@ -18,16 +18,8 @@ from parkf.io.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
 BASE = ROOT / "data/geometry/run3.yaml"
-TABLE = ROOT / "docs/reference/geometry_mistakes.md"
-HEAD = """# Geometry and alignment: what a mistake is told
-
-Every row is a file that was damaged or mistaken on purpose, given to `parkf import geometry`,
-`parkf import alignment` or `parkf geometry check`. A test makes this page
-(`tests/imports/geometry_mutilations.py`). Folders are left out.
-
-| door | what was done | verdict | message |
-|---|---|---|---|
-"""
+TABLE = Path(__file__).with_name("geometry_mistakes.txt")
+HEAD = "| door | what was done | verdict | message |\n|---|---|---|---|\n"
 
 _VELO_Z, _VELO_X = 8, 8 + 4 * 52 + 8
 _VELO_ROWS = _VELO_X + 4 * 768 + 8 + 4 * 768 + 16

@@ -1,6 +1,6 @@
 """Maps, tuples and hits that are damaged, mistaken for others, or in other units and signs.
 
-docs/reference/import_mistakes.md has the message for each; test_mutilations.py compares it, and writes it.
+import_mistakes.txt has the message for each; test_mutilations.py compares it, and writes it.
 """
 
 import re
@@ -24,16 +24,8 @@ from parkf.imports.steps.take import import_steps
 from parkf.io.errors import ParkfError
 
 ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "docs/reference/import_mistakes.md"
-HEAD = """# Fields, step datasets and hits: what a mistake is told
-
-Every row is a file that was damaged or mistaken on purpose, given to `parkf import field`, `steps` or `hits`.
-What is wrong is refused, what is doubtful goes on with a word. A test makes this page
-(`tests/imports/import_mutilations.py`). Folders are left out, and of several findings one is shown.
-
-| door | what was done | verdict | message |
-|---|---|---|---|
-"""
+TABLE = Path(__file__).with_name("import_mistakes.txt")
+HEAD = "| door | what was done | verdict | message |\n|---|---|---|---|\n"
 STEPS = {"UTTF": 400, "T": 120, "UT": 150}
 ENDS = "01e"
 XY = tuple(axis + end for axis in "xy" for end in ENDS)

@@ -1,6 +1,6 @@
-"""Every damaged or mistaken file is noticed, and the message names its fault; two pages show the messages.
+"""Every damaged or mistaken file is noticed, and the message names its fault; two tables have the messages.
 
-`PARKF_UPDATE_DOCS=1 pytest tests/imports/test_mutilations.py` writes the pages.
+`PARKF_UPDATE=1 pytest tests/imports/test_mutilations.py` writes the tables.
 """
 
 import os
@@ -14,7 +14,7 @@ import pytest
 @pytest.mark.parametrize(("module", "fewest"), [(geometry_mutilations, 60), (import_mutilations, 100)])
 def test_the_table_of_mutilations_is_what_happens(module, fewest):
     page = module.page()
-    if os.environ.get("PARKF_UPDATE_DOCS"):
+    if os.environ.get("PARKF_UPDATE"):
         module.TABLE.write_text(page)
     rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
     assert len(rows) >= fewest

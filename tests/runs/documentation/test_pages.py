@@ -22,13 +22,28 @@ PAGES = (*sorted(DOCS.rglob("*.md")), *READMES)
 _NAMES = re.compile(r"<[a-z ]+>|…")
 
 
-def test_generated_pages_are_those_of_the_code():
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
-    for name, write in generate.PAGES.items():
-        # `make docs` writes them.
-        assert (DOCS / name).read_text() == write(), f"docs/{name} is not current: python docs/generate.py"
+_SPEC = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+GENERATE = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(GENERATE)
+
+
+def test_what_the_code_writes_into_the_checkout_is_current():
+    for name, write in GENERATE.IN_CHECKOUT.items():
+        assert (ROOT / name).read_text() == write(), f"{name} is not current: python docs/generate.py"
+
+
+@pytest.mark.parametrize("name", [name for name in GENERATE.PAGES if name.endswith(".md")])
+def test_pages_of_the_code_are_written_for_the_site_alone(name):
+    assert GENERATE.PAGES[name]().startswith("# ")
+    assert not (DOCS / name).exists()
+
+
+def test_pages_get_their_figures_from_the_benchmarks():
+    pages = {page: page.read_text() for page in DOCS.rglob("*.md")}
+    with_figures = {page: text for page, text in pages.items() if "<!-- figures" in text}
+    assert len(with_figures) >= 8
+    for page, text in with_figures.items():
+        assert "<!-- figures" not in GENERATE.with_figures(text), page
 
 
 def _command(words):
@@ -78,7 +93,7 @@ def test_python_in_pages_compiles():
 
 def test_pages_are_short():
     counted = lengths()
-    assert counted["explanation/performance.md"] <= MOST_IN_PERFORMANCE
+    assert len(GENERATE.PAGES["explanation/performance.md"]().split()) <= MOST_IN_PERFORMANCE
     assert {name: count for name, count in counted.items() if count > MOST_WORDS} == {}
 
 
