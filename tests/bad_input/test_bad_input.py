@@ -1,4 +1,4 @@
-"""Each bad input is refused with one line of message and the documented exit code, and leaves no output."""
+"""Each bad input is refused with one line of message and the documented exit code, and leaves no output.
 
 `messages.txt` has the expected messages, a row for each input. `PARKF_UPDATE=1 pytest -n 0 tests/bad_input`
 writes it: read what has changed there. Parts that come from YAML, JSON, NumPy, Arrow or Typer change with
