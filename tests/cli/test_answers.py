@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from parkf.cli.commands.params import _described, _effect_table
+from parkf.cli.commands.params import _effect_table
 from parkf.cli.commands.results import print_brief
 from parkf.cli.main import _drop_output, app
 from parkf.cli.messages import written
@@ -22,7 +22,6 @@ from parkf.io.errors import ParkfError
 from parkf.io.explained import explained
 from parkf.io.files import write_json
 from parkf.params.manifest import Gate
-from parkf.params.validity import Interval, Series
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests/imports"))
@@ -147,20 +146,6 @@ def test_the_end_of_a_run_names_twenty_missed_gates(tmp_path, monkeypatch, capsy
     assert first == "123 genuine tracks, 45 ghosts; 30 of 60 gates met"
     named = [line for line in lines if "MISSED" in line]
     assert [line.split(":")[0].split()[-1] for line in named] == [str(n) for n in range(1, 41, 2)]
-
-
-def test_overlaps_are_clear_where_one_set_superseded_the_other():
-    """Sets a and b compete for runs 5 to 10. Set d superseded c, and both are for runs 35 to 40."""
-    limits = {"a": (1, 10), "b": (5, 20), "c": (30, 40), "d": (35, 50)}
-    found = _described(Series({name: Interval("run", *ends) for name, ends in limits.items()}, {"d": "c"}))
-    (unclear,) = found["unclear"]
-    assert (unclear["sets"], unclear["first"], unclear["last"]) == (["a", "b"], 5, 10)
-    (superseded,) = found["superseded"]
-    assert (superseded["sets"], superseded["first"], superseded["last"]) == (["c", "d"], 35, 40)
-    assert [(one["set"], one["first"], one["last"]) for one in found["holding"]] == [
-        *(("a", 1, 4), ("b", 11, 20), ("c", 30, 34), ("d", 35, 50))
-    ]
-    assert [(gap["first"], gap["last"]) for gap in found["gaps"]] == [(21, 29)]
 
 
 def test_of_each_step_the_component_that_changes_most_is_shown():
