@@ -29,6 +29,8 @@ from parkf.workflow.config_model import RunConfig
 # The modules beside this file can then be imported, however it is started.
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
+# MkDocs takes the two folders away again, and the writers of figures are imported later, from this package.
+import benchmarks  # noqa: F401
 from performance import FORMS as FORM_NAMES
 from performance import (
     HEADLINES,

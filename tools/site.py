@@ -9,6 +9,7 @@ row for each figure. Search is tried in Chromium, from ``file://``, where there 
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -46,7 +47,9 @@ _PLACE = re.compile(r'\s(?:id|name)="([^"]+)"')
 def build(folder: Path) -> None:
     """Build the site into a folder; a broken link in a page raises CalledProcessError."""
     command = ("-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder))
-    subprocess.run([sys.executable, *command], cwd=ROOT, check=True, capture_output=True, text=True)
+    subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, check=True
+    )
 
 
 def add_version(root: Path) -> None:

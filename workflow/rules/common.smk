@@ -80,3 +80,8 @@ def chunks(kind, *purposes):
 def products(kind, *samples):
     """Files of one kind of whole samples."""
     return [f"{RESULTS}/{kind}/{sample}.parquet" for sample in samples]
+
+
+def crossings(names, fits=1):
+    """The size of a job that fits these candidates several times."""
+    return lambda w: fits * sum(RUN.size(name.format(**w)) for name in names)

@@ -39,6 +39,7 @@ rule table:
 
 for steps in RUN.trainings:
     in_parts = steps[0] in IN_PARTS
+    PART = "{}/{{sets}}" if in_parts else "{}"
     displaced = any(RUN.steps[step].displaced for step in steps)
 
     rule:
@@ -63,7 +64,7 @@ for steps in RUN.trainings:
             field=[FIELD] if displaced else [],
             geometry=[GEOMETRY] if displaced else [],
             start_from=[given(file) for step in steps for file in RUN.start(step)],
-        output: [f"{RESULTS}/fits/{step}{'/{sets}' if in_parts else ''}.json" for step in steps]
+        output: [f"{RESULTS}/fits/{PART.format(step)}.json" for step in steps]
         wildcard_constraints: sets="|".join(RUN.parts(steps[0]))
         params:
             code=code_of("train"),
@@ -78,7 +79,7 @@ for steps in RUN.trainings:
         threads: cores_for(max(map(RUN.part_rows, steps)))
         resources: **needs(COSTS, "train", sum(map(RUN.part_rows, steps)))
         conda: ENVIRONMENT
-        log: logged(f"train-{'-'.join(steps)}{'/{sets}' if in_parts else ''}.log")
+        log: logged(f"train-{PART.format('-'.join(steps))}.log")
         shell:
             stage(
                 "train",

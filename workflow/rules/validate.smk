@@ -10,11 +10,6 @@ FITTED = {
 }
 
 
-def crossings(names, fits=1):
-    """The size of a job that fits these candidates several times."""
-    return lambda w: fits * sum(RUN.size(name.format(**w)) for name in names)
-
-
 for purpose, names in FITTED.items():
     CHUNK = {"signals": RUN.pattern("jpsi", "d0"), "likeness": RUN.pattern(*OTHERS)}.get(purpose, "")
     JOB = "validation{part}" if purpose == "validation" else "{chunk}"
