@@ -170,6 +170,12 @@ def test_noise_is_positive_and_falls_with_momentum(parameters):
     assert np.sqrt(noise[0, 2, 2] / noise[1, 2, 2]) == pytest.approx(10, rel=0.1)
 
 
+def test_numbers_of_a_set_cannot_be_changed(parameters):
+    for array in (parameters.constant, parameters.table):
+        with pytest.raises(ValueError, match="read-only"):
+            array.flat[0] = 1
+
+
 def test_steps_show_their_formulas(parameters):
     assert "t_x" in parameters.steps["V"]._repr_markdown_()
     assert list(parameters.steps) == ["V", "VUT", "UT", "UTTF", "TFT", "T", "BEAM"]

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parkf.io.errors import ParkfError
 from parkf.io.explained import explained
@@ -63,6 +65,13 @@ def test_a_number_that_is_not_finite_is_refused_before_anything_is_replaced(tmp_
     with pytest.raises(ValueError, match="Out of range float"):
         write_json(target, {"chi2": float("nan")})
     assert list(tmp_path.iterdir()) == []
+
+
+@given(st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False)))
+def test_json_comes_back_bit_for_bit(tmp_path_factory, content):
+    target = tmp_path_factory.mktemp("json") / "content.json"
+    write_json(target, content)
+    assert read_json(target) == content
 
 
 def test_missing_and_broken_files_are_named(tmp_path):

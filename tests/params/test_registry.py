@@ -13,7 +13,7 @@ from parkf.io.errors import ParkfError
 from parkf.model.layout.built import layout_files
 from parkf.params import publisher as module
 from parkf.params.audit import audit
-from parkf.params.manifest import Gate
+from parkf.params.manifest import Gate, Validity
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.params.publisher import Publisher
 
@@ -48,6 +48,12 @@ def test_sets_of_other_forms_stand_side_by_side(made, better, sets, tmp_path):
     folders = (made(0), tmp_path / "better", made(1))
     names = [sets.publish(folder, year=2025, gates=GATES) for folder in folders]
     assert [sets.load(name).manifest.supersedes for name in names] == [None, None, names[0]]
+
+
+def test_validity_is_recorded(made, sets):
+    validity = Validity(first_run=300_000, last_run=None, first_time=None, last_time=None)
+    version = sets.publish(made(1), year=2026, gates=GATES, validity=validity)
+    assert sets.load(version).manifest.validity == validity
 
 
 def test_the_first_set_of_a_layout_freezes_it(made, sets, tmp_path):
@@ -160,6 +166,36 @@ def test_killed_at_random_moments(made, sets):
     sets.publish(made(99), year=2026, gates=GATES)
     assert {p.name for p in sets.folder.iterdir()} == {".lock", "index.json", "layouts", *sets.versions()}
     assert audit(sets.folder) == []
+
+
+def _publish(sets, folder, start, outcomes):
+    start.wait()
+    try:
+        outcomes.put(sets.publish(folder, year=2026, gates=GATES))
+    except ParkfError as error:
+        outcomes.put(str(error))
+
+
+def test_two_publishers_at_once(made, sets):
+    told = {"published": 0, "to try again": 0}
+    for turn in range(5):
+        start, outcomes = fork.Barrier(2), fork.Queue()
+        folders = [made(2 * turn), made(2 * turn + 1)]
+        both = [fork.Process(target=_publish, args=(sets, folder, start, outcomes)) for folder in folders]
+        for child in both:
+            child.start()
+        results = [outcomes.get(timeout=60) for _ in both]
+        for child in both:
+            child.join()
+            assert child.exitcode == 0
+        published = [result for result in results if result in sets.versions()]
+        assert published
+        assert all(r in published or r.endswith("another publisher is at work; try again") for r in results)
+        told["published"] += len(published)
+        told["to try again"] += len(results) - len(published)
+    print(f"5 pairs of publishers: {told}")
+    for version in sets.versions():
+        sets.load(version)
 
 
 def test_while_one_publishes_another_is_told_to_try_again(made, sets):
