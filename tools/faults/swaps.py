@@ -32,7 +32,7 @@ KINDS = {
     "other line": "the right file, with the line of another run",
 }
 _OTHER = "other"
-_PER_ROUND = 20
+_PER_ROUND = 10
 _HERE = f"results/{RUN}"
 
 
