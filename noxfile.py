@@ -64,14 +64,6 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHONS[0], default=False)
-def crates(session: nox.Session) -> None:
-    """Let public validators check the crates and the provenance of all published sets."""
-    # The newest rocrate that has the context of RO-Crate 1.1.
-    session.install(".[train]", "roc-validator", "in-toto-attestation", "rocrate==0.14.0")
-    session.run("python", "-m", "tools.crates", "--json", "benchmarks/results/crates.json")
-
-
-@nox.session(python=PYTHONS[0], default=False)
 def sbom(session: nox.Session) -> None:
     """Write the bill of materials of a release, dist/parkf.cdx.json, and validate it."""
     session.install(".[train]", "cyclonedx-python-lib[json-validation]")

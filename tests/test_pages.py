@@ -74,13 +74,6 @@ def test_every_mistake_was_tried_and_none_passed():
     assert "passed" not in tried.values()
 
 
-def test_crates_are_the_same_bytes_and_without_problems():
-    for one in stored("crates")["sets"]:
-        assert one["same_bytes"]
-        assert one["as_listed"]
-        assert one["required"] == one["provenance"] == []
-
-
 def test_states_inside_the_magnet_are_off_by_less_than_their_errors():
     found = stored("slices")
     rows = [one for one in found["states"] if one["component"] == "x" and one["p_min"] >= 3]

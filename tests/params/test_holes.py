@@ -404,18 +404,18 @@ def test_an_entry_that_says_other_than_the_manifest_is_refused(here):
 def test_every_changed_missing_or_added_file_is_named(here):
     folder = claims.FOLDER / FIRST
     folder.chmod(0o755)
-    for name in ("Snakefile", "constant.f32"):
+    for name in ("global.f32", "constant.f32"):
         (folder / name).chmod(0o644)
         (folder / name).write_bytes(b"changed")
-    (folder / "provenance.json").unlink()
+    (folder / "manifest.json").unlink()
     (folder / "more.txt").write_text("")
     layout = claims.FOLDER / "layouts/1.json"
     layout.write_text(layout.read_text() + " ")
     said = audit(claims.FOLDER)
     for name in (
-        "Snakefile: sha256",
+        "global.f32: sha256",
         "constant.f32: sha256",
-        "provenance.json: no such file",
+        "manifest.json: no such file",
         "more.txt: not in",
     ):
         assert any(f"{folder}/{name}" in one for one in said), name

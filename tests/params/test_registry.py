@@ -209,16 +209,16 @@ def test_while_one_publishes_another_is_told_to_try_again(made, sets):
 def test_without_a_lock_the_second_is_told_to_try_again(made, sets, monkeypatch):
     """Without locks, another set can appear after the version is chosen and before the folder is renamed."""
     monkeypatch.setattr(module.fcntl, "flock", lambda *_: None)
-    whole = module.write_crate
+    whole = Publisher._freeze
 
-    def meanwhile(folder, manifest):
-        monkeypatch.setattr(module, "write_crate", whole)
+    def meanwhile(publisher, manifest):
+        monkeypatch.setattr(Publisher, "_freeze", whole)
         # The publisher that comes in between does not clear its staging folder away.
         monkeypatch.setattr(module.shutil, "rmtree", lambda *_, **__: None)
         sets.publish(made(2), year=2026, gates=GATES)
-        return whole(folder, manifest)
+        return whole(publisher, manifest)
 
-    monkeypatch.setattr(module, "write_crate", meanwhile)
+    monkeypatch.setattr(Publisher, "_freeze", meanwhile)
     with pytest.raises(ParkfError, match="2026-run3-r001 was published meanwhile; try again"):
         sets.publish(made(1), year=2026, gates=GATES)
     assert sets.load("2026-run3-r001").manifest.constants.beam_x == 2
@@ -237,16 +237,16 @@ def test_an_interrupted_publisher_leaves_nothing(made, sets, monkeypatch):
 def test_without_a_lock_no_withdrawal_is_lost(made, sets, monkeypatch):
     first = sets.publish(made(1), year=2026, gates=GATES)
     monkeypatch.setattr(module.fcntl, "flock", lambda *_: None)
-    whole = module.write_crate
+    whole = Publisher._freeze
 
-    def meanwhile(folder, manifest):
-        monkeypatch.setattr(module, "write_crate", whole)
+    def meanwhile(publisher, manifest):
+        monkeypatch.setattr(Publisher, "_freeze", whole)
         with monkeypatch.context() as patch:
             patch.setattr(module.shutil, "rmtree", lambda *_, **__: None)
             sets.withdraw(first, "wrong field")
-        return whole(folder, manifest)
+        return whole(publisher, manifest)
 
-    monkeypatch.setattr(module, "write_crate", meanwhile)
+    monkeypatch.setattr(Publisher, "_freeze", meanwhile)
     with pytest.raises(ParkfError, match=r"index\.json: was written meanwhile; try again"):
         sets.publish(made(2), year=2026, gates=GATES)
     assert sets.index().sets[first].withdrawn.reason == "wrong field"

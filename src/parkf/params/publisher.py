@@ -24,7 +24,6 @@ from parkf.io.process_settings import environment
 from parkf.model.layout.built import layout_files, layout_in
 from parkf.params import claims
 from parkf.params.binary_form import digest
-from parkf.params.crate import write_crate
 from parkf.params.index import (
     INDEX_FILE,
     VERSION,
@@ -166,7 +165,6 @@ class Publisher(Registry):
         before, folder = index_bytes(self.folder), staging / version
         folder.mkdir()
         parameters.write(folder, parameters.manifest)
-        write_crate(folder, parameters.manifest)
         for path in sorted(folder.iterdir()):
             path.chmod(0o444)
             _sync(path)

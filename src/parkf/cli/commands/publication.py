@@ -171,24 +171,6 @@ def sign(
     say(f"written {signature}")
 
 
-@app.command(epilog="Example: parkf params crate 2026-run3-like-2-r011 crate/")
-def crate(
-    name: Set,
-    to: Annotated[Path, Argument(help="New folder for the set and its crate.")],
-    registry: RegistryFolder = None,
-) -> None:
-    """Copy a published set to a new folder, as an RO-Crate with its provenance.
-
-    Sets from before the crates get workflow, provenance and metadata beside the copies of their files.
-    """
-    from parkf.params.crate import export_crate
-
-    with exit_on_error(NO_ANSWER):
-        path = registry_in(registry).find(name)
-        export_crate(path, to)
-    say(f"{to}: the crate of {path}")
-
-
 @app.command(epilog="Example: parkf params export 2026-run3-like-2-r003 trigger/")
 def export(
     name: Set,
