@@ -17,7 +17,7 @@ import sympy as sp
 import yaml
 from typer.main import get_command
 
-from parkf.cli.main import INNER, PANELS, app
+from parkf.cli.main import PANELS, app
 from parkf.fit import STATUS, STATUS_BITS, TREATED
 from parkf.io.documents.models import resolved
 from parkf.model.steps import FORMS
@@ -65,10 +65,9 @@ def commands() -> str:
         " [Typical mistakes](../mistakes.md) shows what is refused, in which words.",
     ]
     for panel, names in PANELS.items():
-        if panel != INNER:
-            parts.append(f"## {panel}")
-            for name in names:
-                parts += _command(group.get_command(context, name), name)
+        parts.append(f"## {panel}")
+        for name in names:
+            parts += _command(group.get_command(context, name), name)
     return _page([*parts, *_stages()])
 
 

@@ -23,8 +23,6 @@ COMMANDS = {
     "fit": ((SET, "missing.parquet", "x.parquet"), set()),
     "fit-full": (("missing.parquet", "x.parquet", *DETECTOR), set()),
     "gate": (("missing",), set()),
-    "where": (("missing",), set()),
-    "explain": (("missing",), set()),
     "params show": (("missing",), set()),
     "params validate": ((SET,), set()),
     "params export": (("missing", "x"), set()),

@@ -86,7 +86,7 @@ def test_commands_name_it_in_one_line(words, package):
     assert not (ROOT / "no.parquet").exists()
 
 
-@pytest.mark.parametrize("words", ["--help", "params list", "schema fitted", "kernel", "doctor"])
+@pytest.mark.parametrize("words", ["--help", "params list", "schema fitted", "doctor"])
 def test_other_commands_do_without(words):
     done = _without_extras("from parkf.cli.main import main\nmain()", *words.split())
     assert (done.returncode, done.stderr) == (0, "")

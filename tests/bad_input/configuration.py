@@ -157,7 +157,7 @@ CASES = [
     _family("no base", "family: fam\nbase: x.yaml\nconditions: {a: {}}\n"),
     _family("member's own mistake", _FAMILY + "conditions:\n  a: {}\n  b:\n    events: {pile_up: -1}\n"),
     _family("member's file", _FAMILY + "conditions:\n  a: {detector: {alignment: x.yaml}}\n"),
-    Case("family", "missing", command("family", "members", "fam.yaml")),
+    Case("family", "missing", command("check", "--family", "fam.yaml")),
     Case(
         "gates",
         "key twice",

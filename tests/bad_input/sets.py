@@ -105,5 +105,5 @@ CASES = [
     Case("run", "another checksum", _run("accuracy.json", json.dumps({"a": 1, "checksum": "sha256:0"})), 2),
     Case("run", "none", command("verify", "results/x")),
     Case("run", "nothing in it", lambda folder: ("verify", ".")),
-    Case("run", "where none is", command("where", "results/x", *GATES)),
+    Case("run", "where none is", command("gate", "results/x", *GATES), 2),
 ]

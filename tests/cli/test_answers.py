@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from parkf.cli.commands.params import _effect_table
-from parkf.cli.commands.results import print_brief
+from parkf.cli.commands.results import print_end
 from parkf.cli.main import _drop_output, app
 from parkf.cli.messages import written
 from parkf.detector.dipole import DipoleSources
@@ -37,7 +37,7 @@ def parkf(*words):
 
 
 def test_members_of_a_family_are_listed_with_their_own_settings():
-    text = parkf("family", "members", ROOT / "workflow/config/families/alignments.yaml")
+    text = parkf("check", "--family", ROOT / "workflow/config/families/alignments.yaml")
     own = dict(line.split(None, 1) for line in text.splitlines() if line.startswith("alignments."))
     assert text.startswith("run")
     assert own.pop("alignments.velo_shift").startswith("detector.alignment: data/geometry/")
@@ -141,7 +141,7 @@ def test_the_end_of_a_run_names_twenty_missed_gates(tmp_path, monkeypatch, capsy
     monkeypatch.setattr("parkf.proof.gates.hold", lambda *_: gates)
     monkeypatch.setattr("parkf.proof.gates.load_thresholds", lambda _: None)
     write_json(tmp_path / "validation.json", {"counts": {"genuine": 123, "ghost": 45}})
-    print_brief(tmp_path, tmp_path / "gates.yaml")
+    print_end(tmp_path, tmp_path / "gates.yaml")
     first, *lines = capsys.readouterr().out.splitlines()
     assert first == "123 genuine tracks, 45 ghosts; 30 of 60 gates met"
     named = [line for line in lines if "MISSED" in line]

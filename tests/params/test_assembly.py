@@ -11,10 +11,8 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.model.layout import TABLE_SHAPE
 from parkf.model.steps import FORMS
-from parkf.params import load
 from parkf.params.validity import Interval, validity_of
 from parkf.training.assembly import assemble, check_made_of
-from parkf.training.explanation import explain
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import make_header
 from parkf.training.result import FitResult, SetResult
@@ -109,20 +107,6 @@ def test_alignment_moves_the_layers(inputs, tmp_path):
     assert shift == pytest.approx([0, 0, 0.25, *[0] * 9], abs=1e-3)
 
 
-def test_every_number_is_explained(inputs, tmp_path):
-    _assemble(inputs).save(tmp_path / "set")
-    rows = list(explain(tmp_path / "set", fits=inputs / "fits", table=True))
-    assert len(rows) == COUNT + 240_000
-    loaded = load(tmp_path / "set")
-    assert [row[4] for row in rows[:COUNT]] == loaded.constant.tolist()
-    assert [row[4] for row in rows[COUNT:]] == loaded.table.ravel().tolist()
-    fitted = [row for row in rows if row[6] is not None]
-    assert len(fitted) == sum(
-        len(step.sets) * sum(p.kind in FITTED for p in step.parameters) for step in STEPS.values()
-    )
-    assert len(list(explain(tmp_path / "set"))) == COUNT
-
-
 def test_stale_fit_is_refused(inputs):
     path = inputs / "fits/T.json"
     FitResult.load(path).model_copy(update={"formula": "0" * 64}).save(path)
@@ -199,10 +183,8 @@ def test_a_set_holds_the_noise_of_a_fit(inputs, tmp_path):
     assert wide.block("BEAM")[:, 0] == pytest.approx(plain.block("BEAM")[:, 0] * 1.44)
     # A number and its error grow by the same factor, in every file that holds the error.
     wide.save(tmp_path / "set")
-    rows = list(explain(tmp_path / "set", fits=inputs / "fits"))
-    told = [row[6] for row in rows if row[0] == "UT"]
     described = next(block for block in wide.manifest.layout if block.name == "UT")
-    assert told == [number.error for one in described.sets for number in one.numbers]
+    told = [number.error for one in described.sets for number in one.numbers]
     assert sorted({error for error in told if error is not None}) == pytest.approx([0.5, 0.55])
     # The set is still made of the fits of single steps.
     assert check_made_of(tmp_path / "set", inputs / "fits", inputs / "table.npz") == wide.manifest.blobs

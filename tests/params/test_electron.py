@@ -10,7 +10,6 @@ from parkf.params.electron import BLOCK, COUNT, ElectronFit
 from parkf.params.exchange import export_parquet
 from parkf.params.exchange.parquet import NUMBERS as EXPORTED
 from parkf.params.parameter_set import load
-from parkf.training.explanation import explain
 
 VALUES = np.arange(COUNT) / 8 - 0.5
 ERRORS = np.append(np.full(COUNT - 1, 0.3), np.nan)
@@ -32,14 +31,6 @@ def test_they_are_read_as_they_were_written(saved, parameters):
     np.testing.assert_array_equal(read.electron, VALUES)
     assert read.manifest.electron.tracks == 900
     assert parameters.electron is None
-
-
-def test_they_are_explained_with_their_errors(saved):
-    rows = [row for row in explain(saved) if row[0] == BLOCK]
-    assert [row[4] for row in rows] == VALUES.tolist()
-    assert [row[6] for row in rows] == [0.3] * (COUNT - 1) + [None]
-    assert all(row[7] for row in rows)
-    assert {row[1] for row in rows} >= {"little radiation", "hard radiation"}
 
 
 def test_a_comparison_finds_them(parameters):

@@ -6,7 +6,6 @@ import pytest
 from parkf.io.errors import ParkfError
 from parkf.params.parameter_set import load, with_blobs
 from parkf.params.rich import RichConstants, rich_blocks
-from parkf.training.explanation import explain
 
 # All numbers differ.
 BLOCKS = {
@@ -28,16 +27,6 @@ def test_blocks_are_read_as_they_were_written(saved):
         np.testing.assert_array_equal(rich.block(name), block.astype(np.float32))
     with pytest.raises(KeyError):
         rich.block("RICH3")
-
-
-def test_explain_tells_every_number(saved):
-    rows = [row for row in explain(saved) if row[0].startswith("RICH")]
-    assert len(rows) == sum(block.size for block in BLOCKS.values())
-    assert [row[4] for row in rows[:30]] == BLOCKS["RICH1"].ravel().tolist()
-    assert {row[1] for row in rows} == {f"z = {z} mm" for z in (990, 2165, 9450, 11900)}
-    (known,) = [row for row in rows if row[6] is not None]
-    assert known[:3] == ("RICH2", "z = 11900 mm", 4)
-    assert known[6] == 0.5
 
 
 def test_a_set_without_them_has_no_file(saved, parameters):

@@ -11,7 +11,6 @@ from parkf.params.exchange.parquet import NUMBERS as EXPORTED
 from parkf.params.manifest import Scatterer
 from parkf.params.parameter_set import load, with_blobs
 from parkf.params.slices import MagnetSlices, load_slices
-from parkf.training.explanation import explain
 
 # All numbers differ.
 NUMBERS = np.arange(formulas.SLICES * len(formulas.MAPS) * np.prod(formulas.NODES)) / 8
@@ -74,18 +73,16 @@ def test_other_numbers_than_described_are_refused(saved, damage):
         load(saved)
 
 
-def test_each_number_is_explained_and_exported(saved, slices, tmp_path):
-    """Node 1, 2 of slice 3: all maps in their order, with the same numbers in both."""
-    by_node = [row for row in explain(saved, slices=True) if row[:2] == ("SLICES", "slice 3, node 1,2")]
-    maps = NUMBERS.reshape(formulas.SLICES, len(formulas.MAPS), *formulas.NODES)[3, :, 1, 2]
-    assert [(row[3], row[4]) for row in by_node] == [
-        (one.name, float(value)) for one, value in zip(formulas.MAPS, maps.astype(np.float32), strict=True)
-    ]
-    assert {row[5] for row in by_node} == {"MeV/mm"}
-    assert not [row for row in explain(saved) if row[0] == "SLICES"]
+def test_each_number_is_exported(saved, slices, tmp_path):
+    """Node 1, 2 of slice 3: all maps in their order."""
     export_parquet(load(saved), tmp_path / "set.parquet")
     with EXPORTED.open(tmp_path / "set.parquet") as file:
         rows = file.read().to_pandas()
     rows = rows[rows.block == "SLICES"]
     np.testing.assert_array_equal(rows["value"], slices.maps.ravel())
+    node = rows[rows["set"] == "slice 3, node 1,2"]
+    maps = NUMBERS.reshape(formulas.SLICES, len(formulas.MAPS), *formulas.NODES)[3, :, 1, 2]
+    assert list(node["name"]) == [one.name for one in formulas.MAPS]
+    np.testing.assert_array_equal(node["value"], maps.astype(np.float32))
+    assert set(node["unit"]) == {"MeV/mm"}
     assert set(rows.parity) == {-1}

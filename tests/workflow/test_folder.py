@@ -15,6 +15,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT
 from parkf.workflow.config import read_config
 from parkf.workflow.folder import make_folder
+from parkf.workflow.installation import compile_kernel
 from parkf.workflow.snakemake import command
 
 PARKF = Path(sys.executable).with_name("parkf")
@@ -110,11 +111,10 @@ def test_the_package_finds_its_project_in_a_checkout_and_in_a_wheel(tmp_path):
     ],
 )
 def test_what_changed_formulas_lack_is_one_line(checkout, said, monkeypatch):
-    monkeypatch.setattr("parkf.workflow.installation.kernel_is_current", lambda: False)
     monkeypatch.setattr("parkf.workflow.installation.IS_CHECKOUT", checkout)
     monkeypatch.setenv("PATH", os.devnull)
     monkeypatch.delenv("CXX", raising=False)
-    done = CliRunner().invoke(app, ["kernel", "--compile"])
-    assert isinstance(done.exception, ParkfError)
-    assert said in str(done.exception)
-    assert len(str(done.exception).splitlines()) == 1
+    with pytest.raises(ParkfError) as raised:
+        compile_kernel()
+    assert said in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1

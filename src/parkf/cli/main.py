@@ -21,12 +21,11 @@ from parkf.io.explained import explained
 from parkf.io.process_settings import prepare_process
 from parkf.io.terminal import be_quiet, say
 
-INNER = "Commands of the workflow"
 # Commands for users are in the order in which a beginner needs them.
 PANELS: Mapping[str, Sequence[str]] = {
-    "Run": ("init", "run", "family"),
+    "Run": ("init", "run"),
     "Find your way": ("doctor", "schema", "check", "why"),
-    "Look at a run": ("where", "gate", "compare", "display", "explain", "verify"),
+    "Look at a run": ("gate", "compare", "display", "verify"),
     "Fit tracks": (
         "candidates",
         "fit",
@@ -39,13 +38,12 @@ PANELS: Mapping[str, Sequence[str]] = {
     ),
     "Parameter sets": ("params",),
     "Bring your own": ("import", "export", "field", "geometry", "check-dataset", "measure-field"),
-    INNER: ("kernel",),
 }
 _PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 
 
 class GroupedCommands(TyperGroup):
-    """The commands, in the panels and the order of this module; help leaves out those of the workflow."""
+    """The commands, in the panels and the order of this module."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the commands in the order of this module."""
@@ -56,7 +54,6 @@ class GroupedCommands(TyperGroup):
         command: Any = super().get_command(ctx, cmd_name)
         if command is not None:
             command.rich_help_panel = _PANEL_OF[cmd_name]
-            command.hidden = _PANEL_OF[cmd_name] == INNER
             _prepare(command)
         return command
 
@@ -89,7 +86,6 @@ app = Typer(
 for part in (training, running, fitting, monitoring, results, importing):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
-app.add_typer(running.families, name="family")
 app.add_typer(importing.geometries, name="geometry")
 app.add_typer(importing.exporter, name="export")
 app.add_typer(importing.importer, name="import")

@@ -90,7 +90,8 @@ def _slices_apart(first: ParameterSet, second: ParameterSet) -> float | None:
     return float(np.abs(two.maps.astype(np.float64) - one.maps).max())
 
 
-def _blocks(parameters: ParameterSet) -> Iterator[BlockDescription]:
+def described_blocks(parameters: ParameterSet) -> Iterator[BlockDescription]:
+    """Yield the blocks whose numbers the manifest describes: those of all tracks, of RICH, of electrons."""
     yield from parameters.manifest.layout
     yield from parameters.rich.layout if parameters.rich else ()
     yield from parameters.manifest.electron.layout if parameters.manifest.electron else ()
@@ -99,6 +100,6 @@ def _blocks(parameters: ParameterSet) -> Iterator[BlockDescription]:
 def _numbers(parameters: ParameterSet, without: list[str]) -> dict[tuple[str, str, int], NumberDescription]:
     return {
         (block, label, index): number
-        for block, label, index, number in numbers_in(_blocks(parameters))
+        for block, label, index, number in numbers_in(described_blocks(parameters))
         if block not in without
     }

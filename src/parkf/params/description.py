@@ -67,22 +67,13 @@ def describe_block(block: Block, values: NDArray[np.float32], errors: Errors) ->
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a parameter set; `index` counts within the set, `text` is its meaning."""
+    """One number of a parameter set; `index` counts within the set."""
 
     block: str
     set: str
     index: int
     name: str
     unit: str
-    text: str
-
-
-def constant_numbers(layout: Layout) -> Iterator[Number]:
-    """Yield the numbers of the constant blob in their order."""
-    for b in layout.blocks:
-        for label in b.sets:
-            for index, (name, unit, text, _) in enumerate(b.columns):
-                yield Number(b.name, label, index, name, unit, text)
 
 
 def table_numbers(pieces: Sequence[Piece]) -> Iterator[Number]:
@@ -91,9 +82,7 @@ def table_numbers(pieces: Sequence[Piece]) -> Iterator[Number]:
     for piece in pieces:
         name = piece.component + {"1": "00", "u_x": "10", "u_y": "01"}[piece.factor]
         unit = "mm" if piece.component in ("x", "y") else "rad"
-        factor = "" if piece.factor == "1" else f"{piece.factor}·"
-        for power in range(1, piece.degree + 1):
-            coefficients.append((f"{name}[{power}]", unit, f"{piece.component}, {factor}f^{power}"))
+        coefficients += [(f"{name}[{power}]", unit) for power in range(1, piece.degree + 1)]
     for i in range(BINS[0]):
         for j in range(BINS[1]):
             for index, coefficient in enumerate(coefficients):
@@ -102,11 +91,8 @@ def table_numbers(pieces: Sequence[Piece]) -> Iterator[Number]:
 
 def slice_numbers(slices: Slices) -> Iterator[Number]:
     """Yield the numbers of the steps inside the magnet in their order: by slice, node in x, node in y."""
-    length = (slices.z_last - slices.z_first) / len(slices.centre)
     for k in range(len(slices.centre)):
-        z = slices.z_first + (k + 0.5) * length
         for i in range(slices.nodes_x):
             for j in range(slices.nodes_y):
                 for index, name in enumerate(slices.maps):
-                    text = f"map {name} of the slice about z = {z:g} mm"
-                    yield Number("SLICES", f"slice {k}, node {i},{j}", index, name, "MeV/mm", text)
+                    yield Number("SLICES", f"slice {k}, node {i},{j}", index, name, "MeV/mm")

@@ -155,13 +155,6 @@ def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
     return loaded.manifest.blobs
 
 
-def errors_of(parameters: ParameterSet, fits: Path) -> dict[tuple[str, str, int], float | None]:
-    """Return the errors of a set's fitted numbers, by block, set and index. Noise factors are included."""
-    results = load_results(fits)
-    errors = _grown_errors(results, _grown_noise(parameters, results))
-    return {(name, results[name].sets[i].label, index): error for (name, i, index), error in errors.items()}
-
-
 def _grown_noise(parameters: ParameterSet, results: Mapping[str, FitResult]) -> dict[str, F64]:
     """Return the factors by which a set's numbers differ from the fitted ones, (sets, m) of each step."""
     manifest, way = parameters.manifest, way_through_magnet(parameters.layout, parameters.constant)

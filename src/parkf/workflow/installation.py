@@ -129,9 +129,10 @@ def compile_kernel() -> None:
             " (g++ or clang++), or name it in CXX"
         )
     install = ("pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--editable", str(PROJECT))
+    asked = f"import sys; from {__name__} import kernel_is_current as right; sys.exit(not right())"
     # Use new processes, because this one has the old kernel loaded; -P ignores modules in the working folder.
-    for module in (install, ("parkf.cli", "kernel")):
-        if subprocess.run([sys.executable, "-P", "-m", *module], check=False).returncode != 0:
+    for words in (("-m", *install), ("-c", asked)):
+        if subprocess.run([sys.executable, "-P", *words], check=False).returncode != 0:
             raise ParkfError(f"{PROJECT}: the kernel was not compiled; what was wrong is said above")
 
 

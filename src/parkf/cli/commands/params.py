@@ -36,7 +36,7 @@ OfForms = Annotated[FormsName | None, Option(help="Only sets of these forms.")]
 _COLUMNS = ("version", "state", "forms", "detector", "validity", "created", "supersedes", "problem")
 _COLUMNS_FOR = ("detector", "forms", "set", "validity", "superseded", "path")
 _MOST = 20  # numbers that are printed, of those that differ
-_NUMBER = ("block", "set", "index", "name", "value", "error", "scale", "unit", "parity")
+_NUMBER = ("block", "set", "index", "name", "value", "error", "scale", "unit", "parity", "meaning")
 
 
 @app.command("list", epilog="Example: parkf params list")
@@ -76,11 +76,12 @@ def _listed(sets: "Registry", columns: Sequence[str], rows: Sequence[dict[str, A
 @app.command(epilog="Example: parkf params show 2026-run3-like-2-r014 --numbers")
 def show(
     name: Set,
-    numbers: Annotated[bool, Option("--numbers", help="Print every number of the constant blob.")] = False,
+    numbers: Annotated[bool, Option("--numbers", help="Print all numbers but those of the magnet.")] = False,
     registry: RegistryFolder = None,
     as_json: Json = False,
 ) -> None:
     """Show what a set is made of."""
+    from parkf.params.comparison import described_blocks
     from parkf.params.manifest import numbers_in
     from parkf.params.parameter_set import load
     from parkf.params.validity import Interval
@@ -114,8 +115,8 @@ def show(
         parts.append(gate_table(manifest.gates))
     if numbers:
         rows = [
-            (*place, n.name, short(n.value, 9), short(n.error), f"{n.scale:g}", n.unit, n.parity)
-            for *place, n in numbers_in(manifest.layout)
+            (*place, n.name, short(n.value, 9), short(n.error), f"{n.scale:g}", n.unit, n.parity, n.text)
+            for *place, n in numbers_in(described_blocks(loaded))
         ]
         parts.append(aligned(_NUMBER, rows))
     answer(as_json, content, "\n\n".join(parts))

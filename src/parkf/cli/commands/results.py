@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 app = Typer()
 
-# Missed gates that are named at the end of a run off a terminal.
+# Missed gates that are named at the end of a run.
 _MOST_MISSED = 20
 
 
@@ -167,59 +167,19 @@ def verify(
     say(f"{count} files are sound")
 
 
-@app.command(epilog="Example: parkf explain results/default/set --fits results/default/fits")
-def explain(
-    parameters: Annotated[Path, Argument(help="Folder of a parameter set.")],
-    fits: Annotated[Path | None, Option(help="Folder of the fits, for the errors.")] = None,
-    table: Annotated[bool, Option("--table", help="Also print the magnet's 240,000 numbers.")] = False,
-    slices: Annotated[
-        bool, Option("--slices", help="Also print the numbers of the steps inside the magnet.")
-    ] = False,
-) -> None:
-    """Print every number of a set: block, set, index, name, value, unit, error."""
-    from parkf.training.explanation import COLUMNS
-    from parkf.training.explanation import explain as rows
-
-    say("\t".join(COLUMNS))
-    for row in rows(parameters, fits=fits, table=table, slices=slices):
-        cells = ("" if cell is None else f"{cell:.9g}" if isinstance(cell, float) else cell for cell in row)
-        say("\t".join(map(str, cells)))
-
-
-@app.command(epilog="Example: parkf where results/default")
-def where(results: RunFolder, gates: GatesFile = GATES) -> None:
-    """Print the main figures of a run, and where its results are."""
-    _, lines = _figures(results, gates)
-    say("\n".join(lines))
-    _print_places(results)
-
-
-def print_brief(results: Path, gates: Path) -> None:
-    """Print the end of a run off a terminal: how many gates are met, the first that are missed, places."""
-    missed, (counts, *lines) = _figures(results, gates)
-    say(f"{counts}; {len(lines) - len(missed)} of {len(lines)} gates met")
-    for line in missed[:_MOST_MISSED]:
-        say(shortened(f"  {line.lstrip()}"))
-    say(f"all gates           parkf where {results}")
-    _print_places(results)
-
-
-def _figures(results: Path, gates: Path) -> tuple[list[str], list[str]]:
-    """Return the lines of missed gates, and all lines: numbers of tracks, then every gate."""
+def print_end(results: Path, gates: Path) -> None:
+    """Print the end of a run: gates that are missed, and where its results are."""
     from parkf.proof.gates import hold, load_thresholds
 
     counts = read_json(results / "validation.json")["counts"]
-    lines = [f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts"]
-    missed = []
-    for gate in hold(results / "set", load_thresholds(gates)):
-        met = "met   " if gate.met else "MISSED"
-        lines.append(f"  {met}  {gate.what}: {gate.measured} (bar {gate.bar})")
-        missed += [] if gate.met else lines[-1:]
-    return missed, lines
-
-
-def _print_places(results: Path) -> None:
+    held = hold(results / "set", load_thresholds(gates))
+    missed = [one for one in held if not one.met]
+    tracks = f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts"
+    say(f"{tracks}; {len(held) - len(missed)} of {len(held)} gates met")
+    for one in missed[:_MOST_MISSED]:
+        say(shortened(f"  MISSED  {one.what}: {one.measured} (bar {one.bar})"))
     say(
+        f"all gates           parkf gate {results}\n"
         f"parameter set       {results / 'set'}\n"
         f"validation numbers  {results / 'validation.json'}\n"
         f"step accuracy       {results / 'accuracy.json'}\n"

@@ -1,7 +1,6 @@
 """Commands that make a working folder, and lead runs and families of runs in it."""
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +11,6 @@ from parkf.io.project import found
 from parkf.io.terminal import aligned, say
 
 app = Typer()
-families = Typer(
-    help="Families of runs: many alignments, fields and geometries, trained together.",
-    no_args_is_help=True,
-    epilog="Example: parkf family members workflow/config/families/alignments.yaml",
-)
 
 
 @app.command(epilog="Example: parkf init alignment-2026")
@@ -37,8 +31,19 @@ def check(
     configuration: Annotated[Path, Argument(help="workflow/config/<run>.yaml, or file of a family.")],
     family: Annotated[bool, Option("--family", help="The configuration is that of a family.")] = False,
 ) -> None:
-    """Check all files that a run would read: configuration, detector, field, imported files, gates."""
+    """Check all files that a run would read: configuration, detector, field, imported files, gates.
+
+    Of a family, its runs are listed with their own settings.
+    """
     _runs(configuration, family)
+    if family:
+        from parkf.workflow.family import read_family
+
+        rows = [
+            (one.config["run"], ", ".join(f"{key}: {value}" for key, value in one.own.items()))
+            for one in read_family(configuration, Path()).members
+        ]
+        say(aligned(("run", "its own"), rows))
     say(f"{configuration}: good, and so is all that it names")
 
 
@@ -60,7 +65,7 @@ def run(
 
     The exit code is Snakemake's.
     """
-    from parkf.cli.commands.results import print_brief, where
+    from parkf.cli.commands.results import print_end
     from parkf.workflow.snakemake import command, environment, lead_run, settings
 
     configuration = Path(f"workflow/config/{'families/' if family else ''}{name}.yaml")
@@ -85,7 +90,7 @@ def run(
         say(f"{results}: its products are in {stored}/{results}, its logs are here")
     elif code == 0 and not family:
         if not targets:
-            (where if sys.stdout.isatty() else print_brief)(results, found(GATES))
+            print_end(results, found(GATES))
         elif "publish" in targets:
             say((results / "published.json").read_text(), end="")
     raise Exit(code)
@@ -104,16 +109,3 @@ def _runs(configuration: Path, family: bool) -> list[Path]:
     config = read_config(configuration, Path())
     check_name(configuration, config)
     return [Path("results", str(config["run"]))]
-
-
-@families.command(epilog="Example: parkf family members workflow/config/families/alignments.yaml")
-def members(configuration: Annotated[Path, Argument(help="Configuration of a family (YAML).")]) -> None:
-    """List the runs of a family and their own settings."""
-    from parkf.workflow.family import read_family
-
-    family = read_family(configuration, Path.cwd())
-    rows = [
-        (one.config["run"], ", ".join(f"{key}: {value}" for key, value in one.own.items()))
-        for one in family.members
-    ]
-    say(aligned(("run", "its own"), rows))

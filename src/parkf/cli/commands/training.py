@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option, Typer
+from typer import Argument, Typer
 
-from parkf.io.errors import ParkfError
 from parkf.io.terminal import say
 
 app = Typer()
@@ -21,18 +20,3 @@ def check_dataset(
 
     rows = run(dataset, step)
     say(f"{dataset}: {rows:,} rows of step {step}, all good")
-
-
-@app.command()
-def kernel(
-    compiling: Annotated[bool, Option("--compile", help="Compile the kernel if it is outdated.")] = False,
-) -> None:
-    """Check that the installed kernel was compiled from today's formulas and those of published layouts."""
-    from parkf.workflow.installation import compile_kernel, kernel_is_current
-
-    if not kernel_is_current():
-        if not compiling:
-            what = "the compiled kernel is older than the formulas in parkf.model.steps"
-            raise ParkfError(f"{what}; run `make build`")
-        compile_kernel()
-    say("the kernel is of today's formulas")
