@@ -19,7 +19,7 @@ from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.run import Run
 
 # Stages of which the rows of a step decide, and stages whose crossings are those of their products.
-_OF_ROWS, _OF_FILES = ("train", "datasets", "join_fits"), ("generate", "candidates", "fit", "fit_full")
+_OF_ROWS, _OF_FILES = ("train", "datasets"), ("generate", "candidates", "fit", "fit_full")
 _OF_VALIDATION = ("measure_kinds", "measure_long", "validate")
 
 

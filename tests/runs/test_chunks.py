@@ -13,21 +13,9 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     config.rename(config.with_name("small.yaml"))
     config.write_text(json.dumps({"extends": "small", "run": "smoke", "polarities": ["up"]} | own))
     # There are fewer blocks than chunks asked for, and no chunk is empty.
-    jobs = project.would_run("--set-scatter", "training=9", "validation=3", "signals=2", "sets=4")
+    jobs = project.would_run("--set-scatter", "training=9", "validation=3", "signals=2")
     assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 6 * 2)
     assert (jobs["simulate_training"], jobs["rows"]) == (2, 2)
     assert (jobs["simulate_validation"], jobs["simulate_signal"], jobs["simulate_decays"]) == (3, 4, 8)
     assert (jobs["fit_validation"], jobs["fit_signals"], jobs["fit_full_signals"]) == (3, 4, 4)
-    # V and BEAM have two sets each, UT has six, T eleven: each step has at most a job for each set.
-    parts = {name: count for name, count in jobs.items() if name.startswith("train_")}
-    # The other steps have few rows: those that end in the SciFi share a job.
-    assert parts == {
-        "train_V": 2,
-        "train_UT": 4,
-        "train_T": 4,
-        "train_BEAM": 2,
-        "train_VUT": 1,
-        "train_behind": 1,
-    }
-    assert jobs["join_fits"] == 4
     assert "gather" not in project.would_run()

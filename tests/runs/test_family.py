@@ -197,10 +197,10 @@ def test_logged_commands_make_the_run_in_a_shell(family, tmp_path):
     )
     project = Project.new(tmp_path)
     (project.folder / "asked.yaml").write_text(yaml.safe_dump(config))
-    chunks = ("--set-scatter", "training=2", "validation=2", "signals=2", "sets=2")
+    chunks = ("--set-scatter", "training=2", "validation=2", "signals=2")
     planned = commands(project.plan("--printshellcmds", "--configfile", "asked.yaml", *chunks))
     rules = {rule for rule, _ in planned}
-    assert rules >= {"field", "gather", "train_UT", "join_fits", "fit_signals", "validate", "report"}
+    assert rules >= {"field", "gather", "train", "fit_signals", "validate", "report"}
     assert all(re.fullmatch(r".+ --code [0-9a-f]{16} 2?> \S+( 2>&1)?", command) for _, command in planned)
     # Snakemake makes the folders of logs.
     folders = sorted({str(Path(re.search("> (\\S+)", command)[1]).parent) for _, command in planned})

@@ -9,9 +9,8 @@ from parkf.detector.transport import propagate
 from parkf.io.errors import ParkfError
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.training.displaced import displaced_rows
-from parkf.training.result import Part
 from parkf.training.rows import residuals
-from parkf.training.train import train_part
+from parkf.training.train import train_step
 
 SEED = 31
 GAP = 3  # between stations, where ty turns most
@@ -84,6 +83,6 @@ def test_the_number_of_threads_changes_nothing(field, geometry, displaced):
 
 def test_refuses_a_fit_without_them_and_a_step_that_has_none(tmp_path, displaced):
     with pytest.raises(ParkfError, match="step T, forms 'improved': give --field and --geometry"):
-        train_part([tmp_path / "T.parquet"], "T", Part(1, 1), forms="improved")
+        train_step(tmp_path / "T.parquet", "T", forms="improved")
     with pytest.raises(ParkfError, match="step UT, forms 'improved': give neither --field nor --geometry"):
-        train_part([tmp_path / "UT.parquet"], "UT", Part(1, 1), forms="improved", displaced=displaced)
+        train_step(tmp_path / "UT.parquet", "UT", forms="improved", displaced=displaced)

@@ -6,8 +6,8 @@ from toy_steps import STEPS, draw, train_rows, truth, write
 
 from parkf.io.errors import ParkfError
 from parkf.training.neighbour import Neighbour, neighbour
-from parkf.training.result import FitResult, Part, join_parts
-from parkf.training.train import train_part, train_step
+from parkf.training.result import FitResult
+from parkf.training.train import train_step
 
 SMALL = ("V", "VUT", "TFT", "BEAM")
 
@@ -85,20 +85,3 @@ def test_what_is_no_neighbour_is_refused(tmp_path):
         neighbour(tmp_path / "older.json", "TFT", "improved")
     with pytest.raises(ParkfError, match=r"none\.json: no such file"):
         neighbour(tmp_path / "none.json", "TFT", "improved")
-
-
-def test_parts_start_from_a_neighbour_as_the_whole_does(tmp_path):
-    data = write(draw("V", 6000, 4, truth("V")), tmp_path / "V.parquet")
-    train_step(data, "V", forms="improved").save(tmp_path / "near.json")
-    near = neighbour(tmp_path / "near.json", "V", "improved")
-    count = len(STEPS["V"].sets)
-    parts = [
-        train_part([data], "V", Part(number, count), forms="improved", neighbour=near)
-        for number in range(1, count + 1)
-    ]
-    joined = join_parts(parts, data)
-    assert joined == train_step(data, "V", forms="improved", neighbour=near)
-    assert joined.start == near.fingerprint
-    parts[0] = train_part([data], "V", Part(1, count), forms="improved")
-    with pytest.raises(ParkfError, match="different start"):
-        join_parts(parts, data)

@@ -9,7 +9,6 @@ TRAINED_BY = code_of(
 MEASURED_ROWS = sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)
 # Rows that the RICH planes are fitted to: those of one set of each of these steps.
 PLANE_ROWS = sum(min(RUN.rows(step) // RUN.sets[step], ROWS_OF_A_PLANE) for step in ("VUT", "UT", "T"))
-IN_PARTS = [step for step in STEPS if len(RUN.parts(step)) > 1]
 
 
 rule table:
@@ -38,77 +37,37 @@ rule table:
 
 
 for steps in RUN.trainings:
-    in_parts = steps[0] in IN_PARTS
-    PART = "{}/{{sets}}" if in_parts else "{}"
     displaced = any(RUN.steps[step].displaced for step in steps)
 
     rule:
-        """Fit p, then the scattering, of steps with few rows, or of one step.
-
-        A job may fit some of a step's sets, of the rows of the chunks, which then need not be joined before.
-        """
+        """Fit p, then the scattering, of steps with few rows, or of one step."""
         name: "_".join(["train", *(steps if len(steps) == 1 else ["behind"] if "TFT" in steps else [])])
         input:
-            datasets=lambda w, steps=steps: [
-                file
-                for step in steps
-                for file in (
-                    [f"{RESULTS}/rows/{chunk}/{step}.parquet" for chunk in RUN.training_chunks]
-                    if step in IN_PARTS and step in RUN.simulated_steps
-                    else [f"{RESULTS}/datasets/{step}.parquet"]
-                )
-            ],
+            datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in steps],
             # Only the step through the magnet depends on the table.
             table=[TABLE] if "UTTF" in steps else [],
             # Tracks that are born in the magnet are carried through the field.
             field=[FIELD] if displaced else [],
             geometry=[GEOMETRY] if displaced else [],
             start_from=[given(file) for step in steps for file in RUN.start(step)],
-        output: [f"{RESULTS}/fits/{PART.format(step)}.json" for step in steps]
-        wildcard_constraints: sets="|".join(RUN.parts(steps[0]))
+        output: [f"{RESULTS}/fits/{step}.json" for step in steps]
         params:
             code=code_of("train"),
             means=GEOMETRY_MEANS if displaced else {},
-            datasets=lambda w, input: collapsed(input.datasets),
             steps=steps,
-            # A command must not name what changes in this loop: Snakemake makes it when the job runs.
-            part=lambda w: ["--part", w.sets] if w.get("sets") else [],
             forms=RUN["forms"],
             seed=RUN["seed"],
         priority: FIRST
-        threads: cores_for(max(map(RUN.part_rows, steps)))
-        resources: **needs(COSTS, "train", sum(map(RUN.part_rows, steps)))
+        threads: cores_for(max(map(RUN.rows, steps)))
+        resources: **needs(COSTS, "train", sum(map(RUN.rows, steps)))
         conda: ENVIRONMENT
-        log: logged(f"train-{PART.format('-'.join(steps))}.log")
+        log: logged(f"train-{'-'.join(steps)}.log")
         shell:
             stage(
                 "train",
-                " --steps {params.steps} --datasets {params.datasets:q} --outputs {output:q}",
-                " {params.part}",
+                " --steps {params.steps} --datasets {input.datasets:q} --outputs {output:q}",
                 passed(("table", "field", "geometry", "start_from")),
                 " --forms {params.forms} --seed {params.seed} --threads {threads}",
-            )
-
-
-if IN_PARTS:
-
-    rule join_fits:
-        """The fit of a step, joined from its parts; a single job has the same result."""
-        input:
-            dataset=f"{RESULTS}/datasets/{{step}}.parquet",
-            parts=lambda w: [f"{RESULTS}/fits/{w.step}/{part}.json" for part in RUN.parts(w.step)],
-        output: f"{RESULTS}/fits/{{step}}.json"
-        wildcard_constraints: step="|".join(IN_PARTS)
-        params: code=code_of("join_fits")
-        priority: FIRST
-        threads: TWO_THREADS
-        resources: **needs(COSTS, "join_fits", lambda w: RUN.rows(w.step))
-        conda: ENVIRONMENT
-        log: logged("train-{step}/join.log")
-        shell:
-            stage(
-                "join_fits",
-                " --dataset {input.dataset:q} --parts {input.parts:q} --output {output:q} --threads {threads}",
             )
 
 

@@ -1,7 +1,5 @@
 """Stage ``train``: the fits of steps."""
 
-from typing import Any
-
 from parkf.detector.field import load_field
 from parkf.detector.geometry import load_geometry
 from parkf.io.errors import ParkfError
@@ -10,8 +8,7 @@ from parkf.model.steps import FORMS
 from parkf.stages.files import AllMade, AllRead, Read
 from parkf.training.displaced import displaced_rows
 from parkf.training.neighbour import neighbour
-from parkf.training.result import Part
-from parkf.training.train import train_part, train_step
+from parkf.training.train import train_step
 
 
 def train(
@@ -25,7 +22,6 @@ def train(
     field: Read | None = None,
     geometry: Read | None = None,
     start_from: AllRead | None = None,
-    part: str | None = None,
     threads: int = 1,
 ) -> None:
     """Fit the parameters of each step, then its scattering.
@@ -33,8 +29,7 @@ def train(
     Parameters
     ----------
     datasets
-        A file ``<step>.parquet`` for each step; for a `part` of the sets, such as 2-of-5, also the rows of
-        several chunks.
+        A file for each of the `steps`, in their order.
     outputs, start_from
         One file for each of the `steps`, in their order; a fit may start from the fit of the step, or the
         set, of a similar detector.
@@ -52,22 +47,14 @@ def train(
         born = displaced_rows(*place, seed=seed, threads=threads)
     of_forms = FORMS[forms].steps
     of_tables, of_born = ["UTTF"], [step for step in steps if step in of_forms and of_forms[step].displaced]
-    for number, (step, output) in enumerate(zip(steps, outputs, strict=True)):
-        rows = [path for path in datasets if path.stem == step] if len(steps) > 1 else datasets
-        if part is None and len(rows) != 1:
-            raise ParkfError(
-                f"train: got {len(rows)} files of step {step}, expected one for a whole step; join the chunks"
-                " with the stage datasets"
-            )
-        how: dict[str, Any] = {
-            "forms": forms,
+    for number, (step, dataset, output) in enumerate(zip(steps, datasets, outputs, strict=True)):
+        train_step(
+            dataset,
+            step,
+            forms=forms,
             # What no step takes is given to the first one, which refuses it.
-            "table": table if step in of_tables or not {*of_tables} & {*steps} else None,
-            "displaced": born if step in of_born or not of_born else None,
-            "neighbour": neighbour(start_from[number], step, forms) if start_from else None,
-            "workers": threads,
-        }
-        if part is None:
-            train_step(rows[0], step, **how).save(output)
-        else:
-            train_part(rows, step, Part.parse(part), **how).save(output)
+            table=table if step in of_tables or not {*of_tables} & {*steps} else None,
+            displaced=born if step in of_born or not of_born else None,
+            neighbour=neighbour(start_from[number], step, forms) if start_from else None,
+            workers=threads,
+        ).save(output)

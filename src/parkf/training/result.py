@@ -1,12 +1,5 @@
-"""The result of a step's fits, stored as JSON. It has everything that a report or a parameter set needs.
+"""The result of a step's fits, stored as JSON. It has everything that a report or a parameter set needs."""
 
-A step may be trained in parts, each with some of its parameter sets. Joined, the parts equal the result of a
-single training.
-"""
-
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -15,11 +8,9 @@ from numpy.typing import NDArray
 
 from parkf.io.documents.models import Strict, validated
 from parkf.io.errors import ParkfError
-from parkf.io.files import read_json, sha256, write_sealed
+from parkf.io.files import read_json, write_sealed
 from parkf.io.option_types import FormsName
-from parkf.io.workers import parallel_map
-from parkf.model.steps import FORMS, STEP_NAMES, Step
-from parkf.training.rows import SUMMED, UNREAD, read_batches, sums_of
+from parkf.model.steps import FORMS, STEP_NAMES
 
 RESULT_VERSION = 3
 
@@ -105,8 +96,10 @@ class StoredModel(Strict):
         return validated(content, cls, lambda place: str(path), remedy="fit the step again")
 
 
-class _OfStep(StoredModel):
-    """Fits of one step; `table` and `start` are SHA-256."""
+class FitResult(StoredModel):
+    """All fits of one step; `table`, `start` and `dataset` are SHA-256."""
+
+    what = "fit result"
 
     forms: FormsName
     step: str
@@ -114,14 +107,7 @@ class _OfStep(StoredModel):
     table: str | None  # the magnet table, for the step that builds on it
     start: str | None = None  # the neighbour's fit, or the manifest of its set, that this fit started from
     sets: list[SetResult]  # in the step's order
-
-
-class FitResult(_OfStep):
-    """All fits of one step."""
-
-    what = "fit result"
-
-    dataset: str  # SHA-256
+    dataset: str
 
     @property
     def numbers(self) -> NDArray[np.float64]:
@@ -150,69 +136,3 @@ def load_results(folder: Path) -> dict[str, FitResult]:
             raise ParkfError(f"{path}: fitted with other formulas than step {name} has now; fit it again")
         results[name] = result
     return results
-
-
-@dataclass(frozen=True)
-class Part:
-    """One of the `count` parts of a step's parameter sets; `number` counts from one."""
-
-    number: int
-    count: int
-
-    @classmethod
-    def parse(cls, name: str) -> Self:
-        """Read a name such as ``2-of-5``."""
-        found = re.fullmatch(r"([1-9]\d*)-of-([1-9]\d*)", name)
-        if not found or int(found[1]) > int(found[2]):
-            raise ParkfError(f"part '{name}': expected <number>-of-<count>, such as 2-of-5")
-        return cls(int(found[1]), int(found[2]))
-
-    def of(self, step: Step) -> range:
-        """Return the numbers of the sets, from zero; parts differ by one set at most."""
-        sets = len(step.sets)
-        if self.count > sets:
-            raise ParkfError(
-                f"step {step.name}: {self.count} parts, expected at most {sets}, one for each parameter set"
-            )
-        return range((self.number - 1) * sets // self.count, self.number * sets // self.count)
-
-
-class PartResult(_OfStep):
-    """Fits of some parameter sets of a step."""
-
-    what = "part of a fit result"
-
-    sums: list[int]  # of x1 of the rows of each set, from :func:`parkf.training.rows.sums_of`
-    first: int  # number of the first of the sets
-
-
-def join_parts(parts: Sequence[PartResult], dataset: Path, *, workers: int = 1) -> FitResult:
-    """Join all parts of one step, in any order.
-
-    `dataset` has all rows that the parts were fitted to, as one file. Its fingerprint is computed only here.
-    Up to `workers` processes read it.
-    """
-    ordered = sorted(parts, key=lambda part: part.first)
-    one = ordered[0]
-    alike = ("step", "forms", "formula", "table", "start")
-    for name in alike:
-        values = {getattr(part, name) for part in ordered}
-        if len(values) > 1:
-            raise ParkfError(f"parts of step {one.step}: different {name}: {', '.join(map(str, values))}")
-    numbers = [number for part in ordered for number in range(part.first, part.first + len(part.sets))]
-    expected = list(range(len(FORMS[one.forms].steps[one.step].sets)))
-    if numbers != expected:
-        raise ParkfError(f"parts of step {one.step}: hold sets {numbers}, expected each of {expected} once")
-    # The fits read some columns, and checked them. The rest is read here, so that the fingerprint belongs to
-    # an undamaged file.
-    step, columns = FORMS[one.forms].steps[one.step], (*SUMMED, *UNREAD)
-
-    def sums(share: int) -> NDArray[np.uint64]:
-        batches = read_batches(dataset, share=(share, share + 1, workers), columns=columns)
-        return sums_of(batches, range(len(step.sets)), step.joined)
-
-    found = np.sum(list(parallel_map(sums, range(workers), workers)), axis=0)[1]
-    if [total for part in ordered for total in part.sums] != found.tolist():
-        raise ParkfError(f"{dataset}: not the dataset that the parts of step {one.step} were fitted to")
-    sets = [result for part in ordered for result in part.sets]
-    return FitResult(**{name: getattr(one, name) for name in alike}, dataset=sha256(dataset), sets=sets)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -20,8 +19,8 @@ from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import Fits
 from parkf.training.neighbour import Neighbour
 from parkf.training.noise import fit_noise
-from parkf.training.result import FitResult, Minimum, Part, PartResult, SetResult, join_parts
-from parkf.training.rows import F64, SAMPLE, Rows, StoredRows, residuals, store_dataset
+from parkf.training.result import FitResult, Minimum, SetResult
+from parkf.training.rows import F64, SAMPLE, UNREAD, Rows, StoredRows, read_batches, residuals, store_dataset
 from parkf.training.spread import Spreads, residual_profiles
 
 # The type of a function of rows that returns σ of each component, and correlations, (n,) each.
@@ -30,26 +29,18 @@ Noise = Callable[[Rows], dict[str, F64]]
 FEWEST_ROWS = 100
 
 
-def train_step(dataset: Path, step: str, *, workers: int = 1, **options: Any) -> FitResult:
-    """Fit all parameter sets of a step to its dataset; `options` are those of :func:`train_part`."""
-    whole = train_part([dataset], step, Part(1, 1), workers=workers, **options)
-    return join_parts([whole], dataset, workers=workers)
-
-
-def train_part(
-    files: Sequence[Path],
+def train_step(
+    dataset: Path,
     step: str,
-    part: Part,
     *,
     forms: FormsName,
     table: Path | None = None,
     displaced: Sequence[Rows] | None = None,
     neighbour: Neighbour | None = None,
     workers: int = 1,
-) -> PartResult:
-    """Fit the parameter sets of a part of a step to its dataset, both polarities together.
+) -> FitResult:
+    """Fit all parameter sets of a step to its dataset, both polarities together.
 
-    `files` are the dataset, or the files of its chunks in their order, which lead to the same result.
     UTTF needs the magnet table. Steps that are `displaced` need rows of displaced tracks for each of their
     sets, of :func:`parkf.training.displaced.displaced_rows`. `neighbour` is the fit for a similar detector:
     the search for each minimum then begins at the neighbour's minimum. This moves the results by a few per
@@ -67,13 +58,13 @@ def train_part(
         raise ParkfError(
             f"{table}: a magnet table of other forms than '{forms}'; train it with `--forms {forms}`"
         )
-    own, numbers, where = steps[step], part.of(steps[step]), str(files[0])
+    own, numbers = steps[step], range(len(steps[step].sets))
     if own.displaced != (displaced is not None):
         need = "give --field and --geometry" if own.displaced else "give neither --field nor --geometry"
         raise ParkfError(f"step {step}, forms '{forms}': {need}, for tracks that are born in the magnet")
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1), scratch_folder() as folder:
-        stored = store_dataset(files, numbers, own.joined, Path(folder), workers)
+        stored = store_dataset([dataset], numbers, own.joined, Path(folder), workers)
         sets = train_sets(
             stored,
             own,
@@ -81,17 +72,20 @@ def train_part(
             table=magnet,
             displaced=displaced,
             neighbour=neighbour,
-            where=where,
+            where=str(dataset),
         )
-    return PartResult(
+    # The fits read some columns, and checked them. The rest is read here, so that the fingerprint belongs to
+    # an undamaged file.
+    for _ in read_batches(dataset, columns=UNREAD):
+        pass
+    return FitResult(
         forms=forms,
         step=step,
         formula=own.formula_hash(),
-        sums=[rows.sum_of_x1 for rows in stored],
         table=sha256(table) if table else None,
         start=neighbour.fingerprint if neighbour else None,
-        first=numbers.start,
         sets=sets,
+        dataset=sha256(dataset),
     )
 
 
@@ -105,7 +99,7 @@ def train_sets(
     neighbour: Neighbour | None = None,
     where: str = "rows",
 ) -> list[SetResult]:
-    """Fit the parameter sets with these numbers to the rows of each; see :func:`train_part`."""
+    """Fit the parameter sets with these numbers to the rows of each; see :func:`train_step`."""
     functions = numpy_step(step)
     results = []
     for number, rows in zip(numbers, stored, strict=True):

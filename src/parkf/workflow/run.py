@@ -68,8 +68,8 @@ def read_run(config: Mapping[str, Any], widths: Mapping[str, int]) -> "Run":
 class Run(dict[str, Any]):
     """A configuration, from :func:`parkf.workflow.config.load_config`, with properties that rules use.
 
-    `widths` has the number of chunks of each ``training``, ``validation`` and ``signals`` sample, and the
-    number of parts into which the ``sets`` of a step are divided; the default is one.
+    `widths` has the number of chunks of each ``training``, ``validation`` and ``signals`` sample; the default
+    is one.
     """
 
     def __init__(self, config: Mapping[str, Any], widths: Mapping[str, int] | None = None) -> None:
@@ -302,15 +302,6 @@ class Run(dict[str, Any]):
         inputs = ("inputs/geometry.yaml", "inputs/alignment.yaml")
         return [*(f"report/{page}.html" for page in pages), "stages.json", "run.json", "beside.json", *inputs]
 
-    def parts(self, step: str) -> list[str]:
-        """Parts of a step's sets that are fitted by separate jobs: no more than it has sets."""
-        count = min(self._widths.get("sets", 1), self.sets[step])
-        return [f"{number}-of-{count}" for number in range(1, count + 1)]
-
-    def part_rows(self, step: str) -> float:
-        """Return the rows of one part of a step's sets, or of all, if all sets have equally many."""
-        return self.rows(step) / len(self.parts(step))
-
     def steps_by_job(self, steps: Iterable[str]) -> list[list[str]]:
         """Divide steps among jobs; steps with few rows share one job, because a job takes 0.5 s to start."""
         steps = list(steps)
@@ -322,15 +313,7 @@ class Run(dict[str, Any]):
         """Steps by the jobs that train them; a shift of the SciFi repeats only those that end there."""
         behind = [step for step in self.sets if step in _TO_SCIFI]
         before = [step for step in self.sets if step not in behind]
-        alone = [step for step in self.sets if len(self.parts(step)) > 1]
-        return [
-            *([step] for step in alone),
-            *(
-                job
-                for some in (behind, before)
-                for job in self.steps_by_job(step for step in some if step not in alone)
-            ),
-        ]
+        return [job for some in (behind, before) for job in self.steps_by_job(some)]
 
     def fit_arguments(self, fit: str) -> dict[str, Any]:
         """Arguments of `parkf fit` for one of the fits that are measured."""
