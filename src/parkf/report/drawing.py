@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-# Points, joined points, a line (interrupted where a number is missing), steps of a histogram, small dots, and
-# bars along x.
-Shape = Literal["points", "joined", "line", "steps", "dots", "bars"]
+# Points, joined points, a line (interrupted where a number is missing), steps of a histogram, and small dots.
+Shape = Literal["points", "joined", "line", "steps", "dots"]
 Number = float | None
 # Ends of an axis; (0.0, None) has zero and all numbers. None ends at the numbers.
 Limits = tuple[float, Number] | None
@@ -40,7 +39,7 @@ class Series:
 
     name: str  # in the legend
     x: Sequence[Number]  # (n,), or (n + 1,) edges of steps
-    y: Sequence[Number | str]  # (n,); what is None or not finite is left out; rows of bars have names
+    y: Sequence[Number]  # (n,); what is None or not finite is left out
     error: Sequence[float] | None = None  # of y, (n,)
     reach: Sequence[tuple[float, float]] | None = None  # bin of each number in x, (n,): a horizontal bar
     shape: Shape = "points"
@@ -75,12 +74,11 @@ class Drawn:
     see: str = ""  # what to look at
     good: str = ""  # what a good figure looks like
     otherwise: str = ""  # what to do where it is not good
-    row: int = _ROW  # pixels of a row of panels
 
     @property
     def height(self) -> int:
         """Pixels of the figure."""
-        return self.row * self._rows + _MARGIN
+        return _ROW * self._rows + _MARGIN
 
     @property
     def _columns(self) -> int:
@@ -145,7 +143,7 @@ def _axis(label: str, limits: Limits, log: bool, names: Sequence[str] | None = N
 
 def _trace(one: Series, names: Sequence[str] | None) -> dict[str, Any]:
     colour, symbol = _MARKERS[one.colour % COLOURS]
-    size = 3 if one.shape in ("dots", "bars") else 7
+    size = 3 if one.shape == "dots" else 7
     marked = "markers" if one.shape in ("points", "dots") else "lines+markers"
     mode = "lines" if one.shape in ("line", "steps") else marked
     trace: dict[str, Any] = {
@@ -155,7 +153,7 @@ def _trace(one: Series, names: Sequence[str] | None) -> dict[str, Any]:
         "x": [*map(_short, one.x)],
         "y": [*map(_short, one.y)],
         "marker": {"color": colour, "symbol": "circle" if size == 3 else symbol, "size": size},
-        "line": {"color": colour, "width": 9 if one.shape == "bars" else 1.5},
+        "line": {"color": colour, "width": 1.5},
     }
     if one.shape == "steps":
         trace["line"]["shape"] = "hv"
@@ -177,8 +175,8 @@ def _trace(one: Series, names: Sequence[str] | None) -> dict[str, Any]:
     return trace
 
 
-def _short(value: Number | str) -> Number | str:
+def _short(value: Number) -> Number:
     """Round to the visible digits, and replace NaN, which JSON does not have, by None."""
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
     return float(f"{value:.4g}") if math.isfinite(value) else None

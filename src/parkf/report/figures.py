@@ -23,9 +23,6 @@ _P = "true p [GeV]"
 _BAND = (0.95, 1.05)  # where widths of pulls should be
 _ASIDE = 1.06  # ratio of the positions in one bin, so that fits do not hide each other
 _CURVE = 160  # points of a smooth line
-# Seconds: a longer time without any job is not drawn.
-PAUSE = 60.0
-_PAUSES = f" Times of over {PAUSE:g} s without any job are left out."
 
 Fits = Mapping[str, Any]
 Names = Mapping[str, str]
@@ -246,30 +243,6 @@ def by_bin(
         Panel(axis, "pull width", pulls, names=names, band=_BAND),
     ]
     return Drawn(name, title, [*panels, *more])
-
-
-def gantt(stages: Mapping[str, Mapping[str, Any]]) -> Drawn | None:
-    """Draw the spans of ``stages.json`` as bars, a row for each stage; None if there are no times of jobs."""
-    timed = [(name, stage["spans"]) for name, stage in stages.items() if stage.get("spans")]
-    if not timed:
-        return None
-    # Time without any job is not drawn: each pause has its begin and its length.
-    pauses: list[tuple[float, float]] = []
-    busy_until = 0.0
-    for begin, end in sorted(span for _, spans in timed for span in spans):
-        if begin - busy_until > PAUSE:
-            pauses.append((busy_until, begin - busy_until))
-        busy_until = max(busy_until, end)
-    x: list[float | None] = []
-    y: list[str | None] = []
-    # The axis counts upwards: the stage that began first comes last.
-    for name, spans in sorted(timed, key=lambda one: (min(one[1]), one[0]), reverse=True):
-        for span in spans:
-            x += [time - sum(length for begin, length in pauses if begin < time) for time in span] + [None]
-            y += [name, name, None]
-    panel = Panel("time since the first job [s]", "", [Series("job", x, y, shape="bars")])
-    text = words("gantt", pauses=_PAUSES if pauses else "")
-    return Drawn("gantt", panels=[panel], row=18 * len(timed), **text)
 
 
 def trend(names: Sequence[str], forms: Sequence[str], figures: Mapping[str, Sequence[float | None]]) -> Drawn:

@@ -27,7 +27,7 @@ from parkf.report.compare_page import comparison_page, published
 from parkf.report.directions import directions_page
 from parkf.report.event import load_event
 from parkf.report.event_page import event_page
-from parkf.report.figures import FIT_NAMES, gantt
+from parkf.report.figures import FIT_NAMES
 from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
 from parkf.report.site import Page, write_page
@@ -89,7 +89,7 @@ def write_report(
         "slices": ("Slices", partial(slices_page, validation["fits"]["parkf"])),
         "directions": ("Directions", partial(directions_page, validation["fits"])),
         "kinds": ("Kinds of tracks", partial(kinds_page, validation.get("kinds", {}))),
-        "timing": ("How it ran", partial(_timing, stages)),
+        "timing": ("How it ran", lambda: {"content": stages, "stages": tables.stages(stages)}),
     }
     titles = [(f"{name}.html", title) for name, (title, _) in contents.items()]
     pages = [Page(index.name, "Overview"), *(Page(*one) for one in titles)]
@@ -144,12 +144,4 @@ def _detector(run: Path, figures: Path) -> dict[str, Any]:
         "geometry": aligned.description.tag,
         "alignment": moved.tag,
         "moved": displacements({}, read_document(alignment).content),
-    }
-
-
-def _timing(stages: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "content": stages,
-        "gantt": gantt(stages["stages"]),
-        "stages": tables.stages(stages),
     }

@@ -11,16 +11,14 @@ from parkf.io.ledger import Entry, Ledger
 def collect_stages(run: Path) -> dict[str, Any]:
     """Add up time and memory of the jobs of each stage of a run, ``results/<run>``.
 
-    The result is ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs, spans, taken}``, and ``total_cpu_s`` and
+    The result is ``stages.<stage> = {wall_s, cpu_s, peak_mb, jobs, taken}``, and ``total_cpu_s`` and
     ``peak_mb`` of all stages. Seconds are summed over the jobs of a stage; ``peak_mb`` is the peak of its
-    largest job, MiB. ``spans`` are begin and end of each job, in seconds since the first job began. ``taken``
-    counts jobs whose products came from another run and which took almost no time; it is left out if there
-    are none. A run without a ledger raises a ParkfError.
+    largest job, MiB. ``taken`` counts jobs whose products came from another run and which took almost no
+    time; it is left out if there are none. A run without a ledger raises a ParkfError.
     """
     entries = _entries(run)
     if not entries:
         raise ParkfError(f"{run}: no ledger; expected a run that Snakemake has made: parkf run {run.name}")
-    first = min(entry.began for entry in entries)
     stages: dict[str, dict[str, Any]] = {}
     for name, jobs in sorted(_by_stage(entries).items()):
         taken = sum(bool(job.taken_from) for job in jobs)
@@ -29,9 +27,6 @@ def collect_stages(run: Path) -> dict[str, Any]:
             "cpu_s": round(sum(job.cpu_s for job in jobs), 3),
             "peak_mb": max(job.peak_mb for job in jobs),
             "jobs": len(jobs),
-            "spans": sorted(
-                (round(job.began - first, 3), round(job.began - first + job.wall_s, 3)) for job in jobs
-            ),
             **({"taken": taken} if taken else {}),
         }
     return {

@@ -3,13 +3,12 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
 from parkf.io.documents.document import read_document
@@ -19,7 +18,7 @@ from parkf.io.fingerprints.meaning import is_file_of
 from parkf.io.process_settings import environment
 from parkf.model.layout import layout_of
 from parkf.params.binary_form import MANIFEST_FILE
-from parkf.params.comparison import Comparison, changed, compare
+from parkf.params.comparison import changed
 from parkf.params.configuration import NEIGHBOURS_TABLE, nested, start_file
 from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import ParameterSet, load
@@ -40,24 +39,11 @@ _FILES = {
 
 
 @dataclass(frozen=True)
-class Coefficient:
-    """A number of the magnet table that differs between two sets."""
-
-    bin_x: int
-    bin_y: int
-    index: int
-    first: float
-    second: float
-
-
-@dataclass(frozen=True)
 class Replay:
     """Result of a repeated training."""
 
-    identical: bool  # whether both blobs have the same bytes
-    comparison: Comparison  # of the set with the repeated one
-    bins: int  # number of bins of the magnet table that differ
-    coefficients: list[Coefficient]  # the first number that differs in each, by bins in x, then in y
+    made: Path  # the repeated set
+    identical: bool  # whether its blobs have the bytes of the set
     inputs: list[str]  # inputs and intermediate products whose fingerprints differ
     environment: list[str]  # versions of Python, machine and packages that differ today, a line each
 
@@ -76,29 +62,15 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
         raise ParkfError("\n".join(["the training cannot be repeated here:", *reasons]))
     _run(config, project, work, cores)
     again = load(work / _SET)
-    found = compare_bytes(parameters, again)
     # Older manifests have fingerprints of the files' bytes, newer ones fingerprints of their meaning.
     files = {name: project / config[section][key] for (section, key), name in _FILES.items()}
     manifests = (manifest, again.manifest)
     same = {name for name, path in files.items() if all(_has_input(one, name, path) for one in manifests)}
-    return replace(found, inputs=[name for name in found.inputs if name not in same])
-
-
-def compare_bytes(first: ParameterSet, second: ParameterSet) -> Replay:
-    """Compare a set with its repetition, and find the numbers that differ."""
-    one, two = first.manifest, second.manifest
-    coefficients = []
-    for i, j in np.argwhere((first.table != second.table).any(axis=2)).tolist():
-        a, b = first.table[i, j], second.table[i, j]
-        index = int(np.argmax(a != b))
-        coefficients.append(Coefficient(i, j, index, float(a[index]), float(b[index])))
     return Replay(
-        identical=one.blobs == two.blobs,
-        comparison=compare(first, second),
-        bins=len(coefficients),
-        coefficients=coefficients,
-        inputs=changed(one.inputs, two.inputs),
-        environment=_environment(one),
+        made=work / _SET,
+        identical=manifest.blobs == again.manifest.blobs,
+        inputs=[name for name in changed(manifest.inputs, again.manifest.inputs) if name not in same],
+        environment=_environment(manifest),
     )
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from parkf.params.comparison import Comparison
     from parkf.params.registry import Registry
     from parkf.proof.comparing.effect import Change
-    from parkf.workflow.reproduce import Replay
 
 app = Typer(
     help="Published parameter sets, and their exchange with other programs.",
@@ -230,8 +229,8 @@ def reproduce(
 ) -> None:
     """In a checkout, train a set again as its manifest describes, and check that the bytes are the same.
 
-    Exits with 0 if they are. Prints the differences and exits with 1 if they are not. Exits with 2 if inputs
-    or formulas here are not those of the set.
+    Exits with 0 if they are, with 1 if not (`parkf params diff` shows what differs), and with 2 if inputs or
+    formulas here are not those of the set.
     """
     from parkf.params.parameter_set import load
     from parkf.workflow.reproduce import replay
@@ -241,30 +240,10 @@ def reproduce(
         parameters = load(path, withdrawn=True)
         folder = work or Path("results/reproduced") / (parameters.manifest.version or path.name)
         found = replay(parameters, Path(), folder, cores or os.cpu_count() or 1)
-    content = {"set": str(path), "work": str(folder), **asdict(found)}
-    answer(as_json, content, _repetition(path, found), yes=found.identical)
-
-
-def _repetition(path: Path, found: "Replay") -> str:
-    if found.identical:
-        return f"{path}: identical, byte for byte"
-    parts = [f"{path}: NOT identical"]
-    if found.inputs:
-        parts.append("other fingerprints: " + ", ".join(found.inputs))
-    parts += found.environment
-    if numbers := found.comparison.differences:
-        heads = ["block", "set", "index", "name", "old", "new", "in errors"]
-        rows: list[tuple[object, ...]] = [
-            (d.block, d.set, d.index, d.name, short(d.first, 9), short(d.second, 9), short(d.pull))
-            for d in numbers
-        ]
-        parts += _top(f"{len(rows)} numbers of constant.f32 differ", heads, rows, f"the first {_MOST}")
-    if found.bins:
-        heads = ["bin in x", "bin in y", "index", "old", "new"]
-        rows = [
-            (c.bin_x, c.bin_y, c.index, short(c.first, 9), short(c.second, 9)) for c in found.coefficients
-        ]
-        what = f"{found.comparison.table} numbers of global.f32 differ, in {found.bins} bins"
-        parts += _top(what, heads, rows, f"the first {_MOST}")
-    parts += [f"{what}: {a:g} and {b:g}" for what, (a, b) in found.comparison.constants.items()]
-    return "\n".join(parts)
+    content = {"set": str(path), **asdict(found), "made": str(found.made)}
+    text = f"{path}: identical, byte for byte"
+    if not found.identical:
+        others = [f"other fingerprints: {', '.join(found.inputs)}"] if found.inputs else []
+        more = [*others, *found.environment, f"what differs:  parkf params diff {path} {found.made}"]
+        text = "\n".join([f"{path}: NOT identical", *more])
+    answer(as_json, content, text, yes=found.identical)
