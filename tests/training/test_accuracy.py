@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 from toy_steps import MISFIT, STEPS, draw, no_field, result_of, truth, write
 
-from parkf.detector.field import FieldMap
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.files import sha256, write_json
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.training.accuracy import measure_accuracy
 from parkf.training.magnet_hop import loss_before_bend, through_magnet
-from parkf.training.rows import StoredRows, read_batches, select
+from parkf.training.rows import StoredRows
 from parkf.training.spread import momentum_bins
-from parkf.training.stiff import LEAST, _stiffest
 
 
 @pytest.fixture(scope="module")
@@ -33,19 +31,14 @@ def run(tmp_path_factory):
     return folder
 
 
-def weak_field():
-    """Return a map all over the detector in which the field is zero."""
-    return FieldMap(np.full(3, -1e4), np.full(3, 2e4), np.zeros((2, 2, 2, 3), np.float32), outside="zero")
-
-
 def _measure(run):
     paths = (run / "fits", run / "datasets", run / "table.npz", run / "table.json")
-    return measure_accuracy(*paths, weak_field())
+    return measure_accuracy(*paths)
 
 
 def test_names_and_ratios(run):
     content = _measure(run)
-    assert set(content) == {"forms", "steps", "chain", "sums", "stiff", "table"}
+    assert set(content) == {"forms", "steps", "chain", "sums", "table"}
     names = {"V.forward", "VUT", "TFT", *(f"UT.gap{i}" for i in range(3)), *(f"T.gap{i}" for i in range(11))}
     assert names <= set(content["steps"])
     assert set(content["sums"]) == {"V", "VUT", "UT", "UTTF", "T"}
@@ -76,22 +69,6 @@ def test_step_without_noise_is_measured_in_the_magnets(run):
     )
     assert rms["truth_width"] is None
     assert rms["truth_width_error"] is None
-
-
-def test_a_stiff_track_is_measured_in_both_precisions(run):
-    """Without a field, δ is the form's own bend. Rounding shows in x of about a metre, but not in slopes."""
-    stiff = _measure(run)["stiff"]
-    rows = draw("TFT", 1500, 3, truth("TFT"))
-    rows["qop"] = np.sign(rows["qop"]) / 1e6
-    bend = np.abs(numpy_step(STEPS["TFT"]).predict(truth("TFT"), rows)[2] - rows["tx0"])
-    assert stiff["TFT"]["tx"]["largest"] == pytest.approx(bend.max(), rel=1e-6)
-    assert set(stiff) == {"V", "VUT", "UT", "UTTF", "TFT", "T"}
-    for components in stiff.values():
-        for component, figures in components.items():
-            rounding = figures["float32_largest"] - figures["largest"]
-            assert abs(rounding) < (1e-3 if component in ("x", "y") else 1e-7)
-            assert figures["q99"] <= figures["largest"]
-    assert any(f["x"]["float32_largest"] != f["x"]["largest"] for f in stiff.values())
 
 
 def test_another_dataset_is_refused(run):
@@ -177,16 +154,3 @@ def test_planes_of_another_detector_are_refused(magnet):
     rows = _uttf_rows() | {"z1": np.full(3, 7830.0)}
     with pytest.raises(ParkfError, match=r"column z1 has 7830\.0 to 7830\.0, the table's z_out is 7826\.0"):
         through_magnet(step, magnet, rows, p)
-
-
-def test_the_stiffest_rows_are_found_batch_by_batch(run, monkeypatch):
-    """The stiffest rows of each set are found, whichever batch they are in; of equal rows the first ones."""
-    step = STEPS["UT"]
-    (whole,) = read_batches(run / "datasets/UT.parquet")
-    monkeypatch.setattr("parkf.training.rows.BATCH", 1000)
-    monkeypatch.setattr("parkf.training.stiff.LARGEST", 50)
-    for number, found in enumerate(_stiffest(run / "datasets/UT.parquet", step)):
-        hard = select(whole, (whole["set"] == number) & (np.abs(whole["qop"]) < 1 / LEAST))
-        first = np.argsort(np.abs(hard["qop"]), kind="stable")[:50]
-        np.testing.assert_array_equal(found["event"], hard["event"][first])
-        assert len(found["event"]) == 50

@@ -165,7 +165,6 @@ rule accuracy:
         table=TABLE,
         table_accuracy=TABLE_ACCURACY,
         **({"closed": CLOSED["output"], "closed_accuracy": CLOSED["accuracy"]} if CLOSURE else {}),
-        field=FIELD,
         datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
     output: f"{RESULTS}/accuracy.json"
     params: code=code_of("accuracy")
@@ -176,7 +175,7 @@ rule accuracy:
     shell:
         stage(
             "accuracy",
-            passed(("set", "fits", "table", "table_accuracy", *(("closed", "closed_accuracy") if CLOSURE else ()), "field", "datasets")),
+            passed(("set", "fits", "table", "table_accuracy", *(("closed", "closed_accuracy") if CLOSURE else ()), "datasets")),
             " --output {output:q} --threads {threads}",
             log=" > {log} 2>&1",
         )

@@ -1,6 +1,5 @@
 """Stage ``accuracy``: how far the steps and the table of a set are from Runge-Kutta."""
 
-from parkf.detector.field import load_field
 from parkf.io.files import write_sealed
 from parkf.stages.files import AllRead, Made, Read, folder_of, set_folder
 from parkf.training.accuracy import measure_accuracy
@@ -15,7 +14,6 @@ def accuracy(
     table_accuracy: Read,
     closed: Read | None = None,
     closed_accuracy: Read | None = None,
-    field: Read,
     datasets: AllRead,
     output: Made,
     threads: int = 1,
@@ -31,7 +29,6 @@ def accuracy(
         folder_of(datasets),
         table,
         closed_accuracy or table_accuracy,
-        load_field(field),
         threads=threads,
     )
     write_sealed(output, {**measured, "set": blobs.fingerprints()})

@@ -6,7 +6,6 @@ from operator import call
 from pathlib import Path
 from typing import Any
 
-from parkf.detector.field import FieldMap
 from parkf.io.checksums import check_pages
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, scratch_folder, sha256
@@ -20,14 +19,13 @@ from parkf.training.magnet_table import load_table
 from parkf.training.result import BinAccuracy, FitResult, load_results
 from parkf.training.rows import COMPONENTS, F64, Rows, StoredRows, read_batches, store_sets
 from parkf.training.spread import Spreads, core_error
-from parkf.training.stiff import measure_stiff
 from parkf.training.sums import STEPS as SUMMED
 from parkf.training.sums import measure_sums
 from parkf.training.train import add_residuals
 
 
 def measure_accuracy(
-    fits: Path, datasets: Path, table: Path, table_accuracy: Path, field: FieldMap, *, threads: int = 1
+    fits: Path, datasets: Path, table: Path, table_accuracy: Path, *, threads: int = 1
 ) -> dict[str, Any]:
     """Collect the accuracy of all steps, of steps in a row, and of the magnet table.
 
@@ -46,7 +44,6 @@ def measure_accuracy(
     ``chain.<component>``, the same from the last VELO hit to the first SciFi layer, against the truth and in
     units of the covariance predicted over all steps between;
     ``sums.<step>.<component>``, a list of {steps, width}, of :func:`parkf.training.sums.measure_sums`;
-    ``stiff.<step>.<component>``, |δ_par| at 1 TeV, in float64 and float32, of :func:`measure_stiff`;
     ``table.<region>``, a list of {p_min, p_max, component, q68, q99, n}, against the table's targets. Where
     the table is closed on the fit, ``table.targets`` describes the targets, and ``table.before`` has the same
     figures of the table that the steps were fitted with, against Runge–Kutta.
@@ -56,11 +53,10 @@ def measure_accuracy(
     trained = Trained(forms, results, load_table(table), datasets)
     measurements: list[Callable[[], Any]] = [
         lambda: _collect(measure_chain(trained)),
-        lambda: measure_stiff(trained, field),
         *(partial(measure_sums, trained, name) for name in SUMMED),
         *(partial(_of_step, trained, name, fits) for name in ("V", "VUT", "UT", "TFT", "T")),
     ]
-    chain, stiff, *others = parallel_map(call, measurements, threads)
+    chain, *others = parallel_map(call, measurements, threads)
     steps = {label: figures for one in others[len(SUMMED) :] for label, figures in one.items()}
     # The accuracy of the hop through the magnet was measured in its fit, where the table was available.
     steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
@@ -69,7 +65,6 @@ def measure_accuracy(
         "steps": steps,
         "chain": chain,
         "sums": dict(zip(SUMMED, others, strict=False)),
-        "stiff": stiff,
         "table": read_json(table_accuracy),
     }
 

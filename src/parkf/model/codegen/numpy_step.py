@@ -17,7 +17,7 @@ from parkf.model.steps.symbols import BEFORE, COMPONENTS, STATE, h, k, pol, stat
 Array = NDArray[np.float64]
 Rows = Mapping[str, NDArray[Any]]
 
-# A function of p, rows and a precision, which returns arrays (n,).
+# A function of p and rows, which returns arrays (n,).
 _Evaluation = Callable[..., list[Array]]
 _multiplied = create_expand_pow_optimization(8)
 
@@ -53,11 +53,9 @@ class NumpyStep:
             None if step.local_qop is None else numpy_function((k, list(step.symbols)), step.local_qop)
         )
 
-    def predict(
-        self, p: Array, rows: Rows, precision: type[np.floating] = np.float64
-    ) -> tuple[Array, Array, Array, Array]:
-        """State at z1: x, y (mm), tx, ty (rad), each (n,), computed with this precision."""
-        x, y, tx, ty = self._predict(p, rows, precision)
+    def predict(self, p: Array, rows: Rows) -> tuple[Array, Array, Array, Array]:
+        """State at z1: x, y (mm), tx, ty (rad), each (n,) float64."""
+        x, y, tx, ty = self._predict(p, rows)
         return x, y, tx, ty
 
     def gradient(self, component: str, p: Array, rows: Rows, own: Sequence[int] | None = None) -> Array:
@@ -128,12 +126,12 @@ def _compiled(expressions: list[sp.Expr], parameters: tuple[sp.Symbol, ...]) -> 
     arguments = (list(parameters), *STATE, k, pol, h, z0, z1, *begins)
     function = numpy_function(arguments, expressions, cse=_shared)
 
-    def evaluate(p: Array, rows: Rows, precision: type[np.floating] = np.float64) -> list[Array]:
-        columns = [np.asarray(rows[name], dtype=precision) for name in COLUMNS]
+    def evaluate(p: Array, rows: Rows) -> list[Array]:
+        columns = [np.asarray(rows[name], dtype=np.float64) for name in COLUMNS]
         x, y, tx, ty, qop, polarity, start, end = columns
-        before = [np.asarray(rows[str(symbol)], dtype=precision) for symbol in begins]
+        before = [np.asarray(rows[str(symbol)], dtype=np.float64) for symbol in begins]
         values = function(
-            np.asarray(p, dtype=precision), x, y, tx, ty, qop, polarity, polarity * qop, start, end, *before
+            np.asarray(p, dtype=np.float64), x, y, tx, ty, qop, polarity, polarity * qop, start, end, *before
         )
         return [value if np.shape(value) == x.shape else np.full(x.shape, float(value)) for value in values]
 
