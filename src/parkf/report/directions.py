@@ -35,7 +35,7 @@ def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
                 "worst": worst(fit["cells"], COLUMNS),
             }
             for name, fit in fits.items()
-            if "separation" in fit
+            if "scores" in fit
         ],
         "errors": _ERRORS,
     }

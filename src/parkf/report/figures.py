@@ -134,7 +134,6 @@ def ghosts(fits: Fits) -> Drawn:
         for colour, kind in ((5, "genuine"), (6, "ghost"))
     ]
     curves = [_roc(FIT_NAMES[name], fit, colour) for colour, (name, fit) in enumerate(fits.items())]
-    curves.append(_roc("ParKF, pieces of χ²", own["separation"], 0, dashed=True))
     curves.append(Series("paper: 91 %, 29 %", [0.91], [0.29], colour=6))
     limits: dict[str, Any] = {"x_limits": (0.6, 1.0), "y_limits": (0.0, 1.0)}
     panels = [

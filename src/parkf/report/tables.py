@@ -19,7 +19,6 @@ Columns = Mapping[str, Callable[[Mapping[str, Any]], str]]
 
 _SCORES = {
     "chi2": "χ²/ndof",
-    "pieces": "three pieces of χ²",
     "score": "score, without p and η",
     "score_kinematic": "score, with p and η",
     "score_flat": "flat score",

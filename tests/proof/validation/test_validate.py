@@ -77,10 +77,10 @@ def test_a_scan_of_cuts_counts_what_lies_below():
 
 
 @pytest.mark.parametrize(("ndof", "seen"), [(0, False), (1, True), (3, True)])
-def test_a_fit_without_a_detector_has_no_separation(ndof, seen):
+def test_a_fit_without_a_detector_has_no_scores(ndof, seen):
     sample = make_sample(n=1000, ghosts=200)
     sample.rows["ndof_ut"] = ndof
-    assert ("separation" in measured(sample)) == seen
+    assert ("scores" in measured(sample)) == seen
 
 
 def test_failed_fits_count_as_rejected_and_never_as_pulls():
@@ -117,7 +117,7 @@ def test_too_few_tracks_are_refused():
         measured(make_sample(n=1000, ghosts=30))
 
 
-def test_tracks_without_ut_hits_do_not_keep_others_from_a_separation():
+def test_tracks_without_ut_hits_do_not_keep_others_from_scores():
     sample = make_sample(n=1000, ghosts=200)
     sample.rows["ndof_ut"] = 3 * (np.arange(len(sample.rows["ndof_ut"])) % 2)
-    assert "separation" in measured(sample)
+    assert "scores" in measured(sample)

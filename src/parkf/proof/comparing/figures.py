@@ -13,7 +13,6 @@ from parkf.proof.comparing.subject import Subject
 _GROUPS = ("resolution", "bias", "pulls", "ghosts", "accuracy", "cost", "gates")
 _SCORES = {
     "chi2": "χ²/ndof",
-    "pieces": "three pieces of χ²",
     "score": "score, without p and η",
     "score_kinematic": "score, with p and η",
     "score_flat": "flat score",

@@ -21,7 +21,7 @@ from parkf.proof.validation.figures import (
     momentum_figures,
     pull_figures,
 )
-from parkf.proof.validation.separation import discriminant, measure_scores
+from parkf.proof.validation.separation import measure_scores
 from parkf.proof.validation.tails import tails
 from parkf.simulation.generate.decays import DECAYS
 
@@ -55,9 +55,9 @@ def validate(
     that of ``parkf``, with its error. Each fit also has ``lost[]``, ``roc[] = {cut, genuine, ghost}``
     (efficiencies of χ²/ndof < cut), ``working_point``, and ``failed``, the number of candidates without a
     good fit. ``histograms`` of pulls and χ²/ndof are normalised to one, including entries outside. A fit of
-    all detectors also has ``separation.{roc, working_point}`` and ``scores``
-    (:mod:`parkf.proof.validation.separation`). With `misaligned`, ``misaligned.{counts, fits.<name>}`` has
-    the same for those candidates. The aligned fits have ``impact``, ``breakdown``, ``fates``, ``cells`` and
+    all detectors also has ``scores`` (:mod:`parkf.proof.validation.separation`). With `misaligned`,
+    ``misaligned.{counts, fits.<name>}`` has the same for those candidates, without scores. The aligned fits
+    have ``impact``, ``breakdown``, ``fates``, ``cells`` and
     ``directions`` (:mod:`parkf.proof.validation.breakdown`) and ``tails``
     (:mod:`parkf.proof.validation.tails`); with `signals` ``masses.<signal>``, a peak's ``{mean, width,
     narrow, wide, share, n}`` with errors of the first two (MeV). ``precision`` compares ``parkf`` with
@@ -80,7 +80,7 @@ def validate(
         cut = fit["working_point"]["cut"]
         fit |= {"impact": impact_parameters(good), "cells": cells(good), "directions": directions(good)}
         fit |= {"tails": tails(sample), "breakdown": breakdown(sample, cut), "fates": fates(sample, cut)}
-        if "separation" in fit:
+        if all((good[f"ndof_{detector}"] > 0).any() for detector in DETECTORS):
             fit["scores"] = measure_scores(sample)
         if name == "parkf_robust":
             both = zip(_by_momentum(good), _by_momentum(fits["parkf"].good), strict=True)
@@ -132,7 +132,7 @@ def _counts(fits: Mapping[str, Sample]) -> dict[str, int]:
 
 def _measure(sample: Sample) -> dict[str, Any]:
     good = sample.good
-    figures = {
+    return {
         **measure_alone(sample),
         "failed": int((~is_good(sample.rows["status"])).sum()),
         "lost": losses(sample),
@@ -144,11 +144,6 @@ def _measure(sample: Sample) -> dict[str, Any]:
             },
         },
     }
-    if all((good[f"ndof_{name}"] > 0).any() for name in DETECTORS):
-        genuine, ghosts = (-values for values in discriminant(sample))
-        cuts = np.quantile(genuine[np.isfinite(genuine)], np.linspace(0.0, 1.0, 101))
-        figures["separation"] = _roc(genuine, ghosts, cuts)
-    return figures
 
 
 def _histogram(values: F64, edges: F64) -> dict[str, list[float]]:
