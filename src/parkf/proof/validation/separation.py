@@ -35,8 +35,9 @@ def measure_scores(sample: Sample) -> dict[str, Any]:
     """Measure the ghosts kept by a cut on each discriminant, and which genuine tracks the cut loses.
 
     Discriminants are ``chi2`` (χ²/ndof) and, if tracks have them, ghost scores. Each has
-    ``working_point.{genuine, cut, ghost, ghost_error}``, where 91 % of genuine tracks are kept. ``efficiency.<p, eta, pt, displacement>[] = {low, high, n, genuine, genuine_error}`` are those of
-    genuine tracks at this cut, in slices with at least 50. Larger values are kept, failed fits are not.
+    ``working_point.{genuine, cut, ghost, ghost_error}``, where 91 % of genuine tracks are kept.
+    ``efficiency.<p, eta, pt, displacement>[] = {low, high, n, genuine, genuine_error}`` are those of genuine
+    tracks at this cut, in slices with at least 50. Larger values are kept, failed fits are not.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     # The discriminants are measured one after the other, because each array is as long as the sample.
