@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 
 FOLDER = Path(__file__).parent / "report"
 # File name of each page, and the element at which its picture begins.
-PICTURES = {"index": "#main", "compare": "#main", "T": "#misfit", "event": "#views"}
+PICTURES = {"index": "#main", "compare": "#main", "T": "#misfit"}
 SIZE = {"width": 1180, "height": 760}
 
 

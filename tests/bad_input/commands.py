@@ -33,7 +33,6 @@ CASES = [
     usage("argument missing", "fit"),
     usage("option missing", *FIND),
     usage("spacing of text", *FIELD, "--spacing", "many"),
-    usage("negative event", "display", "run", "x.html", "--event", "-5"),
     usage("year 99", "params", "publish", "set", "--year", "99"),
     usage("no threads", "fit", "s", "c", "f", "--threads", "0"),
     usage("polarity 3", *FIND, "--polarity", "3"),
@@ -49,7 +48,6 @@ CASES = [
         "two datasets of a step",
         staged("train", **(TRAIN | {"datasets": [Path("a.parquet"), Path("b.parquet")]}), steps=["V"]),
     ),
-    Case("stage", "part 9 of 2", staged("train", **TRAIN, steps=["V"], part="9-of-2")),
     Case("stage", "unknown step", staged("train", **TRAIN, steps=["MAG"])),
     Case(
         "stage",

@@ -1,12 +1,9 @@
-"""A drawn event of a run: the particles of its hits, and the paths of the fit and of the truth."""
+"""An event of a run: the particles of its hits, and the paths of the fit and of the truth."""
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from parkf.cli.main import app
-from parkf.io.errors import ParkfError
 from parkf.report.event import PLANES, load_event
 from parkf.simulation.particles import ELECTRON
 
@@ -76,17 +73,3 @@ def test_fit_and_truth_agree_in_momentum_and_charge(hard):
     for track in hard:
         true = track.truth[np.isfinite(track.truth[:, 4]), 4][0]
         assert 1e-3 / true == pytest.approx(track.p, rel=0.1)
-
-
-def test_the_command_draws_the_event_that_it_is_asked_for(run, event, tmp_path):
-    page = tmp_path / "page.html"
-    number = event.tracks[1].number
-    arguments = ["display", str(run), str(page), "--event", str(event.number), "--track", str(number)]
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
-    assert f'id="track-{number}"' in page.read_text()
-    assert f'data-name="track-{number}"' in page.read_text()
-    for more, message in ((["--track", "9999"], "no track 9999"), (["--sample", "none_up"], "no such file")):
-        refused = CliRunner().invoke(app, [*arguments, *more])
-        assert isinstance(refused.exception, ParkfError)
-        assert message in str(refused.exception)

@@ -14,10 +14,10 @@ rule report:
         set=SET,
         fits=FITS,
         figures=[f"{RESULTS}/{name}.json" for name in ("validation", "accuracy", "throughput")],
-        # On the run's own tracks the newest published set is measured, and events are drawn.
+        # On the run's own tracks the newest published set is measured.
         tracks=[
             file
-            for kind in ("candidates", "particles", "hits", "fitted/parkf")
+            for kind in ("candidates", "particles")
             for file in products(kind, *RUN.samples("validation"))
         ],
     output:

@@ -25,7 +25,7 @@ from parkf.io.terminal import be_quiet, say
 PANELS: Mapping[str, Sequence[str]] = {
     "Run": ("init", "run"),
     "Find your way": ("doctor", "schema", "check", "why"),
-    "Look at a run": ("gate", "compare", "display", "verify"),
+    "Look at a run": ("gate", "compare", "verify"),
     "Fit tracks": (
         "candidates",
         "fit",

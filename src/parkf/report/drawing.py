@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-# Points, joined points, a line (interrupted where a number is missing), steps of a histogram, and small dots.
-Shape = Literal["points", "joined", "line", "steps", "dots"]
+# Points, joined points, a line (interrupted where a number is missing), and steps of a histogram.
+Shape = Literal["points", "joined", "line", "steps"]
 Number = float | None
 # Ends of an axis; (0.0, None) has zero and all numbers. None ends at the numbers.
 Limits = tuple[float, Number] | None
@@ -143,8 +143,7 @@ def _axis(label: str, limits: Limits, log: bool, names: Sequence[str] | None = N
 
 def _trace(one: Series, names: Sequence[str] | None) -> dict[str, Any]:
     colour, symbol = _MARKERS[one.colour % COLOURS]
-    size = 3 if one.shape == "dots" else 7
-    marked = "markers" if one.shape in ("points", "dots") else "lines+markers"
+    marked = "markers" if one.shape == "points" else "lines+markers"
     mode = "lines" if one.shape in ("line", "steps") else marked
     trace: dict[str, Any] = {
         "name": one.name,
@@ -152,7 +151,7 @@ def _trace(one: Series, names: Sequence[str] | None) -> dict[str, Any]:
         "mode": mode,
         "x": [*map(_short, one.x)],
         "y": [*map(_short, one.y)],
-        "marker": {"color": colour, "symbol": "circle" if size == 3 else symbol, "size": size},
+        "marker": {"color": colour, "symbol": symbol, "size": 7},
         "line": {"color": colour, "width": 1.5},
     }
     if one.shape == "steps":

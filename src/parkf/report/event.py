@@ -59,9 +59,10 @@ class Event:
 
     sample: str
     number: int
-    hits: F64  # (n, 4): x, y, z in mm (of strips in their middles), and the particle, -1 for noise
+    # (n, 4): x, y, z in mm (of strips in their middles), and the particle, -1 for noise. Without the run's
+    # table of hits, they are those of the tracks.
+    hits: F64
     tracks: Sequence[Track]
-    all_hits: bool = True  # without the run's table of hits, `hits` are those of the tracks alone
 
 
 def hit_places(track: Track) -> tuple[F64, F64, F64]:
@@ -128,7 +129,7 @@ def load_event(run: Path, *, sample: str | None = None, number: int | None = Non
             )
         )
     if hits is None:
-        return Event(sample, number, _hits_of(tracks), tracks, all_hits=False)
+        return Event(sample, number, _hits_of(tracks), tracks)
     middles = points.copy()
     middles[:, 0] += np.nan_to_num(points[:, 1] * _columns(hits, "dxdy")[:, 0])
     return Event(sample, number, middles, tracks)

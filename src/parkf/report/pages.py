@@ -8,7 +8,6 @@ from typing import Any
 from parkf.detector.alignment import load_alignment
 from parkf.detector.geometry import load_geometry
 from parkf.io.documents.document import read_document
-from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
 from parkf.io.workers import parallel_map
 from parkf.model.steps import STEP_NAMES
@@ -25,8 +24,6 @@ from parkf.report import tables
 from parkf.report.closure_page import closure_page
 from parkf.report.compare_page import comparison_page, published
 from parkf.report.directions import directions_page
-from parkf.report.event import load_event
-from parkf.report.event_page import event_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
@@ -84,7 +81,6 @@ def write_report(
         closure = results / "closure" / "closure.json"
         contents["closure"] = ("Closure", lambda: closure_page(read_json(closure)))
     contents |= {
-        "event": ("An event", partial(_event, results)),
         "detector": ("Detector", partial(_detector, results, index.with_name("figures"))),
         "slices": ("Slices", partial(slices_page, validation["fits"]["parkf"])),
         "directions": ("Directions", partial(directions_page, validation["fits"])),
@@ -114,14 +110,6 @@ def write_report(
         **verdict_part(own, comparison, lights, decision),
         **figures_part(own, validation, accuracy, throughput, fits, lights),
     )
-
-
-def _event(results: Path) -> dict[str, Any]:
-    try:
-        return event_page(load_event(results))
-    except ParkfError as error:
-        # Runs may remove their candidates; the report is then written without an event.
-        return {"event": None, "reason": str(error)}
 
 
 def _detector(run: Path, figures: Path) -> dict[str, Any]:

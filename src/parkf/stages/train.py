@@ -41,6 +41,8 @@ def train(
     """
     if (field is None) != (geometry is None):
         raise ParkfError("train: got --field or --geometry alone, expected both or neither")
+    if len(datasets) != len(steps):
+        raise ParkfError(f"train: got {len(datasets)} datasets of {len(steps)} steps, expected one of each")
     born = None
     if field is not None and geometry is not None:
         place = load_field(field), load_geometry(geometry)

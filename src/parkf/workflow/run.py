@@ -289,7 +289,6 @@ class Run(dict[str, Any]):
         """Files that the stage ``report`` writes in addition to its index and figures."""
         pages = [
             "compare",
-            "event",
             *self.sets,
             "detector",
             "slices",

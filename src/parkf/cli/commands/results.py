@@ -223,20 +223,3 @@ def compare(
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 400)
     for part in shown(comparison, everything=everything):
         console.print(part)
-
-
-@app.command(epilog="Example: parkf display results/default event.html --event 7 --track 3")
-def display(
-    results: RunFolder,
-    output: Annotated[Path, Argument(help="HTML page to write.")],
-    sample: Annotated[str | None, Option(help="Sample; the first validation sample by default.")] = None,
-    event: Annotated[int | None, Option(min=0, help="Number of the event; the first by default.")] = None,
-    track: Annotated[
-        list[int] | None, Option(help="Track number; repeatable. Default: a typical, a bad one, a ghost.")
-    ] = None,
-) -> None:
-    """Draw an event: hits, tracks that were found, their fits, the truth, and ghosts."""
-    from parkf.report.event_page import write_event
-
-    shown = write_event(results, output, sample=sample, number=event, tracks=track or [])
-    say(f"{output}: event {shown.number} of {shown.sample}, {len(shown.tracks)} tracks")
