@@ -7,8 +7,8 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Where jobs run: a folder of workflow/profiles. A cluster's scheduler counts cores itself, and CORES are those of this
 # machine for what is too small to submit.
 PROFILE ?= local
-PLUGINS = $(shell sed -nE 's/^(executor|default-storage-provider): *//p' $(call quoted,workflow/profiles/$(PROFILE)/profile.yaml))
-# Snakemake's executor for a cluster and its storage, which the profile names, and its copying are packages of their own.
+PLUGINS = $(shell sed -nE 's/^executor: *//p' $(call quoted,workflow/profiles/$(PROFILE)/profile.yaml))
+# Snakemake's executor for a cluster, which the profile names, and its copying are packages of their own.
 EXTRAS = $(patsubst %,$(VENV)/.extra-%,$(PLUGINS) $(if $(SCRATCH),scratch))
 # What is given on the command line is one word to the shell, whatever is in it.
 quoted = '$(subst ','\'',$(1))'

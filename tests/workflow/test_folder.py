@@ -86,9 +86,7 @@ def test_profiles_and_rules_are_the_folders_own_where_it_has_them(folder):
     assert "--cores" not in words
     assert words[words.index("--local-storage-prefix") + 1] == "/scratch/me"
     assert words[-2:] == ["--", "publish"]
-    with pytest.raises(
-        ParkfError, match=r"nosuch: no such profile; there are htcondor, local, ours, s3, slurm"
-    ):
+    with pytest.raises(ParkfError, match=r"nosuch: no such profile; there are htcondor, local, ours, slurm"):
         command(SMOKE, profile="nosuch")
 
 

@@ -88,12 +88,11 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "ignore::UserWarning:htcondor2"}
 
 
-def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = (), *, stored: bool = False) -> int:
+def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) -> int:
     """Run Snakemake for the run in a folder until all its products are right; return its exit code.
 
-    `words` are from :func:`command`; `runs` are the folders of a family's members. Products that are `stored`
-    elsewhere are not held against the ledger. If another run is active in one of the folders, a ParkfError is
-    raised.
+    `words` are from :func:`command`; `runs` are the folders of a family's members. If another run is
+    active in one of the folders, a ParkfError is raised.
     """
     runs = [*runs, folder]
     targets = words[words.index("--") + 1 :]
@@ -107,7 +106,7 @@ def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = (), *,
         for attempt in range(_ATTEMPTS + 1):
             # A failed run is worth another attempt only if it has found a damaged file.
             kinds = REPAIRED if attempt == 0 else ("foreign",) if code else (*REPAIRED, "changed")
-            found = [] if stored else [repair(one, ends, kinds) for one in runs]
+            found = [repair(one, ends, kinds) for one in runs]
             for line in (line for lines, _ in found for line in lines):
                 _say(line)
             everything = ["--forceall"] if any(unknown for _, unknown in found) else []

@@ -30,7 +30,7 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.parametrize("name", ["slurm", "htcondor", "s3", "local"])
+@pytest.mark.parametrize("name", ["slurm", "htcondor", "local"])
 def test_what_a_killed_run_leaves_is_made_again_under_every_profile(name):
     profile = yaml.safe_load((PROFILES / name / "profile.yaml").read_text())
     assert profile["rerun-incomplete"]

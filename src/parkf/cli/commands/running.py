@@ -66,7 +66,7 @@ def run(
     The exit code is Snakemake's.
     """
     from parkf.cli.commands.results import print_end
-    from parkf.workflow.snakemake import command, environment, lead_run, settings
+    from parkf.workflow.snakemake import command, environment, lead_run
 
     configuration = Path(f"workflow/config/{'families/' if family else ''}{name}.yaml")
     results, *members = _runs(configuration, family)
@@ -81,14 +81,11 @@ def run(
     )
     if dry_run:
         raise Exit(subprocess.run(words, check=False, env=environment()).returncode)
-    stored = "" if scratch is not None else settings(profile).get("default-storage-prefix", "")
-    code = lead_run(results, words, members, stored=bool(stored))
+    code = lead_run(results, words, members)
     # Each round of a calibration may be a reason for another one.
     while code == 0 and family and not targets and (now := _runs(configuration, family)[1:]) != members:
-        members, code = now, lead_run(results, words, now, stored=bool(stored))
-    if code == 0 and stored:
-        say(f"{results}: its products are in {stored}/{results}, its logs are here")
-    elif code == 0 and not family:
+        members, code = now, lead_run(results, words, now)
+    if code == 0 and not family:
         if not targets:
             print_end(results, found(GATES))
         elif "publish" in targets:
