@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parkf.report.directions import COLUMNS, maps_by_charge
-from parkf.report.maps import bias_maps, ratio_maps
+from parkf.report.maps import bias_maps, ratio_maps, table_maps
 from parkf.report.tables import WORST, shade, worst
 
 
@@ -18,6 +18,33 @@ def cell(**changed):
 def test_colours_are_red_above_blue_below_and_at_most_full():
     assert 'class="high" style="--shade:50%">+0.2<' in shade("+0.2", 0.5)
     assert 'class="low sure" style="--shade:100%">&lt;<' in shade("<", -7.0, sure=True)
+
+
+def test_a_map_of_the_table_shows_each_cell_over_the_median():
+    square = [[1e-3, 1e-3, 8e-3], [1e-3, None, 2e-3]]
+    cells = [
+        {"p_min": low, "p_max": 2 * low, "component": component, "q68": square}
+        for low in (5.0, 10.0)
+        for component in ("x", "tx")
+    ]
+    maps = table_maps({"x": [-30.0, -10.0, 10.0, 30.0], "y": [-20.0, 0.0, 20.0], "cells": cells})
+    assert list(maps) == ["5–10 GeV", "10–20 GeV"]
+    assert list(maps["5–10 GeV"]) == ["x [µm]", "tx [µrad]"]
+    one = maps["5–10 GeV"]["x [µm]"]
+    assert one.head == ["y, x [mm]", "−20", "0", "20"]
+    assert one.rows == [
+        ["10", shade("1", 0.0), "", shade("2", 1 / 3)],
+        ["−10", shade("1", 0.0), shade("1", 0.0), shade("8", 1.0)],
+    ], "up is up"
+
+
+@pytest.mark.parametrize(("component", "text"), [("x", "2"), ("y", "2"), ("tx", "2000"), ("ty", "2000")])
+def test_misfits_of_the_table_are_in_micrometres_and_microradians(component, text):
+    one = {"p_min": 5.0, "p_max": 10.0, "component": component, "q68": [[2e-3]]}
+    ((shown,),) = (
+        maps.values() for maps in table_maps({"x": [0.0, 20.0], "y": [0.0, 20.0], "cells": [one]}).values()
+    )
+    assert shown.rows == [["10", shade(text, 0.0)]]
 
 
 def test_a_misfit_has_the_strongest_colour_at_three_times_the_scattering():

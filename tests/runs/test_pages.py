@@ -165,6 +165,14 @@ def test_one_of_many_sets_is_shown_and_print_has_all(report, tab):
     tab.wait_for_function(f"document.getElementById('{anchor}').checkVisibility()")
     tab.emulate_media(media="print")
     assert shown.count() == sets.count()
+    # Maps of the magnet table are shown for one momentum at a time.
+    tab.emulate_media(media="screen")
+    open_page(tab, report / "index.html")
+    maps = tab.locator(".choice > figure:visible")
+    first = maps.get_attribute("data-option")
+    tab.locator(".chooser select").select_option(index=2)
+    assert maps.count() == 1
+    assert maps.get_attribute("data-option") != first
     assert tab.problems == []
 
 

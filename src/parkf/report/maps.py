@@ -1,7 +1,9 @@
-"""Maps as tables with coloured cells: misfits of steps, and biases by direction."""
+"""Maps as tables with coloured cells: misfits of steps and of the magnet table, and biases by direction."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,10 @@ _COMPONENTS = ("x", "y", "tx", "ty")
 _CLEAN, _BAD = 0.1, 3.0
 # A width that deviates from one by this factor, up or down, has the strongest colour.
 _WIDE = 1.3
+# Unit of the table's misfits on the page, and its ratio to mm or rad.
+_UNITS = {"x": ("µm", 1e3), "y": ("µm", 1e3), "tx": ("µrad", 1e6), "ty": ("µrad", 1e6)}
+# A cell has the strongest colour if it exceeds its map's median by this factor.
+_DARKEST = 8.0
 
 
 def ratio_maps(values: Bins) -> Maps:
@@ -47,6 +53,35 @@ def _step_maps(values: Bins, value: Callable[[float], float]) -> Maps:
         )
         for component in _COMPONENTS
     }
+
+
+def table_maps(maps: Mapping[str, Any]) -> Mapping[str, Maps]:
+    """Show ``table.maps`` of ``accuracy.json``: by momentum, the four components beside each other."""
+    middles = ([sum(edges) / 2 for edges in pairwise(maps[axis])] for axis in ("x", "y"))
+    columns, names = ([f"{middle:.0f}".replace("-", "−") for middle in axis] for axis in middles)
+    momenta: dict[str, dict[str, Cells]] = {}
+    for one in maps["cells"]:
+        unit, scale = _UNITS[one["component"]]
+        rows = [[name, *row] for name, row in zip(names, _misfits(one["q68"], scale), strict=True)]
+        of_momentum = momenta.setdefault(f"{one['p_min']:g}–{one['p_max']:g} GeV", {})
+        # The largest y comes first, so that the top of the table is the top of the detector.
+        of_momentum[f"{one['component']} [{unit}]"] = Cells(["y, x [mm]", *columns], rows[::-1])
+    return momenta
+
+
+def _misfits(rows: Sequence[Sequence[float | None]], scale: float) -> list[list[str]]:
+    middle = median([value for row in rows for value in row if value is not None] or [1.0])
+
+    def cell(value: float | None) -> str:
+        # Numbers have two digits, and no powers of ten.
+        return "" if value is None else shade(f"{float(f'{scale * value:.2g}'):g}", _excess(value / middle))
+
+    return [[cell(value) for value in row] for row in rows]
+
+
+def _excess(ratio: float) -> float:
+    """Return 0 up to the median, and 1 for the strongest colour."""
+    return max(_log(ratio, _DARKEST), 0.0)
 
 
 def bias_maps(cells: Sequence[Mapping[str, Any]], span: float, errors: float = math.inf) -> Maps:

@@ -13,7 +13,7 @@ from parkf.proof.publishing import HIGH, LOW, Decision, core
 from parkf.report import figures, tables
 from parkf.report.compare_page import fits_of
 from parkf.report.figures import FIT_NAMES
-from parkf.report.maps import Bins, ratio_maps
+from parkf.report.maps import Bins, ratio_maps, table_maps
 from parkf.report.tables import Cells
 from parkf.training.assembly import CLOSED_TABLE
 from parkf.training.result import FitResult
@@ -95,7 +95,10 @@ def figures_part(
             "ghosts": figures.ghosts(measured),
             "table": figures.table_accuracy(table["fiducial"]),
         },
-        "maps": {"steps": ratio_maps(_ratios(accuracy["steps"]))},
+        "maps": {
+            "steps": ratio_maps(_ratios(accuracy["steps"])),
+            "magnet": table_maps(table["maps"]) if "maps" in table else {},
+        },
         "tables": {
             "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
