@@ -35,7 +35,7 @@ from parkf.params.ghost_score import FEATURES, HIDDEN, NAMES, OWN, count
 from parkf.params.ghost_score import log_odds as odds
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.proof.validation.figures import WORKING_POINT
-from parkf.proof.validation.search import hits_of
+from parkf.proof.validation.likeness import hits_of
 from parkf.training.ghost_score.train import train_network
 
 F64 = NDArray[np.float64]

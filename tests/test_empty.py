@@ -143,6 +143,10 @@ def test_what_nothing_can_be_learnt_from_is_named(stages):
     assert "no candidates" in stages("measure", **tracks, **fitted, field="field.npz", output="m.json")
     described = {"hits": "hits.parquet", "matched": "candidates.parquet"}
     assert "no candidates" in stages("characterise_search", **described, **tracks, **fitted, output="s.json")
+    described |= {"particles": "particles.parquet", "found": "candidates.parquet"}
+    assert "0 tracks above and 0 below 10 GeV" in stages(
+        "characterise", **detector, **described, output="c.json", polarity=1
+    )
     place = {name: detector[name] for name in ("geometry", "field")}
     for step in ("V", "T", "BEAM"):
         few = "0 rows, expected at least 100"

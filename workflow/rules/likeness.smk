@@ -8,14 +8,12 @@ import sys
 
 LIKENESS = RUN.likeness(Path.cwd())
 if LIKENESS is None and "likeness" in RUN:
-    print(f"{RUN['likeness']['hits']} or tracks: no such file; it is not compared", file=sys.stderr)
+    print(f"{RUN['likeness']['hits']} or tracks: no such file; report/likeness.html is left out", file=sys.stderr)
 LIKE = {"embedded": f"validation_{LIKENESS}", "lhcb": f"lhcb_{LIKENESS}"}
 # If a run has figures of LHCb's own hits, the gates apply to them, too.
 LHCB_FIGURES = [f"{RESULTS}/lhcb.json"] if LIKENESS else []
 SEARCHES = ["found", "truth"] if "parkf" in RUN["fits"]["of"] else []
 LIKENESS_FITS = [name for name in ("parkf", "parkf_robust", "full") if name in RUN["fits"]["of"]]
-# Figures of both simulations, of the same definitions.
-COMPARED = [f"{RESULTS}/likeness/{name}-{sample}.json" for name in (*LIKENESS_FITS, *SEARCHES) for sample in LIKE.values()]
 
 
 rule import_hits:
@@ -88,6 +86,27 @@ rule characterise_search:
         )
 
 
+rule characterise:
+    """Figures of a sample."""
+    input:
+        **PASSAGE,
+        hits=f"{RESULTS}/hits/{{like}}.parquet",
+        particles=f"{RESULTS}/particles/{{like}}.parquet",
+        matched=f"{RESULTS}/candidates/matched-{{like}}.parquet",
+        found=f"{RESULTS}/candidates/{{like}}.parquet",
+    output: f"{RESULTS}/likeness/{{like}}.json"
+    params: code=code_of("characterise"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
+    conda: ENVIRONMENT
+    log: logged("characterise-{like}.log")
+    shell:
+        stage(
+            "characterise",
+            PASSED,
+            passed(("hits", "particles", "matched", "found")),
+            " --output {output:q} --polarity {params.polarity}",
+        )
+
+
 rule measure:
     """Resolution, pulls and χ² of the candidates by truth."""
     input:
@@ -104,10 +123,20 @@ rule measure:
 
 
 rule likeness:
-    """The figures of the fits on LHCb's hits, for the gates."""
-    input: [f"{RESULTS}/likeness/{fit}-{LIKE['lhcb']}.json" for fit in LIKENESS_FITS]
-    output: f"{RESULTS}/lhcb.json"
-    params: code=code_of("likeness"), fits=LIKENESS_FITS
+    """The page that compares both simulations, and the figures of LHCb's for the gates."""
+    input:
+        embedded=f"{RESULTS}/likeness/{LIKE['embedded']}.json",
+        other=f"{RESULTS}/likeness/{LIKE['lhcb']}.json",
+        measured=[f"{RESULTS}/likeness/{fit}-{sample}.json" for fit in LIKENESS_FITS for sample in LIKE.values()],
+        searches=[f"{RESULTS}/likeness/{kind}-{sample}.json" for kind in SEARCHES for sample in LIKE.values()],
+    output: output=f"{RESULTS}/report/likeness.html", figures=f"{RESULTS}/lhcb.json"
+    params: code=code_of("likeness"), fits=LIKENESS_FITS, kinds=SEARCHES
     conda: ENVIRONMENT
     log: logged("likeness.log")
-    shell: stage("likeness", " --measured {input:q} --fits {params.fits} --output {output:q}")
+    shell:
+        stage(
+            "likeness",
+            passed(("embedded", "other", "measured", "searches")),
+            " --fits {params.fits} --kinds {params.kinds} --output {output.output:q}",
+            " --figures {output.figures:q}",
+        )

@@ -3,8 +3,8 @@
 from parkf.fit import truth
 from parkf.fit.sample import load_sample
 from parkf.io.files import write_sealed
-from parkf.proof.validation.search import Files
-from parkf.proof.validation.search import characterise_search as describe
+from parkf.proof.validation.likeness import Files
+from parkf.proof.validation.likeness import characterise_search as describe
 from parkf.stages.files import Made, Read
 
 

@@ -115,7 +115,7 @@ class Limits(Strict):
 
 
 class Likeness(Strict):
-    """Another simulation of the detector, to measure beside the embedded one; left out without its files."""
+    """Another simulation of the detector, to lay beside the embedded one; left out without its files."""
 
     hits: Path = Field(description="as parkf import hits takes them")
     tracks: Path = Field(description="its particles")

@@ -42,7 +42,7 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
     own = datasets != "simulate" and not is_imported(datasets)
     problems: list[str] = []
     likeness = [folder / config.get("likeness", {}).get(name, "") for name in ("hits", "tracks")]
-    # Without these files, the run leaves out what it measures on them.
+    # Without these files, the run leaves out their page.
     _attempted(problems, _read_all, CheckedFile, [path for path in likeness if path.is_file()])
     if own or start is not None:
         # Imported here, because most configurations name neither.

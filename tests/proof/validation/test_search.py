@@ -10,7 +10,7 @@ from parkf.fit.sample import Sample
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.proof.validation.figures import WORKING_POINT
-from parkf.proof.validation.search import Files, characterise_search
+from parkf.proof.validation.likeness import Files, characterise_search
 
 from ...rows import arrow
 

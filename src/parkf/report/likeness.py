@@ -1,0 +1,143 @@
+"""The page that compares the embedded simulation with LHCb's simulation of the same detector."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import hypot
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from parkf.io.files import read_json
+from parkf.report.drawing import Drawn, Panel, Series
+from parkf.report.figures import FIT_NAMES
+from parkf.report.site import write_page
+from parkf.report.tables import Cells, interval, with_error
+from parkf.report.words import texts
+
+EMBEDDED, OTHER = "embedded", "LHCb"
+# GeV; quantiles of momentum of LHCb's long tracks above 2 GeV, including electrons, at all η.
+LARGER_SAMPLE_P = (2.4, 4.1, 7.4, 14.3, 39.0)
+_ALIKE = 3.0  # a difference of fewer combined errors does not count
+_SAME = 0.02  # a smaller relative difference does not count, however significant it is
+_TRACKS = {"p": "p [GeV]", "eta": "η", "velo": "VELO modules", "scifi": "SciFi layers"}
+_HITS = {f"{name.lower()}_residual": f"{name} residual [µm]" for name in ("VELO", "UT", "SciFi")}
+_BY_MOMENTUM = (
+    ("half_width", "half width of δp/p, 68 % [%]", 100.0),
+    ("bias", "bias of p [%]", 100.0),
+    ("pull_width", "pull of q/p, width", 1.0),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure of the page."""
+
+    name: str  # in the measurement
+    label: str
+    decimals: int
+    reason: str  # why the figure has its value, in HTML
+    unit: str = ""
+
+
+SECTIONS = {title: [Row(**row) for row in rows] for title, rows in texts("likeness")["sections"].items()}
+SEARCHES: Mapping[str, str] = texts("likeness")["searches"]
+SEARCH = [Row(**row) for row in texts("likeness")["search"]]
+
+
+def write_likeness(
+    embedded: Path,
+    other: Path,
+    measured: Mapping[str, tuple[Path, Path]],
+    page: Path,
+    *,
+    searches: Mapping[str, tuple[Path, Path]] | None = None,
+) -> None:
+    """Write the page from JSON files: two results of `parkf.proof.validation.likeness.characterise`.
+
+    `measured` has two results of `parkf.proof.validation.measure.measure` for each fit: of the embedded and
+    of the other simulation. `searches` has two results of
+    `parkf.proof.validation.likeness.characterise_search`, for segments that are "found", and by "truth".
+    """
+    pair = (read_json(embedded), read_json(other))
+    fits = {name: [*map(read_json, files)] for name, files in measured.items()}
+    found = {name: [*map(read_json, files)] for name, files in (searches or {}).items()}
+    sections = {title: _compared(rows, *pair) for title, rows in SECTIONS.items()}
+    for name, two in found.items():
+        rows = [row for row in SEARCH if all(row.name in one["figures"] for one in two)]
+        sections[SEARCHES[name]] = _compared(rows, *two)
+    write_page(
+        page,
+        "likeness.html",
+        counts=dict(zip((EMBEDDED, OTHER), pair, strict=True)),
+        drawn={"tracks": _draw("tracks", *pair, _TRACKS), "hits": _draw("hits", *pair, _HITS)},
+        quantiles=_quantiles(*pair),
+        sections=sections,
+        fits={FIT_NAMES[name]: _fit(*two) for name, two in fits.items()},
+    )
+
+
+def _compared(rows: Sequence[Row], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
+    cells = []
+    for row in rows:
+        one, two = ours["figures"][row.name], theirs["figures"][row.name]
+        difference, error = two["value"] - one["value"], hypot(one["error"], two["error"])
+        factor, spec = (100.0 if row.unit == " %" else 1.0), f".{row.decimals}f"
+        alike = abs(difference) < max(_ALIKE * error, _SAME * abs(two["value"]))
+        word = Markup('<span class="{}">{}</span>').format(
+            *(("good", "alike") if alike else ("bad", "differs"))
+        )
+        cells.append(
+            [
+                row.label,
+                *(
+                    f"{factor * f['value']:{spec}} ± {factor * f['error']:{spec}}{row.unit}"
+                    for f in (one, two)
+                ),
+                f"{difference / error:+.1f}" if error else "–",
+                word,
+                Markup(row.reason),
+            ]
+        )
+    return Cells(["figure", EMBEDDED, OTHER, "errors apart", "", "reason"], cells, text=("figure", "reason"))
+
+
+def _quantiles(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
+    rows = [
+        [f"{label}, {which}", *(f"{value:{spec}}" for value in sample["quantiles"][name])]
+        for name, label, spec in (("p", "p [GeV]", ".1f"), ("eta", "η", ".2f"))
+        for which, sample in ((EMBEDDED, ours), (OTHER, theirs))
+    ]
+    rows.insert(2, [f"p [GeV], {OTHER}, a larger sample", *map(str, LARGER_SAMPLE_P)])
+    return Cells(["", "5 %", "25 %", "50 %", "75 %", "95 %"], rows)
+
+
+def _fit(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
+    """Tabulate resolution, bias and pull in bins of momentum, then χ² by detector."""
+    bins = {(entry["p_min"], entry["p_max"]): entry for entry in theirs["momentum"]}
+    rows = [
+        [f"{label}, {interval(one)} GeV", *(with_error(m, name, ".3f", factor) for m in (one, two))]
+        for one in ours["momentum"]
+        if (two := bins.get((one["p_min"], one["p_max"])))
+        for name, label, factor in _BY_MOMENTUM
+    ]
+    for detector, label in (("velo", "VELO"), ("ut", "UT"), ("scifi", "SciFi"), ("all", "all")):
+        pair = [m["chi2"][detector] for m in (ours, theirs)]
+        rows.append([f"χ²/ndof {label}, median", *(with_error(m, "median", ".3f") for m in pair)])
+        rows.append([f"χ²/ndof {label} above 3 [%]", *(f"{100 * m['large']:.1f}" for m in pair)])
+    return Cells(["", EMBEDDED, OTHER], rows)
+
+
+def _draw(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], labels: Mapping[str, str]) -> Drawn:
+    """Draw fractions of tracks or hits in bins: a line is the embedded simulation, points are LHCb's."""
+    panels = []
+    for variable, label in labels.items():
+        one, two = ours["histograms"][variable], theirs["histograms"][variable]
+        centres = [(low + high) / 2 for low, high in pairwise(two["edges"])]
+        series = [
+            Series(EMBEDDED, one["edges"], one["content"], shape="steps"),
+            Series(OTHER, centres, two["content"], two["error"], colour=1),
+        ]
+        panels.append(Panel(label, "share a bin", series, x_log=variable == "p", y_limits=(0.0, None)))
+    return Drawn(name, f"Distributions of {name}, {EMBEDDED} and {OTHER}", panels)
