@@ -70,7 +70,7 @@ class Project:
         return cls(folder)
 
     def know(self, other, *stages):
-        """Let runs here copy what these stages have made in another project. They take long, and are tested there."""
+        """Let runs here copy what these stages, which take long, have made in another project."""
         store, before = self.folder / STORE, self.folder / "results/before"
         store.mkdir(parents=True, exist_ok=True)
         for run in (other.folder / "results").iterdir():

@@ -337,7 +337,7 @@ def _magnet(field, threads=1):
 
 @pytest.mark.slow
 def test_training_follows_the_field(dipole, tmp_path, monkeypatch):
-    # What so few rays determine needs no more accuracy than the first of two fits, and no more rays that test it.
+    # So few rays deserve no better accuracy than that of the first of two fits.
     monkeypatch.setattr("parkf.training.magnet_table.train.ACCURACY", ROUGH_ACCURACY)
     monkeypatch.setattr("parkf.training.magnet_table.train.TEST_RAYS", 60_000)
     # 20,000 rays are few, but the bend itself is 2.8e6 mm MeV / p, 400 mm at 7 GeV.

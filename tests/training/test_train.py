@@ -68,10 +68,8 @@ def test_outliers_do_not_move_p():
 @pytest.mark.parametrize("step", ["V", "VUT"])
 def test_each_polarity_alone_gives_the_same(step):
     rows = draw(step, 12000 * len(STEPS[step].sets), 21, truth(step))
-    up, down = (
-        train_rows([select(rows, rows["polarity"] == pol)], STEPS[step], numbers=range(1))[0]
-        for pol in (+1, -1)
-    )
+    both = (select(rows, rows["polarity"] == polarity) for polarity in (+1, -1))
+    up, down = (train_rows([one], STEPS[step], numbers=range(1))[0] for one in both)
     for a, b, error_a, error_b in zip(up.values, down.values, up.errors, down.errors, strict=True):
         assert abs(a - b) < 4 * np.hypot(error_a, error_b)
 
