@@ -12,6 +12,7 @@ from typing import get_args
 import pytest
 import yaml
 from pydantic import BaseModel
+from tests.guard import VARIABLE
 
 from parkf.io.ledger import Ledger
 from parkf.model.steps import FORMS
@@ -19,7 +20,6 @@ from parkf.stages.call import read_call
 from parkf.workflow.config_model import RunConfig
 from parkf.workflow.family import leaves, load_family
 
-from ..guard import VARIABLE
 from .conftest import MEMBERS, ROOT, SMALL, Project, commands, jobs
 from .ready import snakemake
 
