@@ -277,15 +277,6 @@ def test_a_set_swapped_while_it_is_read_is_the_pinned_one_or_refused(here, cpp_l
     assert any(message != whole[0] for message in said)
 
 
-def test_a_withdrawn_set_is_not_exported(here):
-    """The header cannot know of a withdrawal, so the export refuses; who pinned the set before keeps it."""
-    version, _ = here
-    Publisher(claims.FOLDER).withdraw(version, "wrong field")
-    with pytest.raises(ParkfError, match="was withdrawn at"):
-        load_with_form(claims.FOLDER / version)
-    assert digest(load_with_form(claims.FOLDER / version, withdrawn=True)[1]) == here[1]
-
-
 def test_the_header_has_neither_keys_nor_documents(header):
     """What it does not have, it cannot read otherwise than Python."""
     text = (header / "parkf.hpp").read_text()
