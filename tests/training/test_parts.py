@@ -44,9 +44,8 @@ def test_any_number_of_processes_gives_the_same_bytes(tmp_path, monkeypatch):
     displaced = [select(others, gaps == gap) for gap in range(len(step.sets))]
     monkeypatch.setattr("parkf.training.rows.BLOCK", 150)
     monkeypatch.setattr("parkf.training.rows.STRIPE", 3)
-    one, several = (
-        train_step(path, "T", forms="improved", displaced=displaced, workers=workers) for workers in (1, 3)
-    )
+    given = {"forms": "improved", "displaced": displaced}
+    one, several = (train_part([path], "T", Part(2, 4), workers=workers, **given) for workers in (1, 3))
     assert one == several
 
 
