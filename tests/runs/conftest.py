@@ -27,7 +27,7 @@ SMALL_RUN = {
     "field": {"spacing": 200},
     "events": {"training": 80, "validation": 8},
     "misalignment": {"scifi_mat": 0.1},
-    "signals": {"collisions": 2000},
+    "signals": {"collisions": 3000},
     "training": {
         **{"client": "trigger", "max_rows": 20_000, "rays": 10_000},
         "closure": {"tracks": 8000, "rays": 10_000, "passes": 1},
