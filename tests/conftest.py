@@ -17,12 +17,19 @@ from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
 from parkf.detector.geometry import Geometry, load_geometry
 from parkf.params.slices import MagnetSlices
 
+from .guard import start_guard
 from .shared import Shared
 
 ROOT = Path(__file__).parents[1]
 FEW_TRACKS = 8000
 # Modules and tests are a million objects that stay: the search for garbage leaves them out, here and below.
 gc.disable()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let what the tests start end with them, also where somebody interrupts or kills them."""
+    guard = start_guard()
+    config.add_cleanup(guard.communicate)
 
 
 def pytest_collection_finish() -> None:

@@ -28,10 +28,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests/proof/validation"))
 from samples import make_sample  # noqa: E402
 
-GEOMETRY, ALIGNMENT = (
-    ROOT / "data/geometry/run3.yaml",
-    ROOT / "data/geometry/alignment_nominal.yaml",
-)
+GEOMETRY, ALIGNMENT = (ROOT / "data/geometry/run3.yaml", ROOT / "data/geometry/alignment_nominal.yaml")
 SET = ROOT / "params/2026-run3-like-2-r005"
 
 

@@ -80,10 +80,7 @@ def test_what_is_written_is_told_with_rows_and_files(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("option", "wrong", "bound"),
-    [
-        ("--year", 10_000, "less than or equal to 9999"),
-        ("--first-run", -1, "greater than or equal to 0"),
-    ],
+    [("--year", 10_000, "less than or equal to 9999"), ("--first-run", -1, "greater than or equal to 0")],
 )
 def test_numbers_out_of_range_are_refused_with_the_bound(option, wrong, bound):
     words = ["params", "publish", "set", option, str(wrong)]

@@ -7,11 +7,7 @@ import numpy as np
 import pytest
 from kalman_global import GlobalFit, alike
 
-from parkf.data.elements import (
-    FREEDOMS,
-    Elements,
-    derivatives,
-)
+from parkf.data.elements import FREEDOMS, Elements, derivatives
 from parkf.detector.geometry import load_geometry
 from parkf.fit.residuals import fit_residuals
 from parkf.io.project import PROJECT

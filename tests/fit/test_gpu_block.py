@@ -84,14 +84,12 @@ COUNT = 2 * THREADS_PER_BLOCK + 1
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
-@pytest.mark.parametrize("forms", FORMS)
 @pytest.mark.parametrize(
-    ("scheme", "precision"), [("smoother", "float32"), ("smoother", "float64"), ("trigger", "float32")]
+    ("scheme", "precision", "forms"),
+    [("smoother", "float64", name) for name in FORMS] + [("trigger", "float32", "production")],
 )
-def test_threads_of_a_block_do_not_disturb_each_other(tmp_path, run_sanitized, forms, scheme, precision):
+def test_threads_of_a_block_do_not_disturb_each_other(tmp_path, run_sanitized, scheme, precision, forms):
     """The thread sanitizer ends the program if two threads use a number without waiting in between."""
-    if (scheme, forms) == ("trigger", "improved"):
-        pytest.skip("the trigger has production's forms")
     toy = generate(COUNT, 5000.0, seed=11, efficiency=0.9, forms=forms)
     toy.parameters.manifest.constants.velo_loss = 0.4
     toy.arrays["velo_n"][3] = 0

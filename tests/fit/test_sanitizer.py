@@ -88,9 +88,7 @@ int main() {
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
-@pytest.mark.parametrize(
-    ("number", "forms"), [("float", "improved"), ("float", "production"), ("Lanes<float,4>", "improved")]
-)
+@pytest.mark.parametrize(("number", "forms"), [("float", "production"), ("Lanes<float,4>", "improved")])
 def test_the_kernel_is_clean_and_gives_the_modules_numbers(tmp_path, number, forms):
     toy = generate(203, 5000.0, seed=9, efficiency=0.9, forms=forms)
     toy.arrays["velo_x"][5] = np.nan

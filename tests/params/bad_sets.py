@@ -191,10 +191,7 @@ CASES: dict[str, tuple[Spoil, str]] = {
         edit(lambda c: c.update(forms="best")),
         "manifest.json: forms: got the text 'best', expected improved or production",
     ),
-    "unknown field": (
-        edit(lambda c: c.update(extra=1)),
-        "manifest.json: extra: unknown key 'extra'; known",
-    ),
+    "unknown field": (edit(lambda c: c.update(extra=1)), "manifest.json: extra: unknown key 'extra'; known"),
     "unknown field inside": (
         _number(lambda n: n.update(extra=1)),
         "manifest.json: layout.0.sets.0.numbers.0.extra: unknown key 'extra'; did you mean 'text'?",
@@ -216,10 +213,7 @@ CASES: dict[str, tuple[Spoil, str]] = {
         _replace('"velo_sigma": 0.0125', '"velo_sigma": 1e999'),
         "manifest.json: not a JSON file that can be read: constants.velo_sigma: got inf, expected a finite",
     ),
-    "null": (
-        edit(lambda c: c.update(seeds=None)),
-        "manifest.json: seeds: got nothing (null)",
-    ),
+    "null": (edit(lambda c: c.update(seeds=None)), "manifest.json: seeds: got nothing (null)"),
     "number in the configuration": (
         edit(lambda c: c.update(configuration={"seed": 5})),
         "manifest.json: configuration.seed: got 5, expected text",
@@ -247,10 +241,7 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "another number than was written": (_silently(b"0.0125", b"0.0135"), f"manifest.json: {DAMAGED}"),
     "another blank than was written": (_silently(b" ", b"\t"), f"manifest.json: {DAMAGED}"),
     "another checksum than was written": (_silently(b'"checksum": "', b'"checksum": "0'), "manifest.json: "),
-    "without its checksum": (
-        edit(lambda c: c.pop("checksum")),
-        "manifest.json: checksum: missing; expected",
-    ),
+    "without its checksum": (edit(lambda c: c.pop("checksum")), "manifest.json: checksum: missing; expected"),
     "text for a checksum": (edit(lambda c: c.update(checksum="g" * 64)), f"manifest.json: {DAMAGED}"),
     "no checksum": (
         edit(lambda c: c["blobs"]["table"].update(sha256="ab")),

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
 from parkf.params import load
 from parkf.params.exchange import import_trigger
@@ -87,17 +86,6 @@ def _whole_or_refused(folder, parameters):
         assert str(error).startswith(str(folder))  # noqa: PT017
     else:
         assert loaded.constant.tobytes() == parameters.constant.tobytes()
-
-
-@reuse
-@given(st.binary(max_size=200))
-def test_documents(tmp_path, content):
-    path = tmp_path / "document.json"
-    path.write_bytes(content)
-    try:
-        read_document(path)
-    except ParkfError as error:
-        assert "not a JSON file" in str(error) or "is no UTF-8" in str(error)  # noqa: PT017
 
 
 @pytest.mark.parametrize("name", ["params.json", "parkf.json"])

@@ -69,12 +69,6 @@ def test_times(publish, params):
     assert "run3, production: limited in times; ask with a time, got run 300000" in text
 
 
-def test_in_a_gap_there_is_no_set(publish, params):
-    publish(1, first_run=1, last_run=9)
-    publish(2, first_run=20, last_run=29)
-    assert holds(params, 15) == (1, [None])
-
-
 def test_sets_of_two_registries_brought_together_may_be_unclear(publish, params, sets):
     """Both later sets superseded the first set, and neither of them names the other."""
     publish(1)

@@ -97,11 +97,6 @@ def test_what_is_neither_run_nor_time_is_refused(text, message):
         Moment.parse(text)
 
 
-def test_limits_are_included():
-    interval = Interval.of(validity_of({"first_run": 100, "last_run": 200}))
-    assert [interval.holds(run) for run in (99, 100, 200, 201)] == [False, True, True, False]
-
-
 def test_limits_as_somebody_gives_them_become_those_of_a_manifest():
     given = validity_of({"first_time": "2026-05-03T14:00+02:00"})
     assert given == Validity(first_run=None, last_run=None, first_time="2026-05-03T12:00:00Z", last_time=None)

@@ -67,6 +67,15 @@ def test_fifty_tracks_and_fifty_ghosts_are_enough(tracks, ghosts):
             measured(sample)
 
 
+def test_a_shift_with_the_charge_counts_in_errors():
+    sample = make_sample(n=4000, ghosts=60)
+    rows = sample.rows
+    rows["polarity"] = np.where(np.arange(len(rows)) % 3, 1, -1)
+    rows["tx"] += 0.5 * np.sqrt(rows["txtx"]) * np.sign(rows["qop"]) * rows["polarity"]
+    # The error of the difference of two medians of 2000 pulls each, halved, is 0.02.
+    assert measured(sample).charge_odd == pytest.approx({"tx": 0.5, "x": 0.0}, abs=0.08)
+
+
 def test_each_bar_refuses_what_it_is_for():
     assert missed(GOOD) == []
     biased = [GOOD.momentum[0] | {"bias": BIAS + 4 * 5e-5}]

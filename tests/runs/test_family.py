@@ -12,6 +12,7 @@ from typing import get_args
 import pytest
 import yaml
 from pydantic import BaseModel
+from tests.guard import VARIABLE
 
 from parkf.io.ledger import Ledger
 from parkf.model.steps import FORMS
@@ -188,14 +189,14 @@ sys.exit(subprocess.call(["bash", "-c", sys.argv[1]]))
 def test_logged_commands_make_the_run_in_a_shell(family, tmp_path):
     """The commands of a plan, in chunks, pasted into a shell that knows nothing of Snakemake.
 
-    The first command of each rule runs by itself, and the others in the process that is ready.
+    The first command of each stage runs by itself, and the others in the process that is ready.
     """
     (config,) = (
         member.config
         for member in load_family(FAMILY | {"base": SMALL, "conditions": MEMBERS}, family.folder).members
         if member.name == "shifted"
     )
-    project = Project.new(tmp_path)
+    project = Project.new(tmp_path).know(family, "table", "constants")
     (project.folder / "asked.yaml").write_text(yaml.safe_dump(config))
     chunks = ("--set-scatter", "training=2", "validation=2", "signals=2")
     planned = commands(project.plan("--printshellcmds", "--configfile", "asked.yaml", *chunks))
@@ -204,8 +205,7 @@ def test_logged_commands_make_the_run_in_a_shell(family, tmp_path):
     assert all(re.fullmatch(r".+ --code [0-9a-f]{16} 2?> \S+( 2>&1)?", command) for _, command in planned)
     # Snakemake makes the folders of logs.
     folders = sorted({str(Path(re.search("> (\\S+)", command)[1]).parent) for _, command in planned})
-    # One rule trains all steps.
-    first = {re.sub("^train_.*", "train", rule): command for rule, command in reversed(planned)}
+    first = {command.split("-m parkf.stages ")[1].split()[0]: command for _, command in reversed(planned)}
     lines = [
         f"(unset PARKF_READY; {command})" if command in first.values() else command for _, command in planned
     ]
@@ -213,7 +213,7 @@ def test_logged_commands_make_the_run_in_a_shell(family, tmp_path):
     done = subprocess.run(
         [sys.executable, "-P", "-c", READY, script],
         cwd=project.folder,
-        env={name: os.environ[name] for name in ("PATH", "HOME")},
+        env={name: os.environ[name] for name in ("PATH", "HOME", VARIABLE)},
         capture_output=True,
         text=True,
         check=False,

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from snakemake.utils import format as rendered
 
 from parkf.io.errors import ParkfError
 from parkf.model.steps import FORMS
@@ -41,14 +40,6 @@ def ran(command: str, folder: Path) -> list[str]:
         ["/bin/bash", "-c", SHELL + command], cwd=folder, capture_output=True, text=True, check=False
     )
     return done.stdout.splitlines()
-
-
-@pytest.mark.parametrize("name", FRAGMENTS)
-def test_a_quoted_name_arrives_whole(name: str, tmp_path: Path) -> None:
-    path = f"data/x{name}y.yaml"
-    command = rendered("parkf {input:q} --option {path:q} 2> log", input=[path], path=path)
-    assert ran(command, tmp_path) == [path, "--option", path]
-    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["log"]
 
 
 def test_no_rule_runs_a_part_of_a_name(project) -> None:

@@ -68,10 +68,3 @@ def test_a_module_of_the_working_folder_is_not_that_of_a_library(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     assert (tmp_path / "results/smoke/field.npz").exists()
     assert not (tmp_path / "executed").exists()
-
-
-def test_what_cannot_be_a_name_is_refused_by_the_workflow(project):
-    file = configure(project, geometry="t{input:q}")
-    done = project.snakemake("--cores", "1", "--dry-run", "--configfile", file)
-    assert done.returncode != 0
-    assert "detector.geometry: got the text" in done.stdout + done.stderr

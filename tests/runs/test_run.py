@@ -55,11 +55,7 @@ def test_nothing_to_do_afterwards(finished):
     ("old", "new", "message"),
     [
         ("training: 80", "trainings: 80", "unknown key 'trainings'; did you mean 'training'?"),
-        (
-            "run: smoke",
-            "run: smoke\nfield: {source: none.json}",
-            "field.source: none.json: no such file",
-        ),
+        ("run: smoke", "run: smoke\nfield: {source: none.json}", "field.source: none.json: no such file"),
     ],
 )
 def test_a_bad_config_stops_at_once(project, old, new, message):

@@ -63,10 +63,7 @@ def test_nothing_has_changed(ask, finished):
 
 def test_changed_keys_are_told_in_words(ask, finished):
     found, jobs = ask(finished, training={"max_rows": 90_000, "noise_scale": {"V": 1.1}})
-    assert {*found.causes} == {
-        "training.max_rows: 100000 → 90000",
-        "training.noise_scale.V: 1.07 → 1.1",
-    }
+    assert {*found.causes} == {"training.max_rows: 100000 → 90000", "training.noise_scale.V: 1.07 → 1.1"}
     assert found.again.keys() == jobs
     assert jobs >= {"simulate_training", "rows", "train", "close", "report"}
     assert found.kept.keys() >= {"field", "generate", "table", "simulate_validation"}

@@ -226,6 +226,10 @@ def test_secondaries_come_at_their_rate_from_where_they_should():
         median, width = source.electron
         spread = 1.2533 * width / np.sqrt(source.electrons * expected)
         assert abs(np.log(np.median(p[here & electron]) / median)) < 5 * spread
+        # Outside of the pipe, 15.87 % of a log-normal distribution is beyond its width.
+        far = np.hypot(found["x"], found["y"])[here] > source.radius * np.exp(source.spread)
+        share = 0.1587 * (1 - source.pipe)
+        assert far.mean() == pytest.approx(share, abs=4 * np.sqrt(share / expected))
     assert (
         np.sign(found["pdg_id"]) == np.where(np.abs(found["pdg_id"]) == 11, -1, 1) * found["charge"]
     ).all()

@@ -35,8 +35,10 @@ def rays(field, model):
 def test_momentum_from_the_bending_to_a_percent(model, rays):
     lines, _, tx_end, h = rays
     relative = model.h(lines, tx_end) / h - 1
-    assert np.sqrt(np.mean(relative**2)) < 0.01
-    assert abs(np.median(relative)) < 0.003
+    steep = np.abs(lines[:, 2]) > 0.2
+    for some, width, shift in ((slice(None), 0.006, 0.0015), (steep, 0.011, 0.004)):
+        assert np.sqrt(np.mean(relative[some] ** 2)) < width
+        assert abs(np.median(relative[some])) < shift
 
 
 def test_the_sign_is_that_of_a_positive_charge_to_positive_x_in_magdown(model):

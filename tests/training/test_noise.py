@@ -45,7 +45,7 @@ def _between_layers(turn, seed):
 
 @pytest.mark.parametrize(("turn", "low", "high"), [(_normal, 0.985, 1.015), (_thin_layer, 0.97, 1.0)])
 def test_widths_are_those_of_the_core(turn, low, high):
-    result = train_rows([_between_layers(turn, 7)], STEPS["UT"])[0]
+    result = train_rows([_between_layers(turn, 7)], STEPS["UT"], numbers=range(1))[0]
     for component, width in result.truth_width.items():
         assert low < width < high, component
 
@@ -81,7 +81,7 @@ def test_the_likelihood_of_a_correlation_has_its_numerical_derivative(rho):
 
 def test_correlation_of_position_and_slope():
     """One of two equal halves moves the position, so its correlation with the slope is 1/√2."""
-    result = train_rows([_between_layers(_thin_layer, 9)], STEPS["UT"])[0]
+    result = train_rows([_between_layers(_thin_layer, 9)], STEPS["UT"], numbers=range(1))[0]
     for i in (10, 13):
         assert "correlation" in STEPS["UT"].parameters[i].text
         assert result.values[i] == pytest.approx(np.sqrt(0.5), abs=0.02)

@@ -46,7 +46,7 @@ def test_pulls_have_width_one():
 
 def test_tails_do_not_steer_the_core():
     rows = draw("UT", 48000, 3, truth("UT"), tail=0.05)
-    result = train_rows([rows], STEPS["UT"])[0]
+    result = train_rows([rows], STEPS["UT"], numbers=range(1))[0]
     expected = truth("UT")
     for i in STEPS["UT"].indices("noise"):
         assert result.values[i] == pytest.approx(expected[i], rel=0.05)
@@ -56,11 +56,11 @@ def test_tails_do_not_steer_the_core():
 
 def test_outliers_do_not_move_p():
     rows = draw("UT", 12000, 5, truth("UT"))
-    clean = train_rows([rows], STEPS["UT"])[0]
+    clean = train_rows([rows], STEPS["UT"], numbers=range(1))[0]
     hit = rows["set"] == 0
     hit &= np.arange(len(hit)) % 500 == 0
     rows["txe"] = np.where(hit, rows["txe"] + 0.05, rows["txe"])
-    spoilt = train_rows([rows], STEPS["UT"])[0]
+    spoilt = train_rows([rows], STEPS["UT"], numbers=range(1))[0]
     for i in range(4):
         assert abs(spoilt.values[i] - clean.values[i]) < 2 * clean.errors[i]
 
@@ -68,7 +68,8 @@ def test_outliers_do_not_move_p():
 @pytest.mark.parametrize("step", ["V", "VUT"])
 def test_each_polarity_alone_gives_the_same(step):
     rows = draw(step, 12000 * len(STEPS[step].sets), 21, truth(step))
-    up, down = (train_rows([select(rows, rows["polarity"] == pol)], STEPS[step])[0] for pol in (+1, -1))
+    both = (select(rows, rows["polarity"] == polarity) for polarity in (+1, -1))
+    up, down = (train_rows([one], STEPS[step], numbers=range(1))[0] for one in both)
     for a, b, error_a, error_b in zip(up.values, down.values, up.errors, down.errors, strict=True):
         assert abs(a - b) < 4 * np.hypot(error_a, error_b)
 
@@ -122,11 +123,11 @@ def test_halves_agree_within_errors():
 def test_more_rows_than_memory_holds_at_once_count(monkeypatch):
     """Fits start on a sample of the rows, and end at the minimum of all rows."""
     rows = draw("VUT", 40_000, 6, truth("VUT"))
-    whole = train_rows([rows], STEPS["VUT"])[0]
+    whole = train_rows([rows], STEPS["VUT"], numbers=range(1))[0]
     pieces = [select(rows, np.arange(begin, min(begin + 7000, 40_000))) for begin in range(0, 40_000, 7000)]
     monkeypatch.setattr("parkf.training.minimise.SAMPLE", 3000)
     monkeypatch.setattr("parkf.training.rows.BLOCK", 1000)
-    streamed = train_rows(pieces, STEPS["VUT"])[0]
+    streamed = train_rows(pieces, STEPS["VUT"], numbers=range(1))[0]
     for a, b, error in zip(whole.values, streamed.values, whole.errors, strict=True):
         assert error is None or abs(a - b) < 0.03 * error
     np.testing.assert_allclose([e for e in streamed.errors if e], [e for e in whole.errors if e], rtol=0.2)

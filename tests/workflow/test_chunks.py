@@ -1,4 +1,3 @@
-import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -90,11 +89,3 @@ def test_other_keys_of_the_fits_stay():
     run = smoke(fits={"of": ["parkf", "trigger"], "precision": "float64"}, forms="improved")
     assert run["fits"]["of"] == ["parkf"]
     assert run["fits"]["precision"] == "float64"
-
-
-def test_samples_in_several_chunks_are_those_of_the_rules_that_join_them():
-    config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
-    config["events"] |= {"training": 5000, "validation": 40}
-    run = Run(config, {"training": 3})
-    assert run.split_samples("training").split("|") == run.samples("training")
-    assert not re.fullmatch(run.split_samples("validation"), run.samples("validation")[0])

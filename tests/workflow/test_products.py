@@ -42,10 +42,7 @@ def test_products_in_each_other_s_place_are_named_as_what_they_are():
     A.rename("kept")
     B.rename(A)
     Path("kept").rename(B)
-    assert found() == [
-        (A, "foreign", f"{NOT_OWN}: it is {B}"),
-        (B, "foreign", f"{NOT_OWN}: it is {A}"),
-    ]
+    assert found() == [(A, "foreign", f"{NOT_OWN}: it is {B}"), (B, "foreign", f"{NOT_OWN}: it is {A}")]
     assert check_runs(RUN) == [f"{A}: {NOT_OWN}: it is {B}", f"{B}: {NOT_OWN}: it is {A}"]
 
 

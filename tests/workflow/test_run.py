@@ -14,10 +14,10 @@ ROOT = Path(__file__).parents[2]
 SMOKE = yaml.safe_load((ROOT / "workflow/config/smoke.yaml").read_text())
 
 
-def read(monkeypatch, widths=None, **changed):
+def read(monkeypatch, **changed):
     """Read the smoke run as Snakemake does, with values of the command line."""
     monkeypatch.chdir(ROOT)
-    return read_run(SMOKE | changed, widths or {})
+    return read_run(SMOKE | changed, {})
 
 
 def test_a_run_has_what_its_configuration_extends(monkeypatch):
@@ -37,14 +37,6 @@ def test_a_mistake_is_named_with_its_file_and_line(monkeypatch, tmp_path):
     (folder / "mine.yaml").write_text("extends: default\nrun: mine\nsead: 7\n")
     with pytest.raises(ParkfError, match=r"workflow/config/mine\.yaml:3: sead: unknown key"):
         read_run(yaml.safe_load((folder / "mine.yaml").read_text()), {})
-
-
-def test_samples_are_cut_into_as_many_chunks_as_the_profile_asks_for(monkeypatch):
-    whole, cut = read(monkeypatch), read(monkeypatch, {"training": 2})
-    assert list(whole.chunks("training_up")) == ["training_up"]
-    first, second = cut.chunks("training_up").values()
-    assert (first.start, first.stop, second.stop) == (0, second.start, whole.chunk("training_up").stop)
-    assert list(cut.chunks("validation_up")) == ["validation_up"]
 
 
 def test_the_order_of_polarities_gives_no_sample_another_seed(monkeypatch):

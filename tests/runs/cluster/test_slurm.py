@@ -19,9 +19,10 @@ TOGETHER = {
 
 
 @pytest.fixture(scope="module")
-def training(node, tmp_path_factory):
+def training(node, finished, tmp_path_factory):
     """A training run of the smoke configuration, under way while other tests look at single jobs."""
-    folder = checkout(Project.new(tmp_path_factory.mktemp("slurm")))
+    project = Project.new(tmp_path_factory.mktemp("slurm")).know(finished, "table", "constants")
+    folder = checkout(project)
     workflow = Workflow(
         folder,
         *snakemake("make run PROFILE=slurm RUN=smoke", folder),

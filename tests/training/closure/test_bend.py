@@ -66,3 +66,16 @@ def test_where_no_track_is_nothing_changes_much(table):
     moved = bend(new, states, h) / bend(table, states, h) - 1
     assert np.abs(moved[near] - 1e-3).max() < 2e-3
     assert np.sqrt(np.mean(moved[far] ** 2)) < 1e-2
+
+
+def test_the_prior_weighs_as_twenty_thousand_tracks_with_an_error_of_one_per_cent(table):
+    """At the same places as such tracks, it halves what they want."""
+    states, h = scattered(1000, SEED)
+    fit = ChangeFit(Header.of(table.header))
+    basis = fit.basis(states, h, bend(table, states, h))
+    wanted = basis @ np.random.default_rng(SEED).normal(size=basis.shape[1])
+    fit.add(basis, wanted, np.full(1000, 20 / 0.01**2))
+    change = fit.solve(basis)
+    np.testing.assert_allclose(
+        basis @ change.coefficients.ravel(), wanted / 2, atol=1e-6 * np.abs(wanted).max()
+    )
