@@ -28,8 +28,10 @@ def _inside(count: int, seed: int = 1) -> np.ndarray:
     )
 
 
-def test_sources_obey_maxwell(sources: DipoleSources) -> None:
-    points, step = _inside(200), 1.0
+@pytest.mark.parametrize(("name", "height"), [("dipole", 1.0), ("lhcb", 0.75)])
+def test_sources_obey_maxwell(name: str, height: float) -> None:
+    sources = DipoleSources.load(ROOT / f"data/field/{name}.json")
+    points, step = _inside(200) * [1.0, height, 1.0], 0.3
     gradient = np.empty((len(points), 3, 3))
     for axis in range(3):
         shift = step * np.eye(3)[axis]
@@ -170,6 +172,23 @@ def test_grid_covers_what_it_is_asked_for(sources: DipoleSources) -> None:
     np.testing.assert_allclose(coarse.upper, [1000.0, 500.0, 5000.0])
     middle = np.array([[500.0, -500.0, 4000.0]])
     np.testing.assert_allclose(coarse.at(middle), sources.field(middle), atol=1e-6)
+
+
+def test_sources_that_are_not_mirrored_are_evaluated_on_all_sides() -> None:
+    sources = DipoleSources.load(ROOT / "data/field/lhcb.json")
+    coarse = evaluate_on_grid(sources, spacing=500.0, x_max=1000.0, y_max=500.0, z_min=3000.0, z_max=4000.0)
+    nodes = np.array([[sx * 1000.0, sy * 500.0, 3500.0] for sx in (-1, 1) for sy in (-1, 1)])
+    np.testing.assert_allclose(coarse.at(nodes), sources.field(nodes), atol=1e-6)
+    by = coarse.at(nodes)[:, 1]
+    assert np.ptp(by) > 1e-3  # the four sides differ
+
+
+def test_an_old_file_of_sources_is_mirrored(sources: DipoleSources) -> None:
+    assert sources.mirrored
+    quarter = DipoleSources(**{**sources.model_dump(), "mirrored": False})
+    one = np.array([[100.0, 200.0, 5000.0]])
+    four = sum(s * quarter.field(one * [r, s, 1.0]) * [r, s, 1.0] for r in (-1, 1) for s in (-1, 1))
+    np.testing.assert_allclose(four, sources.field(one), rtol=1e-12)
 
 
 @pytest.mark.parametrize(

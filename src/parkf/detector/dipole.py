@@ -1,4 +1,4 @@
-"""An analytic dipole: magnetic charges outside the aperture, whose field obeys Maxwell's equations."""
+"""An analytic magnet: magnetic charges outside the aperture, whose field obeys Maxwell's equations."""
 
 from itertools import product
 from pathlib import Path
@@ -31,12 +31,13 @@ class Aperture(Strict):
 class DipoleSources(Strict):
     """A file of magnetic charges (x, y, z in mm, T m² for MagDown).
 
-    Each is mirrored in x, and in y with opposite sign.
+    Where `mirrored` is true, each stands for four: it is mirrored in x, and in y with opposite sign.
     """
 
     about: str
     form: str
     units: dict[str, str]
+    mirrored: bool = True
     aperture: Aperture
     charges: Listed[Source] = Field(min_length=1)
 
@@ -60,9 +61,10 @@ class DipoleSources(Strict):
         inside = inside[order[is_new]]
         field = np.zeros_like(inside)
         x, y, z, charge = np.array(self.charges).T
+        images = list(product((1.0, -1.0), repeat=2)) if self.mirrored else [(1.0, 1.0)]
         for begin in range(0, len(inside), _POINTS):
             block = inside[begin : begin + _POINTS]
-            for sign_x, sign_y in product((1.0, -1.0), repeat=2):
+            for sign_x, sign_y in images:
                 dx = block[:, :1] - sign_x * x
                 dy = block[:, 1:2] - sign_y * y
                 dz = block[:, 2:] - z

@@ -177,16 +177,24 @@ def evaluate_on_grid(
 ) -> FieldMap:
     """Evaluate sources once on a grid over |x| < x_max, |y| < y_max, z_min < z < z_max (mm).
 
-    One quarter is computed and mirrored: By is even in x and y, Bx odd in both, Bz even in x and odd in y.
+    Of mirrored sources one quarter is computed: By is even in x and y, Bx is odd in both, Bz is odd in y.
     """
     x, y = (np.arange(0.0, limit + 0.5 * spacing, spacing) for limit in (x_max, y_max))
     z = np.arange(z_min, z_max + 0.5 * spacing, spacing)
-    points = np.stack(np.meshgrid(x, y, z, indexing="ij"), axis=-1)
-    quarter = sources.field(points.reshape(-1, 3)).reshape(points.shape)
-    half = np.concatenate([quarter[:0:-1] * DIPOLE_X, quarter])
-    full = np.concatenate([half[:, :0:-1] * DIPOLE_Y, half], axis=1)
+    if sources.mirrored:
+        quarter = _evaluate(sources, x, y, z)
+        half = np.concatenate([quarter[:0:-1] * DIPOLE_X, quarter])
+        full = np.concatenate([half[:, :0:-1] * DIPOLE_Y, half], axis=1)
+    else:
+        full = _evaluate(sources, *(np.concatenate([-axis[:0:-1], axis]) for axis in (x, y)), z)
     origin, values = np.array([-x[-1], -y[-1], z[0]]), np.ascontiguousarray(full, dtype=np.float32)
     return FieldMap(origin, np.full(3, spacing), values, interpolation, outside)
+
+
+def _evaluate(sources: DipoleSources, *axes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Field (nx, ny, nz, 3) in T at the nodes of three axes (mm)."""
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    return sources.field(points.reshape(-1, 3)).reshape(points.shape)
 
 
 def make_field_map(
