@@ -1,0 +1,111 @@
+"""What each row of a step dataset must fulfil by itself: numbers, ranges, signs, and no defaults of a tuple."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkf.io.checks import POLARITY, Rule, finite, within
+from parkf.io.tables import STEP_DATA
+from parkf.training.datasets.legs import SETS
+
+Floats = NDArray[np.float64]
+Right = NDArray[np.bool_]
+
+# Columns, their smallest and largest value, and what a message expects there.
+_RANGES = (
+    ("x0 y0 x1 y1 xe ye", -10_000.0, 10_000.0, "mm, within ±10000"),
+    ("z0 z1", -2_000.0, 13_000.0, "mm, between -2000 and 13000"),
+    ("tx0 ty0 tx1 ty1 txe tye", -2.0, 2.0, "a slope dx/dz or dy/dz, within ±2"),
+    ("p_true", 100.0, 1e7, "MeV, between 100 and 1e+07"),
+)
+# Limits of p at the origin over p at production. A particle loses energy on its way, so a backward step
+# starts with less.
+_LARGEST_LOSS, _LARGEST_GAIN = 0.5, 1.2
+# Sign of z1 - z0 of each set; 0 if both signs are possible.
+_DIRECTIONS = {
+    **{"V": (1, -1), "VUT": (1,), "UT": (1, 1, 1, -1, -1, -1)},
+    **{"UTTF": (1,), "TFT": (0,), "T": (1,) * 22, "BEAM": (-1, -1)},
+}
+_NEAR = 20.0  # mm; so close to y = 0 a row may belong to the set of either side
+_DEFAULT = 999
+_NO_DEFAULT = "a number of its own: 0 and multiples of 999 are defaults of tuples"
+
+
+def row_rules(step: str) -> list[Rule]:
+    """Return the rules for rows of a step, the simplest first; columns are those of STEP_DATA."""
+    floats = [name for name, kind in STEP_DATA.fields if kind == np.float64]
+    whole = [name for name, kind in STEP_DATA.fields if kind != np.float64]
+    rules = finite(*floats)
+    rules += [(name, _whole(kind), f"a whole number that {kind} holds") for name, kind in STEP_DATA.fields
+              if name in whole]  # fmt: skip
+    rules += [
+        (name, _slope_said if name[0] == "t" else _place_said if name[0] in "xy" else _z_said, _NO_DEFAULT)
+        for name in floats
+        if name[0] in "txyz"
+    ]
+    for names, low, high, expected in _RANGES:
+        rules += [(name, within(low, high), expected) for name in names.split()]
+    return [
+        *rules,
+        POLARITY,
+        ("set", within(0, SETS[step] - 1), f"a set of step {step}, 0 to {SETS[step] - 1}"),
+        ("charge", lambda charge: np.abs(charge) == 1, "+1 or -1"),
+        ("qop charge", lambda qop, charge: qop * charge > 0, "q/p at production with the charge's sign"),
+        (
+            "p_true charge qop",
+            lambda p, charge, qop: within(_LARGEST_LOSS, _LARGEST_GAIN)(p * np.abs(qop / charge)),
+            f"MeV, {_LARGEST_LOSS:g} to {_LARGEST_GAIN:g} times p at production from q/p in 1/MeV",
+        ),
+        *_places(step),
+    ]
+
+
+def _places(step: str) -> list[Rule]:
+    """Rules for where rows begin and end."""
+    signs = np.array(_DIRECTIONS[step])
+    rules: list[Rule] = [
+        ("z0 z1", lambda z0, z1: z0 != z1, "another z than the origin's"),
+        (
+            "z1 z0 set",
+            lambda z1, z0, number: (z1 - z0) * signs[number.astype(np.intp) % len(signs)] >= 0,
+            "the side of z0 that its set goes to; origin and target, or forward and backward sets, exchanged?",
+        ),
+    ]
+    if step == "T":
+        expected = "y of its set, which is odd for y < 0; y with the wrong sign, or sets exchanged?"
+        rules.append(
+            ("y0 set", lambda y, number: ((y < 0) == (number % 2 == 1)) | (np.abs(y) < _NEAR), expected)
+        )
+    return rules
+
+
+def _whole(kind: np.dtype) -> Callable[[NDArray], Right]:
+    bounds = np.iinfo(kind)
+
+    def holds(values: NDArray) -> Right:
+        if values.dtype == kind:
+            return np.ones(len(values), np.bool_)
+        return np.asarray((values == np.rint(values)) & (values >= bounds.min) & (values <= bounds.max))
+
+    return holds
+
+
+def _place_said(values: Floats) -> Right:
+    right = values != np.trunc(values)
+    # Places that happen to be whole numbers are rare, except in tables of few digits.
+    whole = np.flatnonzero(~right)
+    right[whole] = values[whole] % _DEFAULT != 0
+    return right
+
+
+def _z_said(values: Floats) -> Right:
+    right = values >= 0
+    below = np.flatnonzero(~right)
+    right[below] = values[below] % _DEFAULT != 0
+    return right
+
+
+def _slope_said(values: Floats) -> Right:
+    # 999 mrad, in single precision too.
+    return np.asarray((values != 0) & (np.abs(np.abs(values) - 1e-3 * _DEFAULT) > 1e-7))
