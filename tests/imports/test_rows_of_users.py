@@ -35,7 +35,7 @@ def _import(folder, field, step, columns, change=lambda source: None, kind="root
     source = step_writers.column_map(folder, f"{{step}}.{kind}", [step], change=change)
     import_steps(source, folder / "out", field=field, polarity=None, settle=settle, threads=1)
     path = folder / f"out/{step}.left_out.csv"
-    left = list(csv.DictReader(path.open())) if path.exists() else []
+    left = list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []
     return STEP_DATA.open(folder / f"out/{step}.parquet").read(), left
 
 
@@ -85,7 +85,7 @@ def test_rows_that_are_there_twice_count_once(tmp_path, field, honest):
 
 def test_a_file_added_twice_is_refused_or_dropped(tmp_path, field, honest):
     columns = {name: np.tile(values, 2) for name, values in _foreign(honest["UTTF"]).items()}
-    with pytest.raises(ParkfError, match="the same .* expected it once"):
+    with pytest.raises(ParkfError, match=r"the same .* expected it once"):
         _import(tmp_path, field, "UTTF", columns)
     got, left = _import(
         tmp_path, field, "UTTF", columns, lambda source: source.update(drop={"duplicates": True})
@@ -147,5 +147,5 @@ def test_two_hundred_rows_are_judged_too(tmp_path, field, honest):
     assert (got.num_rows, left) == (200, [])
     columns = _foreign(honest["VUT"])
     columns["yRK"][50] += 100.0
-    with pytest.raises(ParkfError, match=r"row 50: .* 1 of 200 rows"):
+    with pytest.raises(ParkfError, match=r"1 of 200 rows .*row 50: "):
         _import(tmp_path, field, "VUT", columns)

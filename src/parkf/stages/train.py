@@ -1,13 +1,16 @@
 """Stage ``train``: the fits of steps."""
 
+import sys
 from typing import Any
 
 from parkf.detector.field import load_field
 from parkf.detector.geometry import load_geometry
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import FormsName
+from parkf.io.terminal import say
 from parkf.model.steps import FORMS
 from parkf.stages.files import AllMade, AllRead, Read
+from parkf.training.datasets.left_out import LeftOut
 from parkf.training.displaced import displaced_rows
 from parkf.training.neighbour import neighbour
 from parkf.training.result import Part
@@ -67,7 +70,11 @@ def train(
             "neighbour": neighbour(start_from[number], step, forms) if start_from else None,
             "workers": threads,
         }
+        how["left"] = left = LeftOut(str(rows[0]), step)
         if part is None:
             train_step(rows[0], step, **how).save(output)
         else:
             train_part(rows, step, Part.parse(part), **how).save(output)
+        if left.count:
+            say(left.summary(), file=sys.stderr)
+            left.write(output.with_suffix(".left_out.csv"))

@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.io.documents.models import Strict, validated
+from parkf.io.documents.models import Noted, Strict, validated
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, sha256, write_sealed
 from parkf.io.option_types import FormsName
@@ -69,7 +69,7 @@ class Profile(Strict):
     rms: dict[str, list[float]]
 
 
-class SetResult(Strict):
+class SetResult(Noted):
     """A parameter set of a step."""
 
     label: str  # as in the step's definition

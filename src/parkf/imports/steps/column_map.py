@@ -19,10 +19,10 @@
             z0: {column: z_from, unit: cm}
             …                             # x0 y0 tx0 ty0 z1 x1 y1 tx1 ty1; xe ye txe tye, or none of these
 
-What `where` excludes is looked at by nothing else. A length, a momentum, a q/p and a slope need their units;
-they are never guessed. Numbers of events and particles beyond 31 bits become others. The momentum at the origin
-is `p_true` or from `qop_here`. A missing `charge` is the sign of q/p; a missing `pdg_id` is 0. Without `xe`,
-`ye`, `txe` and `tye`, Runge-Kutta carries the origin to the target, in the field of `parkf import steps`.
+Nothing else looks at rows that `where` excludes. A length, a momentum, a q/p and a slope need their units;
+they are never guessed. Numbers of events and particles beyond 31 bits become others. The momentum at the
+origin is `p_true` or from `qop_here`. A missing `charge` is the sign of q/p; a missing `pdg_id` is 0. Without
+`xe`, `ye`, `txe` and `tye`, Runge-Kutta carries the origin to the target, in the field of `parkf import steps`.
 """
 
 from collections.abc import Iterator
@@ -80,7 +80,8 @@ class Column(Strict):
             for old, new in self.values.items():
                 replaced[found == old] = new
             found = replaced
-        return found if scale == 1.0 else scale * found.astype(np.float64)
+        with np.errstate(over="ignore"):
+            return found if scale == 1.0 else scale * found.astype(np.float64)
 
 
 class Drop(Strict):

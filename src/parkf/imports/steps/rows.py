@@ -40,7 +40,7 @@ class Seen:
         Rows of one event or particle keep one key; others share it by chance only, 1 in 2**31.
         """
         place = np.full(len(numbers), len(self.files) - 1, np.int32)
-        rows = {**rows, "file": place, "row": np.asarray(numbers, np.int64)}
+        rows = dict[str, Any](rows) | {"file": place, "row": np.asarray(numbers, np.int64)}
         for name in ("event", "particle"):
             rows[name], changed = _of_31_bits(rows[name])
             self.count(f"{name} numbers of more than 31 bits, replaced by others", changed)

@@ -84,4 +84,4 @@ def _rows(tree: Any, path: Path) -> tuple[Rows, NDArray[np.int64]]:
     particle = (bits >> np.uint64(33)).astype(np.int64)
     with np.errstate(divide="ignore", invalid="ignore"):
         rows |= {"p_true": 1.0 / np.abs(rows.pop("qop_here")), "charge": np.sign(rows["qop"])}
-    return rows | {"particle": particle}, np.flatnonzero(keep)
+    return dict[str, Any](rows) | {"particle": particle}, np.flatnonzero(keep)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Rows = Mapping[str, NDArray[Any]]
 
-NAMES = ("z0", "z1", "xe", "ye", "txe", "tye", "x1", "y1", "tx1", "ty1")
+NAMES = ("z0", "z1", "txe", "tye", "xe", "ye", "tx1", "ty1", "x1", "y1")
 """Columns that are compared with the other rows."""
 
 SAMPLE = 1000
@@ -25,15 +25,19 @@ SAMPLE = 1000
 
 _FEWEST = 60  # rows; fewer say nothing
 _FOR_SQUARES = 300  # rows; fewer determine only the linear terms
-_Z_WIDTHS, _Z_LEAST = 20.0, 5.0  # widths of z about its plane, and mm: alignments move planes by less
-# Multiples of the width about the smooth function. Honest rows reach 10 in x and 85 in y, whose bend is small.
-_BEND_WIDTHS = np.array([30.0, 200.0, 30.0, 200.0])
-_BEND_SHARE = 0.2  # of the usual bend, for soft tracks; in y at least a tenth of that of x
+_Z_WIDTHS = 20.0  # of z0 and z1 about their planes
+# mm, by which alignments may move the planes of z0 and z1 besides; in the VELO, rows have many planes.
+_Z_LEAST = dict.fromkeys(("V", "BEAM"), (np.inf, np.inf)) | {"VUT": (np.inf, 5.0)}
+# Multiples of the width about the smooth function; far from the middle of the inputs, it is less known.
+# Positions agree much better with the own slopes than with those of other rows.
+_BEND_WIDTHS = np.array([30.0, 100.0, 300.0, 300.0])
+# Share of the usual bend, for soft tracks; in y at least a tenth of that of x.
+_BEND_SHARE = np.array([0.2, 0.2, 0.05, 0.05])
 _HARD_WIDTHS = 10.0  # multiples of the width of the hardest tracks, which is the rounding of the numbers
-_LEAST = np.array([2e-3, 2e-3, 1e-6, 1e-6])  # mm and slopes, tolerance of Runge-Kutta
+_LEAST = np.array([1e-6, 1e-6, 2e-3, 2e-3])  # slopes and mm, tolerance of Runge-Kutta
 # Multiples of the width of the scattering: hadrons scatter up to 200 widths off nuclei.
 _TRUTH_WIDTHS = 1000.0
-_TRUTH_LEAST = np.array([0.1, 0.1, 1e-3, 1e-3])
+_TRUTH_LEAST = np.array([1e-3, 1e-3, 0.1, 0.1])
 
 
 def _q68(values: Floats) -> Any:
@@ -53,38 +57,42 @@ class Alike:
     middle: Floats  # (7,) of the inputs of the bend, and their width
     width: Floats
     squares: bool
-    bend: Floats  # (k, 4) coefficients for x, y, tx, ty
+    bend: Floats  # (k, 4) coefficients for tx, ty, x, y
+    lens: Floats  # (2,) what a bend beyond the expected one adds to x and y, over the length
     slack: Floats  # (4,) tolerance of the bend in the middle of the inputs, in units of the bend
     usual: Floats  # (4,) the same everywhere
     hard: Floats  # (4,) tolerance in mm and slopes
     truth: Floats  # (4,) largest distance of truth times p, over the length for positions
 
     @classmethod
-    def of(cls, rows: Rows) -> Self | None:
-        """Learn from rows of one set; None if they are too few."""
+    def of(cls, rows: Rows, step: str) -> Self | None:
+        """Learn from rows of one set of a step; None if they are too few."""
         count = len(rows["z0"])
         if count < _FEWEST:
             return None
         flat = np.column_stack([np.ones(count), _stack(rows, "x0", "y0")])
         planes, off = _smooth(flat, _stack(rows, "z0", "z1"))
         inputs, (measured, lever) = _inputs(rows), _bend(rows)
-        middle = np.median(inputs, axis=0)
-        width = np.quantile(np.abs(inputs - middle), 0.8, axis=0)
+        middle = np.median(inputs, axis=1)
+        width = np.quantile(np.abs(inputs - middle[:, None]), 0.8, axis=1)
         width[width < 1e-6 * (1.0 + np.abs(middle))] = np.inf  # one value, such as the z of a plane
         squares = count >= _FOR_SQUARES
-        terms, far = _terms((inputs - middle) / width, squares)
-        bend, rest = _smooth(terms, measured / lever[:, None])
+        terms, far = _terms((inputs - middle[:, None]) / width[:, None], squares)
+        bend, rest = _smooth(terms.T, measured / lever[:, None])
         usual = _q68(measured / lever[:, None])
+        lens = np.array([_ratio(rest[:, i], rest[:, i + 2]) for i in (0, 1)])
+        rest[:, 2:] -= lens * rest[:, :2]
         hardest = np.argsort(np.abs(lever))[: max(20, count // 4)]
         length = _lengths(rows)
         truth = (_stack(rows, *NAMES[6:]) - _stack(rows, *NAMES[2:6])) * rows["p_true"][:, None] / length
         return cls(
             planes=planes,
-            off_plane=_Z_WIDTHS * _q68(off) + _Z_LEAST,
+            off_plane=_Z_WIDTHS * _q68(off) + np.array(_Z_LEAST.get(step, (5.0, 5.0))),
             middle=middle,
             width=width,
             squares=squares,
             bend=bend,
+            lens=lens,
             slack=_BEND_WIDTHS * _q68(rest / far[:, None]),
             usual=_BEND_SHARE * np.maximum(usual, 0.1 * usual[[0, 0, 2, 2]]),
             hard=_HARD_WIDTHS * _q68((rest * lever[:, None])[hardest] * _lengths(rows)[hardest]) + _LEAST,
@@ -92,23 +100,46 @@ class Alike:
         )
 
     def expected(self, rows: Rows) -> tuple[Floats, Floats]:
-        """Return what columns `NAMES` should be, and the largest deviation, (n, 10) each."""
+        """Return what columns `NAMES` should be, and the largest deviation, (10, n) each."""
         count = len(rows["z0"])
-        values, allowed = np.empty((count, 10)), np.empty((count, 10))
-        values[:, :2] = self.planes[0] + _stack(rows, "x0", "y0") @ self.planes[1:]
-        allowed[:, :2] = self.off_plane
-        terms, far = _terms((_inputs(rows) - self.middle) / self.width, self.squares)
-        length, lever = _lengths(rows), _lever(rows)[:, None]
-        values[:, 2:6] = _straight(rows) + (terms @ self.bend) * lever * length
-        allowed[:, 2:6] = np.abs(lever) * length * (self.slack * far[:, None] + self.usual) + self.hard
-        values[:, 6:] = _stack(rows, *NAMES[2:6])
-        allowed[:, 6:] = self.truth * length / np.asarray(rows["p_true"])[:, None] + _TRUTH_LEAST
+        values, allowed = np.empty((10, count)), np.empty((10, count))
+        dz, far, bend = rows["z1"] - rows["z0"], *self._bent(rows)
+        length, lever = np.abs(dz), _lever(rows)
+        size = np.abs(lever)
+        over_p = 1.0 / np.asarray(rows["p_true"])
+        for i in range(2):
+            begin, by_x, by_y = self.planes[:, i]
+            values[i] = begin + by_x * rows["x0"] + by_y * rows["y0"]
+            allowed[i] = self.off_plane[i]
+        for i, name in enumerate(("tx", "ty", "x", "y")):
+            values[2 + i] = lever * bend[i]
+            allowed[2 + i] = size * (self.slack[i] * far + self.usual[i])
+            allowed[6 + i] = self.truth[i] * over_p
+            if i > 1:
+                slope = f"t{name}"
+                values[2 + i] += self.lens[i - 2] * (rows[f"{slope}e"] - values[i])
+                values[2 + i] *= length
+                values[2 + i] += rows[f"{slope}0"] * dz
+                allowed[2 + i :: 4] *= length
+            values[2 + i] += rows[f"{name}0"]
+            allowed[2 + i] += self.hard[i]
+            allowed[6 + i] += _TRUTH_LEAST[i]
+            values[6 + i] = rows[f"{name}e"]
         return values, allowed
+
+    def _bent(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Return how far from the middle rows are, (n,), and their bend over the lever, (4, n)."""
+        u = (_inputs(rows) - self.middle[:, None]) / self.width[:, None]
+        # Single precision is enough for the bend, and takes half the time.
+        terms, far = _terms(u.astype(np.float32), self.squares)
+        return far, self.bend.T.astype(np.float32) @ terms
 
 
 def _inputs(rows: Rows) -> Floats:
+    """Numbers that the bend depends on, (7, n)."""
     h = 1e3 * rows["polarity"] * rows["qop"]
-    return np.column_stack([_stack(rows, "x0", "y0", "tx0", "ty0"), h, rows["z0"], rows["z1"] - rows["z0"]])
+    states = [rows[f"{name}0"] for name in ("x", "y", "tx", "ty")]
+    return np.stack([*states, h, rows["z0"], rows["z1"] - rows["z0"]])
 
 
 def _lever(rows: Rows) -> Floats:
@@ -117,15 +148,15 @@ def _lever(rows: Rows) -> Floats:
 
 
 def _lengths(rows: Rows) -> Floats:
-    """Length of the step for positions, and one for slopes, (n, 4)."""
+    """One for slopes, and the length of the step for positions, (n, 4)."""
     length = np.abs(rows["z1"] - rows["z0"])
-    return np.column_stack([length, length, np.ones((len(length), 2))])
+    return np.column_stack([np.ones((len(length), 2)), length, length])
 
 
 def _straight(rows: Rows) -> Floats:
-    """States x, y, tx, ty at z1 without a field, (n, 4)."""
-    states = _stack(rows, "x0", "y0", "tx0", "ty0")
-    states[:, :2] += states[:, 2:] * (rows["z1"] - rows["z0"])[:, None]
+    """Slopes and places tx, ty, x, y at z1 without a field, (n, 4)."""
+    states = _stack(rows, "tx0", "ty0", "x0", "y0")
+    states[:, 2:] += states[:, :2] * (rows["z1"] - rows["z0"])[:, None]
     return states
 
 
@@ -134,14 +165,26 @@ def _bend(rows: Rows) -> tuple[Floats, Floats]:
     return (_stack(rows, *NAMES[2:6]) - _straight(rows)) / _lengths(rows), _lever(rows)
 
 
-def _terms(u: Floats, squares: bool) -> tuple[Floats, Floats]:
-    """Polynomial (n, k) of inputs in units of their widths, and how far from the middle they are, (n,)."""
-    terms = np.empty((len(u), 36 if squares else 8), order="F")
-    terms[:, 0], terms[:, 1:8] = 1.0, u
+def _terms(u: NDArray[Any], squares: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Polynomial (k, n) of inputs (7, n) in units of their widths, and the distance from the middle, (n,)."""
+    terms = np.empty((36 if squares else 8, u.shape[1]), u.dtype)
+    terms[0], terms[1:8] = 1.0, u
     if squares:
         for number, (i, j) in enumerate(combinations_with_replacement(range(7), 2)):
-            np.multiply(terms[:, 1 + i], terms[:, 1 + j], out=terms[:, 8 + number])
-    return terms, 1.0 + np.einsum("ni,ni->n", u, u)
+            np.multiply(u[i], u[j], out=terms[8 + number])
+    far = 1.0 + np.einsum("in,in->n", u, u)
+    return terms, far * np.sqrt(far)
+
+
+def _ratio(x: Floats, y: Floats) -> float:
+    """Slope of y over x through zero, without outliers."""
+    near = np.abs(x) <= 20.0 * _q68(x)
+    for _ in range(3):
+        size = float((x[near] ** 2).sum())
+        found = float((x * y)[near].sum()) / size if size > 0.0 else 0.0
+        off = y - found * x
+        near = np.abs(off) <= 10.0 * _q68(off)
+    return found
 
 
 def _smooth(terms: Floats, values: Floats) -> tuple[Floats, Floats]:

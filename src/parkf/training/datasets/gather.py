@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -94,7 +94,10 @@ def _read(groups: dict[Path, list[int]], without: NDArray[np.int64] | None) -> I
                 yield rows if without is None else leave_out(rows, without, int(begins[number]))
 
 
-def leave_out(rows: pa.Table, without: NDArray[np.int64], begin: int) -> pa.Table:
+Batch = TypeVar("Batch", pa.Table, pa.RecordBatch)
+
+
+def leave_out(rows: Batch, without: NDArray[np.int64], begin: int) -> Batch:
     """Return rows without those of these ascending numbers; the first row has the number `begin`."""
     low, high = np.searchsorted(without, [begin, begin + rows.num_rows])
     if low == high:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
-from parkf.io.findings import Finding
+from parkf.io.findings import Finding, Verdict
 from parkf.io.tables import STEP_DATA
 
 SHARE = 1e-3
@@ -61,7 +61,7 @@ class LeftOut:
 
     def findings(self) -> list[Finding]:
         """Return one finding for each reason, the most frequent first."""
-        verdict = "wrong" if self.too_many else "doubtful"
+        verdict: Verdict = "wrong" if self.too_many else "doubtful"
         most = sorted(self._reasons.items(), key=lambda item: -item[1])
         return [
             Finding(verdict, f"{count} of {self.rows} rows left out: {reason}", "; ".join(self._said[reason]))

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from parkf.io.events import Columns
 
-KEYS = {"V": ("event", "particle", "polarity", "set", "z0", "z1")}
-KEYS |= {"BEAM": KEYS["V"]} | dict.fromkeys(("VUT", "UT", "UTTF", "TFT", "T"), KEYS["V"][:4])
+_TRACK = ("event", "particle", "polarity", "set")
+KEYS: dict[str, tuple[str, ...]] = dict.fromkeys(("VUT", "UT", "UTTF", "TFT", "T"), _TRACK)
+KEYS |= dict.fromkeys(("V", "BEAM"), (*_TRACK, "z0", "z1"))
 """Columns that no two rows of a step share: in the VELO, a particle has a row for each pair of modules."""
 
 _AT_ONCE = 1 << 19  # hashes that are sorted together

@@ -1,11 +1,12 @@
-"""What each row of a step dataset must fulfil by itself: numbers, ranges, signs, and no defaults of a tuple."""
+"""What each row of a step dataset must fulfil by itself: numbers, ranges, signs, no defaults of a tuple."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.io.checks import POLARITY, Rule, finite, within
+from parkf.io.checks import POLARITY, Rule, within
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.legs import SETS
 
@@ -34,16 +35,13 @@ _NO_DEFAULT = "a number of its own: 0 and multiples of 999 are defaults of tuple
 
 def row_rules(step: str) -> list[Rule]:
     """Return the rules for rows of a step, the simplest first; columns are those of STEP_DATA."""
-    floats = [name for name, kind in STEP_DATA.fields if kind == np.float64]
-    whole = [name for name, kind in STEP_DATA.fields if kind != np.float64]
-    rules = finite(*floats)
-    rules += [(name, _whole(kind), f"a whole number that {kind} holds") for name, kind in STEP_DATA.fields
-              if name in whole]  # fmt: skip
-    rules += [
-        (name, _slope_said if name[0] == "t" else _place_said if name[0] in "xy" else _z_said, _NO_DEFAULT)
-        for name in floats
-        if name[0] in "txyz"
-    ]
+    rules: list[Rule] = []
+    for name, kind in STEP_DATA.fields:
+        if kind != np.float64:
+            rules.append((name, _whole(kind), f"a whole number that {kind} holds"))
+        elif name[0] in "txyz":
+            said = _slope_said if name[0] == "t" else _place_said if name[0] in "xy" else _z_said
+            rules.append((name, said, _NO_DEFAULT))
     for names, low, high, expected in _RANGES:
         rules += [(name, within(low, high), expected) for name in names.split()]
     return [
@@ -69,7 +67,7 @@ def _places(step: str) -> list[Rule]:
         (
             "z1 z0 set",
             lambda z1, z0, number: (z1 - z0) * signs[number.astype(np.intp) % len(signs)] >= 0,
-            "the side of z0 that its set goes to; origin and target, or forward and backward sets, exchanged?",
+            "the side of z0 that its set goes to; are ends, or forward and backward sets, exchanged?",
         ),
     ]
     if step == "T":
@@ -80,10 +78,14 @@ def _places(step: str) -> list[Rule]:
     return rules
 
 
-def _whole(kind: np.dtype) -> Callable[[NDArray], Right]:
+def _of_its_half(y: Floats, number: NDArray[Any]) -> Right:
+    return np.asarray(((y < 0) == (number % 2 == 1)) | (np.abs(y) < _NEAR))
+
+
+def _whole(kind: np.dtype[Any]) -> Callable[[NDArray[Any]], Right]:
     bounds = np.iinfo(kind)
 
-    def holds(values: NDArray) -> Right:
+    def holds(values: NDArray[Any]) -> Right:
         if values.dtype == kind:
             return np.ones(len(values), np.bool_)
         return np.asarray((values == np.rint(values)) & (values >= bounds.min) & (values <= bounds.max))
@@ -107,5 +109,8 @@ def _z_said(values: Floats) -> Right:
 
 
 def _slope_said(values: Floats) -> Right:
+    right = values != 0
     # 999 mrad, in single precision too.
-    return np.asarray((values != 0) & (np.abs(np.abs(values) - 1e-3 * _DEFAULT) > 1e-7))
+    steep = np.flatnonzero(np.abs(values) > 0.9)
+    right[steep] &= np.abs(np.abs(values[steep]) - 1e-3 * _DEFAULT) > 1e-7
+    return np.asarray(right)
