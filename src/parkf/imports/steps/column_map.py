@@ -1,8 +1,8 @@
 """The column map of `parkf import steps`: a YAML file that names the meaning of a tuple's columns.
 
     steps:
-      T:                                  # a step of the fit; one source, or a list of them
-        - files: tuples/scifi-*.parquet   # .root, .csv or .parquet; relative to this file
+      UT T:                               # steps of the fit; one source, or a list of them
+        - files: tuples/{step}-*.parquet  # .root, .csv or .parquet; relative to this file
           tree: Steps                     # of a ROOT file
           where: {status: 1}              # rows that count; a list of values where several do
           drop:                           # of these, rows that are left out without being faults
@@ -22,7 +22,7 @@
 Nothing else looks at rows that `where` excludes. A length, a momentum, a q/p and a slope need their units;
 they are never guessed. Numbers of events and particles beyond 31 bits become others. The momentum at the
 origin is `p_true` or from `qop_here`. A missing `charge` is the sign of q/p; a missing `pdg_id` is 0. Without
-`xe`, `ye`, `txe` and `tye`, Runge-Kutta carries the origin to the target, in the field of `parkf import steps`.
+`xe`, `ye`, `txe` and `tye`, Runge-Kutta carries the origin to the target, in the field of the import.
 """
 
 from collections.abc import Iterator
@@ -140,13 +140,26 @@ class ColumnMap(Strict):
     def _listed(cls, said: Any) -> Any:
         if not isinstance(said, dict):
             return said
-        return {step: [one] if isinstance(one, dict) else one for step, one in said.items()}
+        listed: dict[Any, Any] = {}
+        for names, sources in said.items():
+            for step in names.split() if isinstance(names, str) else [names]:
+                own = [_of_step(one, step) for one in (sources if isinstance(sources, list) else [sources])]
+                listed[step] = listed.get(step, []) + own
+        return listed
 
     @model_validator(mode="after")
     def _known(self) -> "ColumnMap":
         if unknown := [step for step in self.steps if step not in SETS]:
             raise ValueError(f"no step '{unknown[0]}'; steps are {', '.join(SETS)}")
         return self
+
+
+def _of_step(source: Any, step: Any) -> Any:
+    """Put the name of a step for ``{step}`` in the names of a source's files and tree."""
+    if not isinstance(source, dict):
+        return source
+    named = {name: source[name] for name in ("files", "tree") if isinstance(source.get(name), str)}
+    return source | {name: text.replace("{step}", str(step)) for name, text in named.items()}
 
 
 def load_column_map(path: Path) -> ColumnMap:

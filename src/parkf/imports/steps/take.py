@@ -161,6 +161,10 @@ def _stage(
         by_set.finish()
     found = _Staged(path, inspect_step(sample.rows, carrier, geometry), left, lost)
     if found.inspection.verdict == "wrong" and not trust:
+        # What is wrong with all rows explains why few are left.
+        few = len(found.inspection.figures) == 0
+        more = tuple(left.findings()) if few else ()
+        found.inspection = replace(found.inspection, findings=more + found.inspection.findings)
         return found
     left.drops_repeats = seen.drops_repeats
     without, found.counts = left_out_rows([path], step, left, field=carrier.field, staged=seen.files)

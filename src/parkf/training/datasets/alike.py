@@ -33,6 +33,7 @@ _Z_LEAST = dict.fromkeys(("V", "BEAM"), (np.inf, np.inf)) | {"VUT": (np.inf, 5.0
 _BEND_WIDTHS = np.array([30.0, 100.0, 300.0, 300.0])
 # Share of the usual bend, for soft tracks; in y at least a tenth of that of x.
 _BEND_SHARE = np.array([0.2, 0.2, 0.05, 0.05])
+_FURTHEST = 10.0  # times the distance of nearly all rows, a row is no more a row of the set
 _HARD_WIDTHS = 10.0  # multiples of the width of the hardest tracks, which is the rounding of the numbers
 _LEAST = np.array([1e-6, 1e-6, 2e-3, 2e-3])  # slopes and mm, tolerance of Runge-Kutta
 # Multiples of the width of the scattering: hadrons scatter up to 200 widths off nuclei.
@@ -62,6 +63,7 @@ class Alike:
     slack: Floats  # (4,) tolerance of the bend in the middle of the inputs, in units of the bend
     usual: Floats  # (4,) the same everywhere
     hard: Floats  # (4,) tolerance in mm and slopes
+    furthest: float  # where the tolerance of the bend ends to grow
     truth: Floats  # (4,) largest distance of truth times p, over the length for positions
 
     @classmethod
@@ -96,6 +98,7 @@ class Alike:
             slack=_BEND_WIDTHS * _q68(rest / far[:, None]),
             usual=_BEND_SHARE * np.maximum(usual, 0.1 * usual[[0, 0, 2, 2]]),
             hard=_HARD_WIDTHS * _q68((rest * lever[:, None])[hardest] * _lengths(rows)[hardest]) + _LEAST,
+            furthest=_FURTHEST * float(np.quantile(far, 0.98)),
             truth=_TRUTH_WIDTHS * _q68(truth),
         )
 
@@ -132,7 +135,7 @@ class Alike:
         u = (_inputs(rows) - self.middle[:, None]) / self.width[:, None]
         # Single precision is enough for the bend, and takes half the time.
         terms, far = _terms(u.astype(np.float32), self.squares)
-        return far, self.bend.T.astype(np.float32) @ terms
+        return np.minimum(far, self.furthest), self.bend.T.astype(np.float32) @ terms
 
 
 def _inputs(rows: Rows) -> Floats:

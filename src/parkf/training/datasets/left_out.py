@@ -64,7 +64,7 @@ class LeftOut:
         verdict: Verdict = "wrong" if self.too_many else "doubtful"
         most = sorted(self._reasons.items(), key=lambda item: -item[1])
         return [
-            Finding(verdict, f"{count} of {self.rows} rows left out: {reason}", "; ".join(self._said[reason]))
+            Finding(verdict, f"{count} of {self.rows} rows left out: {reason}", _short(self._said[reason]))
             for reason, count in most
             if count
         ]
@@ -75,12 +75,12 @@ class LeftOut:
         return "\n".join([f"{good}, all good" if not self.count else good, *map(str, self.findings())])
 
     def refuse(self) -> None:
-        """Raise a ParkfError if they are too many rows: the first ones of each reason, and all numbers."""
+        """Raise a ParkfError if they are too many, with the first row of each reason."""
         if not self.too_many:
             return
         first = [told[0] for reason, told in self._said.items() if self._reasons[reason]]
         share = f"{self.count} of {self.rows} rows are wrong, allowed {100 * self.share:g} %"
-        raise ParkfError("\n".join([*first, f"{self.where}: step {self.step}: {share}; correct the file"]))
+        raise ParkfError("; ".join([*first, share]))
 
     def write(self, path: Path) -> None:
         """Write the rows as CSV, with the reason of each; nothing if there are none."""
@@ -90,3 +90,8 @@ class LeftOut:
             writer = csv.writer(stream)
             writer.writerow(["why", *(name for name, _ in STEP_DATA.fields)])
             writer.writerows(self._lines)
+
+
+def _short(messages: list[str]) -> str:
+    """Return the first message in full, and of the others what was found where."""
+    return "; ".join([messages[0], *(one.split(", expected ")[0] for one in messages[1:])])

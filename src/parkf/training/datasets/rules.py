@@ -29,8 +29,8 @@ _DIRECTIONS = {
     **{"UTTF": (1,), "TFT": (0,), "T": (1,) * 22, "BEAM": (-1, -1)},
 }
 _NEAR = 20.0  # mm; so close to y = 0 a row may belong to the set of either side
-_DEFAULT = 999
-_NO_DEFAULT = "a number of its own: 0 and multiples of 999 are defaults of tuples"
+_DEFAULTS = 999, 9999
+_NO_DEFAULT = "a number of its own: 0 and multiples of 999 or 9999 are defaults of tuples"
 
 
 def row_rules(step: str) -> list[Rule]:
@@ -67,11 +67,11 @@ def _places(step: str) -> list[Rule]:
         (
             "z1 z0 set",
             lambda z1, z0, number: (z1 - z0) * signs[number.astype(np.intp) % len(signs)] >= 0,
-            "the side of z0 that its set goes to; are ends, or forward and backward sets, exchanged?",
+            "the side of z0 that its set goes to",
         ),
     ]
     if step == "T":
-        expected = "y of its set, which is odd for y < 0; y with the wrong sign, or sets exchanged?"
+        expected = "y of its set, which is odd for y < 0"
         rules.append(
             ("y0 set", lambda y, number: ((y < 0) == (number % 2 == 1)) | (np.abs(y) < _NEAR), expected)
         )
@@ -97,14 +97,14 @@ def _place_said(values: Floats) -> Right:
     right = values != np.trunc(values)
     # Places that happen to be whole numbers are rare, except in tables of few digits.
     whole = np.flatnonzero(~right)
-    right[whole] = values[whole] % _DEFAULT != 0
+    right[whole] = np.all([values[whole] % one != 0 for one in _DEFAULTS], axis=0)
     return right
 
 
 def _z_said(values: Floats) -> Right:
     right = values >= 0
     below = np.flatnonzero(~right)
-    right[below] = values[below] % _DEFAULT != 0
+    right[below] = np.all([values[below] % one != 0 for one in _DEFAULTS], axis=0)
     return right
 
 
@@ -112,5 +112,5 @@ def _slope_said(values: Floats) -> Right:
     right = values != 0
     # 999 mrad, in single precision too.
     steep = np.flatnonzero(np.abs(values) > 0.9)
-    right[steep] &= np.abs(np.abs(values[steep]) - 1e-3 * _DEFAULT) > 1e-7
+    right[steep] &= np.abs(np.abs(values[steep]) - 1e-3 * _DEFAULTS[0]) > 1e-7
     return np.asarray(right)
