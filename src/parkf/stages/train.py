@@ -49,7 +49,7 @@ def train(
     """
     if (field is None) != (geometry is None):
         raise ParkfError("train: got --field or --geometry alone, expected both or neither")
-    born = None
+    born = place = None
     if field is not None and geometry is not None:
         place = load_field(field), load_geometry(geometry)
         born = displaced_rows(*place, seed=seed, threads=threads)
@@ -71,6 +71,7 @@ def train(
             "workers": threads,
         }
         how["left"] = left = LeftOut(str(rows[0]), step)
+        how["field"] = None if place is None else place[0]
         if part is None:
             train_step(rows[0], step, **how).save(output)
         else:

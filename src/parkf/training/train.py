@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from parkf.detector.field import FieldMap
 from parkf.io.errors import ParkfError
 from parkf.io.files import scratch_folder, sha256
 from parkf.io.option_types import FormsName
@@ -53,6 +54,7 @@ def train_part(
     neighbour: Neighbour | None = None,
     workers: int = 1,
     left: LeftOut | None = None,
+    field: FieldMap | None = None,
 ) -> PartResult:
     """Fit the parameter sets of a part of a step to its dataset, both polarities together.
 
@@ -62,9 +64,9 @@ def train_part(
     the search for each minimum then begins at the neighbour's minimum. This moves the results by a few per
     cent of an error at most.
     Rows that are wrong (:mod:`parkf.training.datasets.checks`) are left out, which `left` gets, and above a
-    share of them the dataset is refused. Equal inputs lead to equal results, with any number of processes,
-    `workers`. TMPDIR must have room for :func:`parkf.training.rows.scratch_bytes`. A ParkfError reports a fit
-    that is invalid.
+    share of them the dataset is refused; a `field`, if it is at hand, decides in doubt. Equal inputs lead to
+    equal results, with any number of processes, `workers`. TMPDIR must have room for
+    :func:`parkf.training.rows.scratch_bytes`. A ParkfError reports a fit that is invalid.
     """
     steps = FORMS[forms].steps
     if step not in steps:
@@ -84,7 +86,7 @@ def train_part(
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1), scratch_folder() as folder:
         wanted = range(own.joined * numbers.start, own.joined * numbers.stop)
-        without, _ = left_out_rows(files, step, left, sets=wanted)
+        without, _ = left_out_rows(files, step, left, sets=wanted, field=field)
         left.refuse()
         stored = store_dataset(files, numbers, own.joined, Path(folder), workers, without)
         sets = train_sets(

@@ -37,8 +37,8 @@ _MOST_NAMED = 10_000  # rows of a file that is refused anyway
 _GROUPS = 3  # row groups of a set that the sample is taken from
 # Where Runge-Kutta here cannot decide, rows may be so much farther from the others: of 3 million simulated
 # rows the farthest reached 0.8 of it.
-_ALONE = {"T": 3.0}  # in slopes; 1.5 in other steps
-_ALONE_PLACE = 2.0  # in positions
+_ALONE = {"T": (4.0, 2.0), "UTTF": (1.5, 1.5), "UT": (1.5, 0.75)}  # in slopes and in positions
+_ALONE_ELSEWHERE = 1.5, 0.6
 _OWN = 0.05  # share of the bend by which Runge-Kutta here and there may differ in a row
 
 STAGED = STEP_DATA.with_columns((("file", np.dtype(np.int32)), ("row", np.dtype(np.int64))))
@@ -117,8 +117,9 @@ class Door:
     ) -> NDArray[np.bool_]:
         expected, allowed = alike.expected(rows)
         if self._field is None:
-            allowed[2:4] *= _ALONE.get(self._left.step, 1.5)
-            allowed[4:6] *= _ALONE_PLACE
+            slopes, places = _ALONE.get(self._left.step, _ALONE_ELSEWHERE)
+            allowed[2:4] *= slopes
+            allowed[4:6] *= places
         off = np.stack([rows[name] for name in NAMES]) - expected
         wrong = np.abs(off, out=off) > allowed
         if not wrong.any():
