@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from toy_steps import STEPS, draw, train_rows, truth
+from toy_steps import STEPS, draw, train_rows, truth, write
 
 from parkf.io.errors import ParkfError
+from parkf.training.datasets.left_out import LeftOut
+from parkf.training.train import train_step
 
 COMPONENTS = ("x", "y", "tx", "ty")
 
@@ -63,3 +65,19 @@ def test_a_note_is_written_only_where_there_is_one():
     assert "note" not in result.model_dump(mode="json")
     noted = result.model_copy(update={"note": "p1 fixed"})
     assert type(result).model_validate(noted.model_dump(mode="json")).note == "p1 fixed"
+
+
+def test_a_wrong_row_does_not_change_what_is_trained(tmp_path, capsys):
+    """The row is left out, and the result is that of the other rows, with any number of processes."""
+    rows = draw("VUT", 12_000, 5, truth("VUT"))
+    kept = np.arange(12_000) != 7000
+    clean = write({name: values[kept] for name, values in rows.items()}, tmp_path / "clean.parquet")
+    rows["xe"][7000] = 0.0
+    dirty = write(rows, tmp_path / "VUT.parquet", np.arange(5000), np.arange(5000, 12_000))
+    expected = train_step(clean, "VUT", forms="improved").sets
+    for workers in (1, 2):
+        left = LeftOut("rows", "VUT")
+        found = train_step(dirty, "VUT", forms="improved", workers=workers, left=left)
+        assert (left.count, left.rows) == (1, 12_000)
+        assert found.sets == expected
+    assert capsys.readouterr().err == ""
