@@ -30,7 +30,8 @@ _Z_WIDTHS = 20.0  # of z0 and z1 about their planes
 _Z_LEAST = dict.fromkeys(("V", "BEAM"), (np.inf, np.inf)) | {"VUT": (np.inf, 5.0)}
 # Multiples of the width about the smooth function; far from the middle of the inputs, it is less known.
 # Positions agree much better with the own slopes than with those of other rows.
-_BEND_WIDTHS = np.array([30.0, 100.0, 300.0, 300.0])
+_BEND_WIDTHS = {"T": np.array([30.0, 100.0, 300.0, 300.0])}
+_BEND_WIDTHS_ELSEWHERE = np.array([30.0, 100.0, 50.0, 50.0])
 # Share of the usual bend, for soft tracks; in y at least a tenth of that of x.
 _BEND_SHARE = np.array([0.2, 0.2, 0.05, 0.05])
 _FURTHEST = 10.0  # times the distance of nearly all rows, a row is no more a row of the set
@@ -95,7 +96,7 @@ class Alike:
             squares=squares,
             bend=bend,
             lens=lens,
-            slack=_BEND_WIDTHS * _q68(rest / far[:, None]),
+            slack=_BEND_WIDTHS.get(step, _BEND_WIDTHS_ELSEWHERE) * _q68(rest / far[:, None]),
             usual=_BEND_SHARE * np.maximum(usual, 0.1 * usual[[0, 0, 2, 2]]),
             hard=_HARD_WIDTHS * _q68((rest * lever[:, None])[hardest] * _lengths(rows)[hardest]) + _LEAST,
             furthest=_FURTHEST * float(np.quantile(far, 0.98)),

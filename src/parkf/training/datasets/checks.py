@@ -37,7 +37,7 @@ _MOST_NAMED = 10_000  # rows of a file that is refused anyway
 _GROUPS = 3  # row groups of a set that the sample is taken from
 # Where Runge-Kutta here cannot decide, rows may be so much farther from the others: of 3 million simulated
 # rows the farthest reached 0.8 of it.
-_ALONE = {"T": (4.0, 2.0), "UTTF": (1.5, 1.5), "UT": (1.5, 0.75)}  # in slopes and in positions
+_ALONE = {"T": (4.0, 2.0), "UTTF": (1.5, 2.5), "UT": (1.5, 0.75)}  # in slopes and in positions
 _ALONE_ELSEWHERE = 1.5, 0.6
 _OWN = 0.05  # share of the bend by which Runge-Kutta here and there may differ in a row
 
