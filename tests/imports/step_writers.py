@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import uproot
+from yaml import safe_dump
 
 # Names of this project's columns in the tuning trees.
 TUNING = {
@@ -99,8 +100,8 @@ def foreign(rows):
     return {name: ours[own] * number for own, (name, _, number) in FOREIGN.items()}
 
 
-def column_map(folder, files, steps, truth_alone=False, tree=None, change=lambda source: source):
-    """Write the column map of that convention, as YAML that is also JSON."""
+def column_map(folder, files, steps, truth_alone=False, tree=None, change=lambda source: source, yaml=False):
+    """Write the column map of that convention, as YAML; it is also JSON, unless keys are numbers."""
     columns = {}
     for own, (name, unit, number) in FOREIGN.items():
         if not (truth_alone and own.endswith("e") and own[:-1] in ("x", "y", "tx", "ty")):
@@ -112,7 +113,7 @@ def column_map(folder, files, steps, truth_alone=False, tree=None, change=lambda
             source["tree"] = tree
         change(source)
     path = folder / "columns.yaml"
-    path.write_text(json.dumps({"steps": sources}))
+    path.write_text((safe_dump if yaml else json.dumps)({"steps": sources}))
     return str(path)
 
 

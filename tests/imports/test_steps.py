@@ -8,10 +8,9 @@ from step_sample import field_map, sample
 from parkf.detector.geometry import SCIFI_PLANES
 from parkf.imports.columns import FIELDS, LENGTHS, MOMENTA, Q_OVER_P, SLOPES
 from parkf.imports.steps.faults import plane_faults
-from parkf.imports.steps.physics import inspect_step
-from parkf.imports.steps.rows import Carrier
 from parkf.imports.steps.take import import_steps
 from parkf.io.errors import ParkfError
+from parkf.io.findings import settle
 from parkf.io.tables import STEP_DATA
 from parkf.training.train import train_step
 
@@ -137,19 +136,19 @@ def test_what_came_over_trains_to_the_same_parameters(tmp_path, field, samples):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
-@pytest.mark.parametrize("share", [0.03, 0.3])
-def test_a_wrong_sign_in_a_few_rows_is_found(field, samples, share):
-    """At most one row in a hundred may have a q/p without its charge's sign."""
+@pytest.mark.parametrize("share", [0.003, 0.03, 0.3])
+def test_a_wrong_sign_in_a_few_rows_is_refused(tmp_path, field, samples, share):
     rows = {name: values.astype(float) for name, values in samples["UTTF"].items()}
     some = np.random.default_rng(3).random(len(rows["qop"])) < share
     rows["qop"] = np.where(some, -rows["qop"], rows["qop"])
-    found = inspect_step(rows, Carrier("UTTF", field, threads=1)).findings
-    (sign,) = [one for one in found if "sign" in one.what]
-    assert (sign.verdict, sign.what) == ("wrong", "q/p has not the charge's sign")
-    assert f"in {100 * some.mean():.0f} % of the rows" in sign.evidence
-    rows["qop"] = samples["UTTF"]["qop"].copy()
-    rows["qop"][::150] *= -1
-    assert not inspect_step(rows, Carrier("UTTF", field, threads=1)).findings
+    step_writers.write_parquet(
+        tmp_path / "UTTF.parquet", step_writers.foreign(rows) | {"charge": rows["charge"]}
+    )
+    source = step_writers.column_map(
+        tmp_path, "{step}.parquet", ("UTTF",), change=lambda source: source["columns"].update(charge="charge")
+    )
+    with pytest.raises(ParkfError, match=f"{some.sum()} of 600 rows left out: qop is not .* charge's sign"):
+        import_steps(source, tmp_path / "out", field=field, polarity=None, settle=settle, threads=1)
 
 
 def test_nothing_is_written_when_physics_says_no(tmp_path, field, samples):

@@ -67,8 +67,19 @@ def draw(step: str, count: int, seed: int, p: np.ndarray, tail: float = 0.0) -> 
     rows["z1"] = rows["z0"] + 25 if step == "V" else np.full(count, end)
     rows |= dict(zip(("tx0", "ty0"), slopes, strict=True))
     rows |= {f"{c}0": rows[f"t{c}0"] * rows["z0"] + random.normal(size=count) for c in ("x", "y")}
+    _orient(rows, step)
     _scatter(functions, rows, p, random, tail)
     return rows
+
+
+def _orient(rows: Rows, step: str) -> None:
+    """Let backward sets go backwards, and sets of y < 0 begin there."""
+    backward = rows["set"] >= {"V": 1, "UT": 3}.get(step, 22)
+    ends = rows["z0"], rows["z1"]
+    rows |= {f"z{end}": np.where(backward, ends[1 - end], ends[end]) for end in (0, 1)}
+    if step == "T":
+        turn = np.where((rows["y0"] < 0) == (rows["set"] % 2 == 1), 1.0, -1.0)
+        rows |= {name: turn * rows[name] for name in ("y0", "ty0")}
 
 
 def _scatter(functions, rows: Rows, p: np.ndarray, random: np.random.Generator, tail: float) -> None:

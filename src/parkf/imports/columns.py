@@ -87,10 +87,18 @@ def _flat(arrays: Columns, tree: Any, path: Path) -> Columns:
     return arrays
 
 
+def has_tree(path: Path, tree: str | None) -> bool:
+    """Whether a ROOT file has a tree of this name, or any tree; files of other kinds count as one tree."""
+    if path.suffix != ".root":
+        return True
+    with open_root(path) as file:
+        return bool(tree_names(file)) if tree is None else tree in tree_names(file)
+
+
 def read_tuple(path: Path, columns: Sequence[str], tree: str | None = None) -> Iterator[Columns]:
     """Read columns of a ``.root``, ``.parquet`` or ``.csv`` file, one number per row, some rows at a time.
 
-    A ROOT file with a single tree needs no `tree`.
+    A ROOT file with a single tree needs no `tree`. Empty cells are NaN.
     """
     if path.suffix == ".root":
         with open_tree(path, tree) as opened:
@@ -153,8 +161,6 @@ def _require(names: Iterable[str], there: Sequence[str], lacks: str) -> None:
 
 def _numbers(rows: pa.RecordBatch, path: Path) -> Columns:
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
-        if column.null_count:
-            raise ParkfError(f"{path}: column '{name}' has empty cells")
         if type_of(column.type).kind not in "biuf":
             raise ParkfError(f"{path}: column '{name}' holds {column.type}, expected numbers")
     return {name: numbers(rows.column(name)) for name in rows.schema.names}

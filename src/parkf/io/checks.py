@@ -38,17 +38,25 @@ def require(where: object, columns: Mapping[str, NDArray[Any]], *rules: Rule, be
 
     `where` names the table, and `begin` is the number of its first row here.
     """
-    for names, holds, expected in rules:
-        values = {name: columns[name] for name in names.split()}
-        right = holds(*values.values())
+    for rule in rules:
+        right = holds(rule, columns)
         if not right.all():
             row = int(np.argmin(right))
-            shown = [f"{name} = {column[row]:g}" for name, column in values.items()]
-            got = ", ".join(shown) if len(shown) > 1 else shown[0].partition(" = ")[2]
-            place = f"{where}: column '{next(iter(values))}', row {begin + row}"
-            raise ParkfError(
-                f"{place}: got {got}, expected {expected}; correct the row, or convert the column"
-            )
+            raise ParkfError(broken(where, rule, columns, row, begin + row))
+
+
+def holds(rule: Rule, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    """Return whether rows (n,) fulfil a rule."""
+    return rule[1](*(columns[name] for name in rule[0].split()))
+
+
+def broken(where: object, rule: Rule, columns: Mapping[str, NDArray[Any]], row: int, number: int) -> str:
+    """Return the message for a row of columns that breaks a rule, and has this number in the table."""
+    names, _, expected = rule
+    shown = [f"{name} = {columns[name][row]:g}" for name in names.split()]
+    got = ", ".join(shown) if len(shown) > 1 else shown[0].partition(" = ")[2]
+    place = f"{where}: column '{names.split()[0]}', row {number}"
+    return f"{place}: got {got}, expected {expected}; correct the row, or convert the column"
 
 
 def require_no_nulls(where: object, rows: "pa.RecordBatch", names: Iterable[str], begin: int = 0) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parkf.io.documents.document import document_of
-from parkf.io.documents.models import Strict, validated
+from parkf.io.documents.models import Noted, Strict, validated
 from parkf.io.errors import DamagedFileError, ParkfError
 from parkf.io.files import existing, replacing
 from parkf.io.option_types import FormsName
@@ -126,7 +126,7 @@ class Constants(Strict):
     )
 
 
-class FitSummary(Strict):
+class FitSummary(Noted):
     """How the fit of one parameter set of a step ended."""
 
     step: str = Field(description="Block of the constant blob.")

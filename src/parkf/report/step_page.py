@@ -43,6 +43,7 @@ def step_page(fit: FitResult, light: Light, against: str | None, pulls: Pulls) -
         return {
             "label": one.label,
             "rows": one.rows,
+            "note": one.note,
             "parameters": tables.parameters(step, one, {against: own} if against else {}),
             "anchor": anchor,
             "profiles": figures.profiles(f"profiles-{anchor}", one.profiles) if one.profiles else None,

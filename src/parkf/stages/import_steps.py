@@ -43,4 +43,4 @@ def import_steps(
         geometry=load_geometry(geometry, alignment),
         threads=1,
     ):
-        say(f"{taken.step}: {taken.rows} rows, {taken.lost} left the map", file=sys.stderr)
+        say(str(taken), file=sys.stderr)

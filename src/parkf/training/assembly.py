@@ -120,6 +120,7 @@ def assemble(
                 step=name,
                 set=one.label,
                 rows=one.rows,
+                note=one.note,
                 valid=True,
                 edm=max((m.edm for m in one.minima), default=0.0),
                 ratio_rms=max((b.ratio_rms for b in one.accuracy if b.ratio_rms is not None), default=None),

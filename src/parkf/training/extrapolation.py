@@ -6,7 +6,7 @@ from parkf.io.errors import ParkfError
 from parkf.model.codegen.numpy_step import NumpyStep
 from parkf.training.minimise import Fits, Floating
 from parkf.training.result import Minimum
-from parkf.training.rows import F64, Rows, residuals
+from parkf.training.rows import F64, SAMPLE, Rows, residuals
 
 # Slopes come before positions, which use them, and ty before tx, which may use it. x comes before y, because
 # y determines shared parameters less well.
@@ -16,26 +16,54 @@ ORDER = ("ty", "tx", "x", "y")
 REACH = 5.0
 
 
+# RMS of δ_par, in units of σ_MS, that is only rounding: with parameters of zero, the form follows Runge–Kutta
+# exactly where there is no field.
+ROUNDING = 1e-8
+
+
 def fit_extrapolation(
     functions: NumpyStep, fits: Fits, start: F64, near: F64 | None = None
-) -> tuple[F64, list[Minimum]]:
+) -> tuple[F64, list[Minimum], str]:
     """Fit the parameters of the state's formulas, component by component.
 
     `start` (m,) float64 has all parameters of the set. The search for the minima begins at `near` (m,), the
-    parameters of a neighbour's fit. Return `start` with the fitted parameters filled in, and a minimum for
-    each component whose fit had parameters to determine.
+    parameters of a neighbour's fit. Return `start` with the fitted parameters filled in, a minimum for each
+    component whose fit had parameters to determine, and a note on those that the rows do not determine: they
+    are zero.
     """
-    values, minima = start.copy(), []
+    values, minima, fixed = start.copy(), [], []
     step = functions.step
     left = list(step.indices("extrapolation"))
     for component in ORDER:
         own = [i for i in left if step.symbols[i] in step.outputs[component].free_symbols]
         left = [i for i in left if i not in own]
-        if own:
+        if own and _is_straight(functions, fits, values, component, own):
+            values[own] = 0.0
+            fixed += [f"p{i}" for i in own]
+        elif own:
             minimum = _fit_component(functions, fits, values, component, own, near)
             values[own] = minimum.values[: len(own)]
             minima.append(minimum)
-    return values, minima
+    note = f"{', '.join(fixed)} fixed at zero: the rows have no bend that determines them" if fixed else ""
+    return values, minima, note
+
+
+def _is_straight(functions: NumpyStep, fits: Fits, p: F64, component: str, own: list[int]) -> bool:
+    """Whether the form follows Runge–Kutta to rounding with these parameters at zero.
+
+    A ParkfError names a row for which the difference has no square.
+    """
+    at_zero, rows = p.copy(), fits.sample
+    at_zero[own] = 0.0
+    with np.errstate(all="ignore"):
+        off = residuals(functions.predict(at_zero, rows), rows, "e")[component]
+        square = (off / scattering_weights(functions, rows, p, component)) ** 2
+    if not np.isfinite(square).all():
+        row = int(np.argmin(np.isfinite(square)))
+        stride = -(-len(fits.rows) // SAMPLE)
+        what = f"row {stride * row} of the set: {component}e = {rows[f'{component}e'][row]:g}"
+        raise ParkfError(f"{fits.where}: fit of {component}: {what} is no place to fit; leave the row out")
+    return bool(np.sqrt(np.mean(square)) < ROUNDING)
 
 
 def scattering_weights(functions: NumpyStep, rows: Rows, p: F64, component: str) -> F64:

@@ -98,17 +98,20 @@ class Fits:
                 found = self._descend(problem, np.clip(begin, *problem.limits.T))
         try:
             if found is None:
-                minuit = problem.search(self.sample)
+                # On its way to the minimum, the search may leave the domain of the formulas.
+                with np.errstate(all="ignore"):
+                    minuit = problem.search(self.sample)
                 w, calls = np.array(minuit.values), int(minuit.nfcn)
                 if not minuit.valid:
                     raise _InvalidError(_reason(minuit))
                 found = self._descend(problem, w)
         except _InvalidError as invalid:
             place = problem.place(w)
+            culprits = _culprits(problem, w, self.rows)
             values = ", ".join(f"{f.name} = {place[f.index]:.6g}" for f in floating)
             raise ParkfError(
                 f"{self.where}: fit of {target} ({kind}) is invalid: {invalid}; at {values}. "
-                "More events, or a form with fewer parameters, may help"
+                + (culprits or "More events, or a form with fewer parameters, may help")
             ) from None
         end, hessian = found
         w, free = end.w, end.free
@@ -256,7 +259,12 @@ def _sums(problem: _Problem, w: F64, rows: StoredRows) -> tuple[float, F64]:
     def of_stripe(stripe: range) -> tuple[float, F64]:
         nll, scores = 0.0, np.zeros((len(w), GROUPS))
         for block in rows.blocks(stripe):
-            value, derivatives = problem.evaluate(block, w)
+            try:
+                # A value after an overflow or an undefined operation is no value of the likelihood.
+                with np.errstate(over="raise", divide="raise", invalid="raise"):
+                    value, derivatives = problem.evaluate(block, w)
+            except FloatingPointError:
+                return np.inf, np.ascontiguousarray(scores.T)
             nll += value
             group = block["group"].astype(np.int64)
             for score, derivative in zip(scores, derivatives, strict=True):
@@ -268,6 +276,21 @@ def _sums(problem: _Problem, w: F64, rows: StoredRows) -> tuple[float, F64]:
         nll += value
         scores += more
     return nll, scores
+
+
+def _culprits(problem: _Problem, w: F64, rows: StoredRows) -> str:
+    """Name the first rows whose likelihood cannot be evaluated at w; empty if there are none."""
+    told: list[str] = []
+    begin = 0
+    for block in rows.blocks():
+        with np.errstate(all="ignore"):
+            contributions, derivatives = problem.likelihood(problem.place(w), block)
+        wrong = ~(np.isfinite(contributions) & np.isfinite(derivatives).all(axis=0))
+        for row in np.flatnonzero(wrong)[: 3 - len(told)]:
+            values = ", ".join(f"{name} = {block[name][row]:.6g}" for name in ("x0", "y0", "qop", "xe"))
+            told.append(f"row {begin + row} of the set ({values})")
+        begin += len(contributions)
+    return f"The likelihood has no value for {'; '.join(told)}; leave them out" if told else ""
 
 
 def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows) -> _End:

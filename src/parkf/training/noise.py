@@ -40,7 +40,7 @@ Density = Callable[[str, dict[str, F64], dict[str, F64], float], tuple[F64, F64,
 def fit_noise(
     functions: NumpyStep, fits: Fits, start: F64, near: F64 | None = None
 ) -> tuple[F64, list[Minimum]]:
-    """Fit the parameters of the noise; arguments and results as in :func:`fit_extrapolation`."""
+    """Fit the parameters of the noise; arguments and first results as in :func:`fit_extrapolation`."""
     values, step = start.copy(), functions.step
     minima: list[Minimum] = []
     if not step.noise:

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.io.documents.models import Strict, validated
+from parkf.io.documents.models import Noted, Strict, validated
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
 from parkf.io.option_types import FormsName
@@ -60,7 +60,7 @@ class Profile(Strict):
     rms: dict[str, list[float]]
 
 
-class SetResult(Strict):
+class SetResult(Noted):
     """A parameter set of a step."""
 
     label: str  # as in the step's definition

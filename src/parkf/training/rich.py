@@ -98,5 +98,6 @@ def _fit(functions: NumpyStep, label: str, batches: Iterator[Rows], scratch: Pat
         stored.append(rows)
     start = np.array([parameter.start for parameter in functions.step.parameters])
     fits = Fits(stored, len(start), f"step {functions.step.name}, {label}")
-    values, minima = fit_extrapolation(functions, fits, start)
-    return set_result(functions, label, stored, values, minima, scatters=False)
+    values, minima, note = fit_extrapolation(functions, fits, start)
+    result = set_result(functions, label, stored, values, minima, scatters=False)
+    return result.model_copy(update={"note": note})

@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from parkf.detector.field import FieldMap
 from parkf.io.errors import ParkfError
 from parkf.io.files import scratch_folder, sha256
 from parkf.io.option_types import FormsName
 from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.model.steps import FORMS, Step
+from parkf.training.datasets.checks import left_out_rows
+from parkf.training.datasets.left_out import LeftOut
 from parkf.training.displaced import beside
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import count_inside, loss_before_bend, through_magnet
@@ -25,6 +28,10 @@ from parkf.training.spread import Spreads, residual_profiles
 
 # The type of a function of rows that returns σ of each component, and correlations, (n,) each.
 Noise = Callable[[Rows], dict[str, F64]]
+# RMS of form − Runge–Kutta over its 68 % quantile that only wrong rows cause, and smallest such RMS in mm and
+# slopes: honest rows reach 100, where a form is much better in the core than in the corners.
+FAR = 1000.0
+LEAST = {"x": 1e-3, "y": 1e-3, "tx": 1e-6, "ty": 1e-6}
 # Fewer rows do not determine a dozen parameters and their errors.
 FEWEST_ROWS = 100
 
@@ -38,6 +45,8 @@ def train_step(
     displaced: Sequence[Rows] | None = None,
     neighbour: Neighbour | None = None,
     workers: int = 1,
+    left: LeftOut | None = None,
+    field: FieldMap | None = None,
 ) -> FitResult:
     """Fit all parameter sets of a step to its dataset, both polarities together.
 
@@ -45,7 +54,9 @@ def train_step(
     sets, of :func:`parkf.training.displaced.displaced_rows`. `neighbour` is the fit for a similar detector:
     the search for each minimum then begins at the neighbour's minimum. This moves the results by a few per
     cent of an error at most.
-    Equal inputs lead to equal results, with any number of processes, `workers`. TMPDIR must have room for
+    Rows that are wrong (:mod:`parkf.training.datasets.checks`) are left out, which `left` gets, and above a
+    share of them the dataset is refused; a `field`, if it is at hand, decides in doubt. Equal inputs lead to
+    equal results, with any number of processes, `workers`. TMPDIR must have room for
     :func:`parkf.training.rows.scratch_bytes`. A ParkfError reports a fit that is invalid.
     """
     steps = FORMS[forms].steps
@@ -59,12 +70,15 @@ def train_step(
             f"{table}: a magnet table of other forms than '{forms}'; train it with `--forms {forms}`"
         )
     own, numbers = steps[step], range(len(steps[step].sets))
+    left = LeftOut(str(dataset), step) if left is None else left
     if own.displaced != (displaced is not None):
         need = "give --field and --geometry" if own.displaced else "give neither --field nor --geometry"
         raise ParkfError(f"step {step}, forms '{forms}': {need}, for tracks that are born in the magnet")
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1), scratch_folder() as folder:
-        stored = store_dataset([dataset], numbers, own.joined, Path(folder), workers)
+        without, _ = left_out_rows([dataset], step, left, field=field)
+        left.refuse()
+        stored = store_dataset([dataset], numbers, own.joined, Path(folder), workers, without)
         sets = train_sets(
             stored,
             own,
@@ -73,6 +87,7 @@ def train_step(
             displaced=displaced,
             neighbour=neighbour,
             where=str(dataset),
+            even=True,
         )
     # The fits read some columns, and checked them. The rest is read here, so that the fingerprint belongs to
     # an undamaged file.
@@ -98,13 +113,21 @@ def train_sets(
     displaced: Sequence[Rows] | None = None,
     neighbour: Neighbour | None = None,
     where: str = "rows",
+    even: bool = False,
 ) -> list[SetResult]:
-    """Fit the parameter sets with these numbers to the rows of each; see :func:`train_step`."""
+    """Fit the parameter sets with these numbers to the rows of each; see :func:`train_step`.
+
+    With `even`, a ParkfError reports a few rows that are far from the form that all others follow.
+    """
     functions = numpy_step(step)
     results = []
+    found = any(len(rows) for rows in stored)
     for number, rows in zip(numbers, stored, strict=True):
         label = step.sets[number]
         name = f"{where}: step {step.name}, set {number} ({label})"
+        if not len(rows) and found:
+            results.append(_without_rows(step, label))
+            continue
         if len(rows) < FEWEST_ROWS:
             raise ParkfError(f"{name}: {len(rows)} rows, expected at least {FEWEST_ROWS}; use more events")
         start = np.array([parameter.start for parameter in step.parameters])
@@ -120,11 +143,51 @@ def train_sets(
         if displaced is not None:
             loss = float(start[list(step.indices("loss"))][0])
             followed = fits.on(beside(rows, displaced[number], loss))
-        values, minima = fit_extrapolation(functions, followed, start, near)
+        values, minima, note = fit_extrapolation(functions, followed, start, near)
         values, more = fit_noise(functions, fits, values, near)
         scatters = bool(step.noise)
-        results.append(set_result(functions, label, rows, values, minima + more, scatters=scatters))
+        result = set_result(functions, label, rows, values, minima + more, scatters=scatters)
+        if even:
+            require_even(result, functions, rows, name)
+        results.append(result.model_copy(update={"note": note}))
     return results
+
+
+def _without_rows(step: Step, label: str) -> SetResult:
+    """Return the result of a set without rows, such as that of a layer that a detector lacks."""
+    none: list[float | None] = [None] * len(step.parameters)
+    return SetResult(
+        label=label,
+        note="all parameters fixed at zero: no rows",
+        rows=0,
+        values=[0.0] * len(none),
+        errors=none,
+        minima=[],
+        accuracy=[],
+        truth_width={},
+        profiles=[],
+    )
+
+
+def require_even(result: SetResult, functions: NumpyStep, rows: StoredRows, name: str) -> None:
+    """Raise a ParkfError if the RMS is far above the 68 % quantile, with the first rows that cause it."""
+    for one in result.accuracy:
+        if one.rms <= FAR * one.q68 or one.rms <= LEAST[one.component]:
+            continue
+        p, number = np.array(result.values), 0
+        told: list[str] = []
+        for block in rows.blocks():
+            off = np.abs(residuals(functions.predict(p, block), block, "e")[one.component])
+            momentum = 1e-3 / np.abs(block["qop"])
+            inside = (momentum >= one.p_min) & (momentum < one.p_max)
+            for row in np.flatnonzero(inside & (off > 2 * one.rms))[: 3 - len(told)]:
+                names = ("x0", "y0", "qop", f"{one.component}e")
+                values = ", ".join(f"{c} = {block[c][row]:.6g}" for c in names)
+                told.append(f"row {number + row} of the set, off by {off[row]:.3g} ({values})")
+            number += len(off)
+        what = f"{name}: form - Runge-Kutta in {one.component} has the RMS {one.rms:.3g}"
+        cause = f"68 % are within {one.q68:.3g}; it comes from {'; '.join(told)}"
+        raise ParkfError(f"{what}, but {cause}; correct these rows, or leave them out")
 
 
 def set_result(

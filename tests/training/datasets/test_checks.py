@@ -9,6 +9,7 @@ from parkf.cli.main import app
 from parkf.io.errors import ParkfError
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.checks import check_dataset
+from parkf.training.datasets.repeats import KEYS, hashes
 
 from ...rows import step_rows
 
@@ -22,7 +23,8 @@ def _write(path, columns):
 
 def test_a_sound_dataset_passes(tmp_path):
     path = _write(tmp_path / "VUT.parquet", step_rows(400))
-    assert check_dataset(path, "VUT") == 400
+    left, without = check_dataset(path, "VUT")
+    assert (left.rows, left.count, len(without)) == (400, 0, 0)
     done = CliRunner().invoke(app, ["check-dataset", "VUT", str(path)])
     assert (done.exit_code, done.output) == (0, f"{path}: 400 rows of step VUT, all good\n")
 
@@ -47,18 +49,23 @@ def test_the_sign_of_the_charge_counts(tmp_path):
 
 def test_rows_that_are_the_same_are_named(tmp_path):
     columns = step_rows(400)
-    columns["z0"][[20, 333]] = 0.0, -0.0
     for name in ("event", "particle", "polarity"):
         columns[name][333] = columns[name][20]
     with pytest.raises(ParkfError, match="rows 20 and 333"):
         check_dataset(_write(tmp_path / "VUT.parquet", columns), "VUT")
 
 
+def test_minus_zero_is_zero():
+    keys = {name: np.zeros(2) for name in KEYS["V"]} | {"z0": np.array([0.0, -0.0])}
+    assert len(np.unique(hashes(keys, "V"))) == 1
+
+
 def test_equal_hashes_alone_are_no_duplicate(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "parkf.training.datasets.checks._hashes", lambda columns: np.zeros(len(columns["z0"]), np.uint64)
+        "parkf.training.datasets.checks.hashes", lambda columns, step: np.zeros(len(columns["z0"]), np.uint64)
     )
-    assert check_dataset(_write(tmp_path / "sound.parquet", step_rows(400)), "VUT") == 400
+    left, _ = check_dataset(_write(tmp_path / "sound.parquet", step_rows(400)), "VUT")
+    assert (left.rows, left.count) == (400, 0)
 
 
 def test_the_sets_are_those_of_the_step_functions():

@@ -15,6 +15,7 @@ from parkf.cli.commands.options import (
     FieldFile,
     Json,
     OutsideMap,
+    Share,
     Threads,
     grouped,
     numbers_by_name,
@@ -119,6 +120,7 @@ def import_steps(
     detector: KnownDetector,
     verdict: Verdict,
     steps: Annotated[str, Option(help="Names of steps, separated by blanks; all by default.")] = "",
+    share: Share = 1e-3,
     threads: Threads = 1,
 ) -> None:
     """Import step datasets: LHCb's tuning trees, or any columns, with a column map."""
@@ -136,8 +138,9 @@ def import_steps(
         trust=verdict.trust,
         geometry=geometry,
         threads=threads,
+        share=share,
     ):
-        say(f"{taken.step}: {taken.rows} rows, {taken.lost} left the map", file=sys.stderr)
+        say(str(taken), file=sys.stderr)
 
 
 @importer.command(

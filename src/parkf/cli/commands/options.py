@@ -74,6 +74,9 @@ TrackKind = Annotated[
     ),
 ]
 Threads = Annotated[int, Option("--threads", min=1, help="Number of cores; results do not depend on it.")]
+Share = Annotated[
+    float, Option("--share", min=0, max=1, help="Share of rows that may be wrong, and are then left out.")
+]
 Json = Annotated[bool, Option("--json", help="Print JSON, for other programs.")]
 OutsideMap = Annotated[Outside, Option("--outside", help="Result of a look-up outside the map.")]
 Between = Annotated[Interpolation, Option("--interpolation", help="Interpolation between the nodes.")]

@@ -81,7 +81,7 @@ def repaired(rows: Rows, carrier: Carrier) -> tuple[Rows, list[Finding]]:
 
 
 def _momenta(rows: Rows) -> tuple[Rows, list[Finding]]:
-    """Check momenta and charges alone."""
+    """Check momenta alone."""
     findings = []
     p = float(np.median(rows["p_true"]))
     if not P_RANGE[0] < p < P_RANGE[1]:
@@ -101,10 +101,6 @@ def _momenta(rows: Rows) -> tuple[Rows, list[Finding]]:
         evidence = f"its median is {size:.4g}, times the momentum at the origin {product:.4g}"
         findings.append(Finding("wrong", f"q/p is in {unit}, not 1/MeV", evidence))
         rows = rows | {"qop": rows["qop"] / 10.0**power}
-    other = float((np.sign(rows["qop"]) != np.sign(rows["charge"])).mean())
-    if other > 0.01:
-        evidence = f"the signs differ in {100 * other:.0f} % of the rows"
-        findings.append(Finding("wrong", "q/p has not the charge's sign", evidence))
     return rows, findings
 
 

@@ -8,15 +8,12 @@ from parkf.detector.alignment import Floats
 from parkf.detector.geometry import Geometry
 from parkf.imports.steps.faults import TURNED, plane_faults, repaired, unexplained
 from parkf.imports.steps.rows import Carried, Carrier, ends_of
+from parkf.io.events import select
 from parkf.io.findings import Figure, Finding, Inspection, Verdict, judged, width68
 from parkf.training.datasets.carry import COMPONENTS, Rows
-from parkf.training.datasets.legs import SETS
+from parkf.training.datasets.checks import Door
+from parkf.training.datasets.left_out import LeftOut
 
-# Sign of z1 - z0 of each set; 0 if both signs are possible.
-_DIRECTIONS = {
-    **{"V": (1, -1), "VUT": (1,), "UT": (1, 1, 1, -1, -1, -1)},
-    **{"UTTF": (1,), "TFT": (0,), "T": (1,) * 22, "BEAM": (-1, -1)},
-}
 _FEWEST = 50
 # Bounds of the 68 % width of the extrapolated slopes' pulls.
 _CARRIED = (0.1, 1.0)
@@ -32,12 +29,11 @@ def inspect_step(rows: Rows, carrier: Carrier, geometry: Geometry | None = None)
 
 
 def _inspect(rows: Rows, carrier: Carrier, geometry: Geometry | None) -> Iterator[Figure | Finding]:
-    step, count = carrier.step, len(rows["qop"]) if rows else 0
+    step = carrier.step
+    rows = _judged(rows, step) if rows else rows
+    count = len(rows["qop"]) if rows else 0
     if count < _FEWEST:
         yield Finding("wrong", "too few rows", f"{count} of them pass the selection")
-        return
-    if impossible := _of_numbers(rows, step):
-        yield from impossible
         return
     sound, findings = repaired(rows, carrier)
     yield from findings
@@ -50,7 +46,7 @@ def _inspect(rows: Rows, carrier: Carrier, geometry: Geometry | None) -> Iterato
         yield from _figures(moved, end)
     if findings:
         return
-    yield from _of_directions(sound, step)
+    yield from _of_planes(sound, step)
     if geometry is not None:
         yield from plane_faults(sound, step, geometry)
     yield from _of_sample(sound, moved, count)
@@ -77,37 +73,16 @@ def _figures(moved: Carried, end: str) -> Iterator[Figure]:
         yield Figure(f"tx{end}: share that bends as the field says", same, "", "1")
 
 
-def _of_numbers(rows: Rows, step: str) -> list[Finding]:
-    """Check numbers that have no unit."""
-    sets = rows["set"]
-    known = (sets == np.rint(sets)) & (sets >= 0) & (sets < SETS[step])
-    checks = (
-        ("polarity", np.isin(rows["polarity"], (-1, 1)), "polarity is neither +1 nor -1", ""),
-        ("charge", np.isin(rows["charge"], (-1, 1)), "charge is neither +1 nor -1", ""),
-        ("p_true", rows["p_true"] >= 1e-12, "p_true is 0 or below", ""),
-        ("qop", np.abs(rows["qop"]) >= 1e-12, "qop is 0 or below", ""),
-        ("set", known, "no such parameter set", f", step {step} has 0 to {SETS[step] - 1}"),
-    )
-    return [
-        Finding("wrong", what, f"{rows[name][int(np.argmin(right))]:g} is there{more}")
-        for name, right, what, more in checks
-        if not right.all()
-    ]
+def _judged(rows: Rows, step: str) -> Rows:
+    """Rows that fulfil the rules; if most do not, all rows of numbers, as the whole file may have a fault."""
+    sound = ~Door(step, LeftOut("", step)).broken(rows)
+    if sound.mean() < 0.5:
+        sound = np.logical_and.reduce([np.isfinite(values) for values in rows.values()])
+    return select(rows, sound)
 
 
-def _of_directions(rows: Rows, step: str) -> Iterator[Finding]:
-    """Check the directions of the sets, their sides in y, and that rows of one set begin at one plane."""
-    sign = np.array(_DIRECTIONS[step])[rows["set"].astype(int)]
-    against = float(((rows["z1"] - rows["z0"]) * sign < 0).mean())
-    if against > 0.01:
-        evidence = f"z1 lies on the wrong side of z0 for their set in {100 * against:.0f} % of the rows"
-        yield Finding("wrong", "forward and backward sets, or origin and target, are exchanged", evidence)
-    if step == "T":
-        other = float(((rows["y0"] < 0) != (rows["set"] % 2 == 1)).mean())
-        if other > 0.01:
-            evidence = f"{100 * other:.0f} % of the rows are in the set of the other half"
-            what = "y has the wrong sign, or sets of y < 0 and y > 0 are exchanged"
-            yield Finding("wrong", what, evidence)
+def _of_planes(rows: Rows, step: str) -> Iterator[Finding]:
+    """Check that rows of one set begin at one plane."""
     for number in np.unique(rows["set"]) if step not in ("V", "BEAM", "VUT") else ():
         z = rows["z0"][rows["set"] == number]
         middle = float(np.median(z))

@@ -1,7 +1,9 @@
 """Rows of a step: a sample of a stream, Runge-Kutta through the run's field, and distances at the end."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,46 @@ SCATTERING = {"V": 1.22, "VUT": 5.4, "UT": 1.2, "UTTF": 2.93, "TFT": 1.4, "T": 1
 P_RANGE = (1e3, 2e5)  # MeV; momenta are clipped to this range when the scattering is estimated
 _LEAST = 0.02  # mm; closer than that no position needs to be known
 _SIZE = 1000
+_LARGEST = (1 << 31) - 1  # event or particle in a step dataset
+
+
+@dataclass
+class Seen:
+    """What a reader of rows has seen: its files, and what it dropped, by reason."""
+
+    files: list[Path] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    drops_repeats: bool = False  # rows that were there before are dropped, too
+
+    def count(self, what: str, number: int) -> None:
+        """Count something, unless there is none of it."""
+        if number:
+            self.counts[what] = self.counts.get(what, 0) + number
+
+    def placed(self, rows: Rows, numbers: NDArray[np.int64]) -> Rows:
+        """Return rows (n,) with their places, `numbers` in the last file, and keys that 31 bits hold.
+
+        Rows of one event or particle keep one key; others share it by chance only, 1 in 2**31.
+        """
+        place = np.full(len(numbers), len(self.files) - 1, np.int32)
+        rows = dict[str, Any](rows) | {"file": place, "row": np.asarray(numbers, np.int64)}
+        for name in ("event", "particle"):
+            rows[name], changed = _of_31_bits(rows[name])
+            self.count(f"{name} numbers of more than 31 bits, replaced by others", changed)
+        return rows
+
+
+def _of_31_bits(keys: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Hash whole numbers of more than 31 bits, and return how many; what is no whole number stays."""
+    whole = keys.dtype.kind in "iu"
+    large = (keys > _LARGEST) | (keys < -_LARGEST)
+    found = keys.astype(np.int64 if whole else np.float64)
+    if large.any():
+        large &= whole or ((keys == np.rint(keys)) & (np.abs(keys) < 2.0**63))
+        bits = (keys if whole else np.where(large, keys, 0.0).astype(np.int64)).astype(np.uint64)
+        hashed = (bits * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(33)
+        found[large] = hashed[large].astype(found.dtype)
+    return found, int(large.sum())
 
 
 class Reservoir:

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkf.imports.columns import open_root, read_branches, tree_names
-from parkf.io.checks import finite, require
+from parkf.imports.steps.rows import Seen
 from parkf.io.errors import ParkfError
 from parkf.training.datasets.carry import Rows
 
@@ -39,18 +40,20 @@ _BRANCHES = {
 }
 _BRANCHES |= {"z0": "z_prev", "z1": "z", "qop": "true_qop", "qop_here": "true_qop_prev"}
 _CHOICE = {"MCstatus": 1, "nHitsUT": 4, "nHitsT": 12}
+_WITHOUT = "files without tuning trees"
 _NAME = re.compile(r"(?:predictState)?([A-Z]+)_(\d+)")
 
 
-def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
+def tuning_rows(paths: list[Path], step: str, polarity: int, seen: Seen) -> Iterator[Rows]:
     """Read the rows of a step, a key of :data:`TREES`, from many files, one after another.
 
     A file is one event, numbered by the file's name or else by its index in the list. The trees do not
-    contain the polarity, +1 MagUp, -1 MagDown. Yield columns (n,) of `parkf.io.tables.STEP_DATA`.
+    contain the polarity, +1 MagUp, -1 MagDown. Yield columns (n,) of `parkf.io.tables.STEP_DATA`; `seen` gets
+    the files. A ParkfError reports that no file has a tuning tree; an event without tracks has none.
     """
     for index, path in enumerate(paths):
         numbered = re.fullmatch(r".*_(\d+)_(\d+)", path.stem)
-        event = index if numbered is None else int(numbered[2]) % (1 << 31)
+        event = index if numbered is None else int(numbered[2]) % (1 << 63)
         with open_root(path) as file:
             known = {
                 (match[1], int(match[2])): name
@@ -58,24 +61,27 @@ def tuning_rows(paths: list[Path], step: str, polarity: int) -> Iterator[Rows]:
                 if (match := _NAME.fullmatch(name)) is not None and match[1] in TREES
             }
             if not known:
-                raise ParkfError(f"{path}: no tuning tree in it (V_0, VUT_0, UT_1 …)")
+                seen.count(_WITHOUT, 1)
+                continue
+            seen.files.append(path)
             for number, parameter_set in TREES[step].items():
                 if (step, number) in known:
-                    rows = _rows(file[known[step, number]], path)
+                    rows, numbers = _rows(file[known[step, number]], path)
                     constants = {"event": event, "polarity": polarity, "set": parameter_set, "pdg_id": 0}
-                    count = len(rows["qop"])
-                    yield rows | {name: np.full(count, float(one)) for name, one in constants.items()}
+                    rows |= {name: np.full(len(numbers), one) for name, one in constants.items()}
+                    yield seen.placed(rows, numbers)
+    if not seen.files:
+        raise ParkfError(f"{paths[0]}: no tuning tree in it (V_0, VUT_0, UT_1 …)")
 
 
-def _rows(tree: Any, path: Path) -> Rows:
+def _rows(tree: Any, path: Path) -> tuple[Rows, NDArray[np.int64]]:
+    """Return the chosen rows of a tree, and their numbers in it."""
     arrays = read_branches(tree, (*_BRANCHES.values(), *_CHOICE), path)
     keep = np.logical_and.reduce([arrays[name] == value for name, value in _CHOICE.items()])
-    require(path, arrays, *finite(*_BRANCHES.values()))
     rows = {own: arrays[name][keep].astype(np.float64) for own, name in _BRANCHES.items()}
-    local = rows.pop("qop_here")
-    if (local == 0.0).any():
-        raise ParkfError(f"{path}: tree '{tree.name}': true_qop_prev is 0")
     # A hash of q/p below 2**31; one in 2**31 pairs of unequal q/p has equal hashes.
     bits = np.ascontiguousarray(rows["qop"]).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    particle = (bits >> np.uint64(33)).astype(np.float64)
-    return rows | {"p_true": 1.0 / np.abs(local), "charge": np.sign(rows["qop"]), "particle": particle}
+    particle = (bits >> np.uint64(33)).astype(np.int64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows |= {"p_true": 1.0 / np.abs(rows.pop("qop_here")), "charge": np.sign(rows["qop"])}
+    return dict[str, Any](rows) | {"particle": particle}, np.flatnonzero(keep)

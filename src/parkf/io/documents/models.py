@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from parkf.io.documents.document import read_document
@@ -48,6 +55,19 @@ class Strict(BaseModel):
     """A part of a document: frozen, without unknown keys, conversions of types, NaN and infinities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Noted(Strict):
+    """A part of a document with a note, which is left out where there is nothing to say."""
+
+    note: str = Field(default="", description="What was not fitted, and why; absent where everything was.")
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content: dict[str, Any] = handler(self)
+        if not content["note"]:
+            del content["note"]
+        return content
 
 
 def load_document(path: Path, model: type[Model]) -> Model:

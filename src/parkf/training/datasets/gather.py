@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from parkf.io.ahead import ahead
 from parkf.io.arrow import column, table
 from parkf.io.errors import ParkfError
-from parkf.io.tables import STEP_DATA, RowGroupWriter
+from parkf.io.tables import STEP_DATA, RowGroupWriter, Table
 from parkf.training.datasets.legs import TOGETHER
 
 _ROWS_IN_GROUP = 1 << 12  # small, because some rows of every set wait in memory
@@ -20,14 +20,15 @@ _ROWS_IN_GROUP = 1 << 12  # small, because some rows of every set wait in memory
 class RowsBySet:
     """Sorts rows of a step into row groups of one set, or of two that are `TOGETHER`."""
 
-    def __init__(self, writer: RowGroupWriter, step: str) -> None:
+    def __init__(self, writer: RowGroupWriter, step: str, table: Table = STEP_DATA) -> None:
         self._writer = writer
+        self._schema = table.schema
         self._together = TOGETHER.get(step, 1)
         self._waiting: dict[int, list[pa.Table]] = {}
 
     def add(self, columns: dict[str, NDArray[Any]]) -> None:
         """Add rows, (n,) each column of STEP_DATA; those of a set stay in their order."""
-        number, rows = columns["set"] // self._together, table(columns, STEP_DATA.schema)
+        number, rows = columns["set"] // self._together, table(columns, self._schema)
         for n in np.unique(number):
             waiting = self._waiting.setdefault(int(n), [])
             # Make copies, because slices of a few rows of a rare set would keep all rows in memory.
@@ -47,12 +48,20 @@ class RowsBySet:
         waiting.clear()
 
 
-def gather_rows(parts: Sequence[Path], path: Path, step: str, *, threads: int = 1) -> None:
+def gather_rows(
+    parts: Sequence[Path],
+    path: Path,
+    step: str,
+    *,
+    threads: int = 1,
+    without: NDArray[np.int64] | None = None,
+) -> None:
     """Write the rows of all chunks of a step's dataset, set by set, to a table `parkf.io.tables.STEP_DATA`.
 
     `parts` are files of :func:`build_rows`, in the order of samples and events. Row groups at `path` hold one
     set each, or two that are `TOGETHER`, in ascending order. Its bytes do not depend on where the parts end,
-    or on `threads`: with two, one reads while the other writes.
+    or on `threads`: with two, one reads while the other writes. Of a single part, rows with the ascending
+    numbers `without` are left out.
     """
     # Row groups by their sets, and then by their files.
     where: dict[int, dict[Path, list[int]]] = {}
@@ -68,14 +77,30 @@ def gather_rows(parts: Sequence[Path], path: Path, step: str, *, threads: int = 
                 where.setdefault(number, {}).setdefault(part, []).append(group)
     with STEP_DATA.writer(path) as writer:
         for number in sorted(where):
-            groups = _read(where[number])
+            groups = _read(where[number], without)
             for rows in ahead(groups) if threads > 1 else groups:
                 writer.write_table(rows)
             writer.flush()
 
 
-def _read(groups: dict[Path, list[int]]) -> Iterator[pa.Table]:
+def _read(groups: dict[Path, list[int]], without: NDArray[np.int64] | None) -> Iterator[pa.Table]:
+    names = STEP_DATA.schema.names
     for part, numbers in groups.items():
         with STEP_DATA.open(part) as file:
+            counts = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+            begins = np.cumsum([0, *counts])
             for number in numbers:
-                yield file.read_row_group(number)
+                rows = file.read_row_group(number, columns=names)
+                yield rows if without is None else leave_out(rows, without, int(begins[number]))
+
+
+Batch = TypeVar("Batch", pa.Table, pa.RecordBatch)
+
+
+def leave_out(rows: Batch, without: NDArray[np.int64], begin: int) -> Batch:
+    """Return rows without those of these ascending numbers; the first row has the number `begin`."""
+    low, high = np.searchsorted(without, [begin, begin + rows.num_rows])
+    if low == high:
+        return rows
+    kept = np.delete(np.arange(rows.num_rows), without[low:high] - begin)
+    return rows.take(column(kept, pa.int64()))
