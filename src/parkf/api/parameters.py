@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parkf.api.hits import hits_of
 from parkf.api.tracks import Tracks
-from parkf.fit.candidates import from_arrays
 from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.fitter import fit
+from parkf.fit.hits import hits_of
 from parkf.fit.inside import Carried, carry_inside
 from parkf.io.errors import ParkfError
 from parkf.io.extras import extras_named
@@ -161,7 +159,7 @@ class Parameters:
         """
         candidates = hits_of(hits)
         check = DetectorCheck(self._numbers, f"hits, set {self.name}", candidates.recorded, trust=trust)
-        tracks = replace(from_arrays(candidates.arrays, precision), nulls=candidates.nulls)
+        tracks = candidates.candidates(precision)
         if kind == LONG.name:
             check.add(tracks)
         for note in check.notes:

@@ -248,7 +248,7 @@ def export_tree(
     output: Annotated[Path, Argument(help="ROOT file to write.")],
 ) -> None:
     """Write a table as a tree of a ROOT file: a branch for each column."""
-    from parkf.imports.tree_export import export_tree as run
+    from parkf.io.tree_export import export_tree as run
 
     run(table, output)
     written(output)

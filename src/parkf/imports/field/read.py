@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.field import STRONGEST, FieldMap
-from parkf.imports.columns import FIELDS, LENGTHS, factor, open_tree, read_branches
+from parkf.imports.columns import FIELDS, LENGTHS, factor
 from parkf.imports.field.lattice import Lattice, lattice_of_points, unfold
 from parkf.imports.field.lhcb import read_allen, read_cdf
 from parkf.io.checks import times
 from parkf.io.errors import ParkfError, few
 from parkf.io.files import existing, matching
 from parkf.io.option_types import Interpolation, Outside
+from parkf.io.root_files import open_tree, read_branches
 
 _WITH_UNITS = (".cdf", ".bin")
 FORMATS = (*_WITH_UNITS, ".txt", ".xyz", ".csv", ".root")

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.imports.columns import open_tree, read_branches, require_branches
 from parkf.imports.hits.entries import HIT_COLUMNS, Entries
 from parkf.io.checks import require
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns
+from parkf.io.root_files import open_tree, read_branches, require_branches
 
 _TREE = "Hits_detectors"
 _ENTRY = {"event": "eventID", **{name: name for name in ("key", "pid", "p", "px", "py", "pz")}}

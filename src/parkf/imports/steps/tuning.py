@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from parkf.imports.columns import open_root, read_branches, tree_names
 from parkf.io.checks import finite, require
 from parkf.io.errors import ParkfError
+from parkf.io.root_files import open_root, read_branches, tree_names
 from parkf.training.datasets.carry import Rows
 
 # Parameter set of each tree that a fit uses.
