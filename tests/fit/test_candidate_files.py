@@ -185,3 +185,24 @@ def test_the_truth_of_a_foreign_file_is_not_needed(tmp_path, table, expected):
     pq.write_table(mine.replace_schema_metadata(None), tmp_path / "mine.parquet")
     fit_file(SET, tmp_path / "mine.parquet", tmp_path / "fitted.parquet")
     assert FITTED.open(tmp_path / "fitted.parquet").read().equals(expected)
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.5])
+def test_seeds_that_are_far_off_are_told_and_a_second_fit_corrects_them(tmp_path, table, expected, factor):
+    """Candidates' q/p twice or half as large: q/p is biased, and χ² does not show it."""
+
+    def fitted(qop):
+        qop = pa.array(np.float32(qop))
+        pq.write_table(
+            table.set_column(table.column_names.index("qop"), "qop", qop), tmp_path / "mine.parquet"
+        )
+        summary = fit_file(SET, tmp_path / "mine.parquet", tmp_path / "fitted.parquet", trust=True)
+        rows = FITTED.open(tmp_path / "fitted.parquet").read()
+        off = np.abs(numbers(rows["qop"]) - numbers(expected["qop"])) / np.sqrt(numbers(expected["qopqop"]))
+        return [note for note in summary.notes if "fit again" in note], numbers(rows["qop"]), off
+
+    (note,), qop, off = fitted(factor * numbers(table["qop"]))
+    assert "of 397 good" in note or "of 400 good" in note
+    assert off.max() > 1.0
+    _, _, again = fitted(qop)
+    assert np.quantile(again, 0.99) < 0.3 < np.quantile(off, 0.99)

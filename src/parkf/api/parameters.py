@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from parkf.api.tracks import Tracks
 from parkf.fit.detector_check import DetectorCheck
+from parkf.fit.fitted import is_good
 from parkf.fit.fitter import fit
 from parkf.fit.hits import hits_of
 from parkf.fit.inside import Carried, carry_inside
+from parkf.fit.summary import far_from_seed, note_on_seeds
 from parkf.io.errors import ParkfError
 from parkf.io.extras import extras_named
 from parkf.io.kinds import LONG
@@ -177,6 +179,10 @@ class Parameters:
             kind=kind,
             electrons=electrons,
         )
+        if kind == LONG.name and not electrons:
+            good = int(np.count_nonzero(is_good(fitted.status)))
+            for note in note_on_seeds(far_from_seed(fitted, tracks.qop), good):
+                warnings.warn(note.removeprefix("warning: "), stacklevel=2)
         fitted, treated = fitted.for_output()
         # The table `fitted` in a file has float32; here numbers keep the precision of the fit.
         given = {name: candidates.arrays[name] for name in ("event", "candidate")}

@@ -17,7 +17,7 @@ from parkf.fit.hits import as_candidates
 from parkf.fit.outliers import fit_as_trigger, fit_without_outliers, without_hits
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
-from parkf.fit.summary import Summary
+from parkf.fit.summary import Summary, far_from_seed, note_on_seeds
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import detector_keys, recorded_detector
 from parkf.io.kinds import KINDS, LONG, Kind, kind_named
@@ -208,8 +208,8 @@ def fit_file(
 ) -> Summary:
     """Fit a file of candidates with the set in a folder, batch by batch, and count good and failed fits.
 
-    `candidates` is a Parquet table ``candidates``, whose truth (``particle`` and ``purity``) may be missing;
-    `fitted` is the table ``fitted`` to write. If a limit `outliers` is set, hits that disagree more with the
+    `candidates` is a file that :func:`parkf.fit.candidate_files.open_candidates` reads; `fitted` is the table
+    ``fitted`` to write, in the format of its ending (.parquet, .root or .csv). If a limit `outliers` is set, hits that disagree more with the
     other hits are removed (:mod:`parkf.fit.outliers`). It adds the columns ``REMOVED_HITS``. `rich_states`
     adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`). Both of them fit on processor cores.
     Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
@@ -262,8 +262,11 @@ def fit_file(
                 tracks = without_hits(tracks, more["removed"])
             result, states = fit_with_rich(numbers, tracks, threads=how.threads, origin=how.origin)
             more |= states.columns()
+        if kind is LONG and not how.electrons:
+            far.append(far_from_seed(result, tracks.qop))
         return result, more
 
+    far: list[int] = []
     summary = _fit_batches(
         batch,
         candidates,
@@ -273,7 +276,7 @@ def fit_file(
         made_with=set_metadata(numbers.manifest.blobs),
         finish=check.finish,
     )
-    summary.notes = check.notes
+    summary.notes = check.notes + note_on_seeds(sum(far), summary.good)
     return summary
 
 

@@ -100,8 +100,9 @@ def _told(wrong: Mask, what: str, why: str, shown: Shown, place: Place) -> list[
         return []
     name, values = shown
     rows = np.flatnonzero(wrong)
-    first = ", ".join(place(int(row)) for row in rows[:_SHOWN]) + (" …" if len(rows) > _SHOWN else "")
-    evidence = f"row{'s' * (len(rows) > 1)} {first}; the first has {name} = {values[rows[0]]:.10g}"
+    places = list(dict.fromkeys(place(int(row)) for row in rows[: 100 * _SHOWN]))[:_SHOWN]
+    first = ", ".join(places) + (" …" if len(rows) > _SHOWN else "")
+    evidence = f"row{'s' * (len(places) > 1)} {first}; the first has {name} = {values[rows[0]]:.10g}"
     verdict: Verdict = "wrong" if len(rows) > MOST * len(wrong) else "doubtful"
     return [Finding(verdict, f"{len(rows)} of {len(wrong)} {what} {why}; left out", evidence)]
 

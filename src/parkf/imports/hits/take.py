@@ -43,7 +43,7 @@ def take_entries(
     if as_particles == (candidates_to is not None) or (hits_to is None) != (particles_to is None):
         raise ParkfError("say --hits and --particles for particles, or --candidates for reconstructed tracks")
     entries, rows = _read(source, run, tree, tracks=candidates_to is not None)
-    settle([*inspect_hits(entries, str(source), run), *rows])
+    settle([*rows, *inspect_hits(entries, str(source), run)])
     if candidates_to is not None:
         write_candidates(entries, run.polarity, candidates_to, made_with)
     elif hits_to is not None and particles_to is not None:
@@ -80,7 +80,7 @@ def take_tables(
         run, settle = checks
         entries, findings = sifted(_entries(found, particles), str(hits), tracks=False)
         rows = [Inspection.of(f"{tracks}: rows", findings)] if findings else []
-        settle([*inspect_hits(entries, str(hits), run), *rows])
+        settle([*rows, *inspect_hits(entries, str(hits), run)])
     for table, rows_of, path in zip(tables, (found, particles), (hits_to, particles_to), strict=True):
         write(table, rows_of, path)
 
