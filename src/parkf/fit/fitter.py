@@ -209,9 +209,10 @@ def fit_file(
     """Fit a file of candidates with the set in a folder, batch by batch, and count good and failed fits.
 
     `candidates` is a file that :func:`parkf.fit.candidate_files.open_candidates` reads; `fitted` is the table
-    ``fitted`` to write, in the format of its ending (.parquet, .root or .csv). If a limit `outliers` is set, hits that disagree more with the
-    other hits are removed (:mod:`parkf.fit.outliers`). It adds the columns ``REMOVED_HITS``. `rich_states`
-    adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`). Both of them fit on processor cores.
+    ``fitted`` to write, in the format of its ending (.parquet, .root or .csv). If a limit `outliers` is set,
+    hits that disagree more with the other hits are removed (:mod:`parkf.fit.outliers`). It adds the columns
+    ``REMOVED_HITS``. `rich_states` adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`). Both of them
+    fit on processor cores.
     Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
     `trust`, they are fitted, and the summary names what disagrees. A set that was withdrawn is used only with
     `withdrawn`.

@@ -76,6 +76,8 @@ def _alone(
 ) -> NDArray[np.int64]:
     """Return the indices (m, 3) of nodes that are far more off than those around them, (nx, ny, nz) in T."""
     suspects = np.argwhere(off > _LEAST)
+    if not len(suspects):
+        return suspects
     suspects = suspects[np.argsort(-off[tuple(suspects.T)])[:_SUSPECTS]]
     here = tuple(suspects.T)
     # The node itself is the largest; up to two others around it may be wrong, too.
