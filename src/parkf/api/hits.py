@@ -1,7 +1,10 @@
-"""The example of candidates that comes with parkf."""
+"""Candidates that users give: the path of a file, or a container; and the example that comes with parkf."""
 
 from pathlib import Path
+from typing import Any
 
+from parkf.fit.hits import Hits, hits_of
+from parkf.io.extras import extras_named
 from parkf.io.project import PROJECT
 
 
@@ -12,3 +15,15 @@ def example() -> Path:
     as NumPy's arrays, ``candidates.npz``, for an installation without Arrow.
     """
     return PROJECT / "examples/candidates.parquet"
+
+
+@extras_named()
+def hits_given(hits: Any) -> Hits:
+    """Return candidates of a file, or of a container that :func:`parkf.fit.hits.hits_of` takes."""
+    if not isinstance(hits, str | Path):
+        return hits_of(hits)
+    # Arrays in memory need no Arrow.
+    from parkf.fit.candidate_files import open_candidates
+
+    with open_candidates(Path(hits)) as file:
+        return file.read_all()

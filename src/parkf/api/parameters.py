@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parkf.api.hits import hits_given
 from parkf.api.tracks import Tracks
 from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.fitted import is_good
 from parkf.fit.fitter import fit
-from parkf.fit.hits import hits_of
 from parkf.fit.inside import Carried, carry_inside
 from parkf.fit.summary import far_from_seed, note_on_seeds
 from parkf.io.errors import ParkfError
@@ -159,7 +159,7 @@ class Parameters:
         Candidates of another detector than the set's raise a ParkfError. A warning names sizes that are only
         doubtful. With `trust`, all are fitted, and the warning names what disagrees.
         """
-        candidates = hits_of(hits)
+        candidates = hits_given(hits)
         check = DetectorCheck(self._numbers, f"hits, set {self.name}", candidates.recorded, trust=trust)
         tracks = candidates.candidates(precision)
         if kind == LONG.name:

@@ -7,7 +7,6 @@ their empty slots. Event numbers that need 64 bits keep them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from numpy.typing import DTypeLike, NDArray
 from parkf.fit.candidates import SCIFI, UT, VELO, Candidates, from_arrays
 from parkf.io.checks import POLARITY, require
 from parkf.io.errors import ParkfError
-from parkf.io.extras import extras_named
 from parkf.io.fingerprints.detector import recorded_detector
 from parkf.io.tables import MEASURED, Table
 
@@ -56,18 +54,13 @@ def from_arrow(table: "pa.Table | pa.RecordBatch", precision: DTypeLike) -> Cand
 def hits_of(hits: Any, *, where: str = "hits", begin: int = 0, table: Table = MEASURED) -> Hits:
     """Convert hits to the columns of the table ``candidates``, or of one with more columns.
 
-    `hits` are the path of a file, an Arrow or pandas table, arrays by name, or an Awkward array. The columns
-    are those that ``parkf schema candidates`` lists. ``event`` and ``candidate`` may be missing, and the
-    truth is not read. A column that is missing, has another shape, nulls outside of lists, or a number that
-    its type cannot hold raises a ParkfError, which names them as `where`, with rows counted from `begin`. A
-    null in a list becomes NaN: an empty slot, as pandas writes it, if its hit has no number at all. Rows of
-    other nulls are in ``nulls``.
+    `hits` are an Arrow or pandas table, arrays by name, or an Awkward array. The columns are those that
+    ``parkf schema candidates`` lists; ``event`` and ``candidate`` may be missing; the truth is not read. A
+    column that is missing, has another shape, nulls outside of lists, or a number that its type cannot hold
+    raises a ParkfError, which names them as `where`, with rows counted from `begin`. A null in a list becomes
+    NaN: an empty slot, as pandas writes it, if its hit has no number at all. Rows of other nulls are in
+    ``nulls``.
     """
-    if isinstance(hits, str | Path):
-        with extras_named():
-            from parkf.fit.candidate_files import open_candidates
-        with extras_named(), open_candidates(Path(hits)) as file:
-            return file.read_all()
     columns = _columns(hits)
     needed = [name for name, _ in table.fields if name not in ("event", "candidate")]
     if missing := [name for name in needed if name not in columns]:
