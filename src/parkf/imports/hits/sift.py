@@ -89,7 +89,8 @@ def _of_entries(entries: Entries, bad_hits: Mask, tracks: bool) -> Iterator[tupl
     yield repeated, _REPEATED, ("key", of["key"])
     if not tracks:
         hits = np.bincount(entries.hits["entry"][~bad_hits], minlength=len(p))
-        bent = ~nobody & (hits >= _BENT)
+        # A file that does not know a particle says 0.
+        bent = ~nobody & (hits >= _BENT) & (of["pid"] != 0)
         neutral = np.zeros(len(p), bool)
         neutral[bent] = charges(of["pid"][bent]) == 0
         yield neutral, "have hits behind the magnet, and by their pid charge 0", ("pid", of["pid"])
