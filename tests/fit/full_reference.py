@@ -18,8 +18,9 @@ from parkf.detector.description import Material
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import Geometry
 from parkf.detector.transport import propagate
-from parkf.fit.candidates import Candidates, from_arrow
+from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
+from parkf.fit.hits import from_arrow
 
 F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]

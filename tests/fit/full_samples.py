@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 
-from parkf.fit.candidates import from_arrow
+from parkf.fit.hits import from_arrow
 from parkf.io.tables import CANDIDATES, PARTICLES
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate

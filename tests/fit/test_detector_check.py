@@ -13,8 +13,8 @@ from tools.mismatches.wrong import MISTAKES
 
 import parkf
 from parkf.fit import fit_file
-from parkf.fit.candidates import from_arrow
 from parkf.fit.displaced import MOTIONS, Distance, Motion, _distances, fitted_moved
+from parkf.fit.hits import from_arrow
 from parkf.fit.suspicions import _placed, suspicions
 from parkf.fit.truth import Files, joined
 from parkf.io.checksums import is_sealed

@@ -7,8 +7,8 @@ import pytest
 from kalman_toy import generate
 
 from parkf.fit import fit, fit_file, fitter
-from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import common_set, fitted_with, set_metadata
+from parkf.fit.hits import from_arrow
 from parkf.fit.outliers import fit_as_trigger, fit_without_outliers, without_hits
 from parkf.fit.rich import fit_with_rich
 from parkf.io.errors import ParkfError
@@ -202,19 +202,19 @@ def test_bad_rows_leave_nothing_behind(toy, files):
 
 def test_missing_columns_nulls_and_other_types_are_refused(toy):
     table = rows(toy)
-    with pytest.raises(ParkfError, match="column 'ut_x' is missing"):
+    with pytest.raises(ParkfError, match="candidates: column 'ut_x' is missing"):
         fit(toy.parameters, table.drop_columns(["ut_x"]))
     index = table.schema.get_field_index("qop")
-    with pytest.raises(ParkfError, match=r"column 'qop' has type double, expected float"):
-        fit(toy.parameters, table.set_column(index, "qop", pa.array(toy.arrays["qop"])))
+    with pytest.raises(ParkfError, match=r"column 'qop' has type string, expected numbers"):
+        fit(toy.parameters, table.set_column(index, "qop", pa.array(["1.0"] * 1000)))
     holes = pa.array([None] * 1000, type=pa.float32())
-    with pytest.raises(ParkfError, match=r"column 'qop' has 1000 nulls"):
+    with pytest.raises(ParkfError, match="column 'qop', row 0: null, expected a value"):
         fit(toy.parameters, table.set_column(index, "qop", holes))
 
 
 def test_another_table_is_refused(files, tmp_path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
-    with pytest.raises(ParkfError, match="expected 'candidates 1'"):
+    with pytest.raises(ParkfError, match=r"other\.parquet: column 'polarity' is missing"):
         fit_file(files.set, tmp_path / "other.parquet", files.fitted)
     assert not files.fitted.exists()
 

@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from parkf.fit import cpu, fit
-from parkf.fit.candidates import Candidates, from_arrow
+from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import INTEGERS, NUMBERS
+from parkf.fit.hits import from_arrow
 from parkf.fit.outliers import fit_without_outliers
 from parkf.params.parameter_set import load
 

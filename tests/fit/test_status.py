@@ -9,9 +9,9 @@ import pytest
 from kalman_toy import generate, parameters
 
 from parkf.fit import STATUS, STATUS_BITS, fit, is_good
-from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.fit.fitter import fit_file
+from parkf.fit.hits import from_arrow
 from parkf.fit.outliers import fit_without_outliers
 from parkf.fit.reference.full import fit_full
 from parkf.fit.rich import fit_with_rich

@@ -81,18 +81,18 @@ def tree_of(sample):
     }
 
 
-def write_tree(path, branches):
+def write_tree(path, branches, name="Hits_detectors"):
     with uproot.recreate(path) as file:
         kinds = {
-            name: values.dtype if getattr(values, "ndim", 2) == 1 else f"var * {_number(values)}"
-            for name, values in branches.items()
+            branch: values.dtype if getattr(values, "ndim", 2) == 1 else f"var * {_number(values)}"
+            for branch, values in branches.items()
         }
-        tree = file.mktree("Hits_detectors", kinds)
+        tree = file.mktree(name, kinds)
         if len(branches["p"]):
             tree.extend(
                 {
-                    name: ak.from_regular(ak.Array(values)) if isinstance(kinds[name], str) else values
-                    for name, values in branches.items()
+                    branch: ak.from_regular(ak.Array(values)) if isinstance(kinds[branch], str) else values
+                    for branch, values in branches.items()
                 }
             )
     return path

@@ -9,7 +9,7 @@ import pytest
 from step_sample import field_map
 
 from parkf.detector.geometry import UT_PLANES
-from parkf.imports.hits.detectors_tree import read_tree
+from parkf.imports.hits.detectors_tree import read_trees
 from parkf.imports.hits.digitised import read_csv_folder
 from parkf.imports.hits.entries import slots
 from parkf.imports.hits.full_simulation import read_hits
@@ -31,6 +31,10 @@ def field():
 @pytest.fixture(scope="module")
 def sample(geometry, field):
     return hit_sample.tracks(geometry, field)
+
+
+def _entries(source, geometry):
+    return read_trees([source], geometry)[source]
 
 
 def _take(source, geometry, field, tmp_path, polarity=-1, tracks=False):
@@ -115,14 +119,14 @@ def test_hits_behind_any_detector_are_refused(tmp_path, detector, z):
 def test_particles_are_neither_matched_nor_unmatched_if_the_tree_does_not_say(tmp_path, geometry, sample):
     branches = hit_sample.tree_of(sample)
     del branches["isMatched"]
-    entries = read_tree(hit_sample.write_tree(tmp_path / "hits.root", branches), geometry)
+    entries = _entries(hit_sample.write_tree(tmp_path / "hits.root", branches), geometry)
     assert set(entries.of["matched"]) == {-1}
 
 
 def test_what_is_wrong_is_told_once(tmp_path, geometry, field, sample):
     """In the other polarity, all particles bend to the other side."""
     source = hit_sample.write_tree(tmp_path / "hits.root", hit_sample.tree_of(sample))
-    (seen,) = inspect_hits(read_tree(source, geometry), "hits", Run(field, 1, geometry))
+    (seen,) = inspect_hits(_entries(source, geometry), "hits", Run(field, 1, geometry))
     told = [one.what for one in seen.findings]
     assert any("polarity turned" in what for what in told)
     assert len(set(told)) == len(told)
@@ -166,7 +170,7 @@ def test_of_two_hits_in_a_layer_the_one_on_the_line_is_taken(tmp_path, geometry,
         branches[name] = np.concatenate([branches[name][:, 2:3], branches[name]], axis=1)
     branches["UT_xAtYEq0"] = branches["UT_xAtYEq0"].copy()
     branches["UT_xAtYEq0"][:, 0] += 0.8
-    entries = read_tree(hit_sample.write_tree(tmp_path / "hits.root", branches), geometry)
+    entries = _entries(hit_sample.write_tree(tmp_path / "hits.root", branches), geometry)
     taken = slots(entries)
     part = [hit_sample.PLANES.index(plane) for plane in UT_PLANES]
     right = np.abs(taken["ut_x"] - sample["x"][:, part]) < 1e-6

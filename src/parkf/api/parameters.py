@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -11,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parkf.api.hits import hits_of
+from parkf.api.hits import hits_given
 from parkf.api.tracks import Tracks
-from parkf.fit.candidates import from_arrays
 from parkf.fit.detector_check import DetectorCheck
+from parkf.fit.fitted import is_good
 from parkf.fit.fitter import fit
 from parkf.fit.inside import Carried, carry_inside
+from parkf.fit.summary import far_from_seed, note_on_seeds
 from parkf.io.errors import ParkfError
 from parkf.io.extras import extras_named
 from parkf.io.kinds import LONG
@@ -159,9 +159,9 @@ class Parameters:
         Candidates of another detector than the set's raise a ParkfError. A warning names sizes that are only
         doubtful. With `trust`, all are fitted, and the warning names what disagrees.
         """
-        candidates = hits_of(hits)
+        candidates = hits_given(hits)
         check = DetectorCheck(self._numbers, f"hits, set {self.name}", candidates.recorded, trust=trust)
-        tracks = replace(from_arrays(candidates.arrays, precision), nulls=candidates.nulls)
+        tracks = candidates.candidates(precision)
         if kind == LONG.name:
             check.add(tracks)
         for note in check.notes:
@@ -179,6 +179,10 @@ class Parameters:
             kind=kind,
             electrons=electrons,
         )
+        if kind == LONG.name and not electrons:
+            good = int(np.count_nonzero(is_good(fitted.status)))
+            for note in note_on_seeds(far_from_seed(fitted, tracks.qop), good):
+                warnings.warn(note.removeprefix("warning: "), stacklevel=2)
         fitted, treated = fitted.for_output()
         # The table `fitted` in a file has float32; here numbers keep the precision of the fit.
         given = {name: candidates.arrays[name] for name in ("event", "candidate")}

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from parkf.data.elements import FREEDOMS, SECTIONS, Elements, derivatives
 from parkf.data.equations import Equations, Floats, Solution
 from parkf.data.moving import Moving
-from parkf.data.tracks import read_batches
+from parkf.data.tracks import event_kind_of, read_batches
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.geometry import Geometry
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted, is_good
+from parkf.fit.hits import Hits
 from parkf.fit.residuals import PACKED, SLOT_OF, Residuals, fit_residuals
-from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
-from parkf.io.tables import ALIGNMENT_RESIDUALS
+from parkf.io.tables import ALIGNMENT_RESIDUALS, Table
 from parkf.params.parameter_set import ParameterSet
 
 _AT_A_TIME = 2048  # candidates whose covariances are in memory: 100 MB
@@ -150,13 +150,16 @@ def align(
     """
     equations = Displacements(Elements.of(geometry), freedoms)
     with ExitStack() as files:
-        rows_to = None if table is None else files.enter_context(ALIGNMENT_RESIDUALS.writer(table))
-        for rows, tracks in read_batches(candidates, "float64", _AT_A_TIME):
+        kind = ALIGNMENT_RESIDUALS
+        if table is not None:
+            kind = kind.with_events(event_kind_of(candidates))
+        rows_to = None if table is None else files.enter_context(kind.writer(table))
+        for hits, tracks in read_batches(candidates, "float64", _AT_A_TIME):
             fitted, residuals = fit_residuals(parameters, tracks, covariances=True)
             use = good(fitted)
             equations.add_tracks(tracks, fitted, residuals, use)
             if rows_to is not None:
-                rows_to.write_table(_table(rows, tracks, fitted, residuals, equations.elements, use))
+                rows_to.write_table(_table(kind, hits, tracks, fitted, residuals, equations.elements, use))
     return equations.displacements(survey)
 
 
@@ -191,7 +194,8 @@ def equations_of(
 
 
 def _table(
-    rows: pa.RecordBatch,
+    kind: Table,
+    hits: Hits,
     tracks: Candidates,
     fitted: Fitted,
     residuals: Residuals,
@@ -205,7 +209,7 @@ def _table(
     sections, keys = (np.array(one)[element[at]] for one in zip(*elements.names, strict=True))
     state = residuals.state[SLOT_OF[coordinate], :, of].T
     columns = {
-        **{name: numbers(rows.column(name))[of] for name in ("event", "candidate")},
+        **{name: hits.arrays[name][of] for name in ("event", "candidate")},
         **{"section": sections, "element": keys, "coordinate": coordinate},
         "residual": residuals.unbiased[at],
         "error": 1 / np.sqrt(residuals.weight[at]),
@@ -214,5 +218,5 @@ def _table(
         **dict(zip(("x", "y", "tx", "ty"), state, strict=True)),
         "qop": fitted.qop[of],
     }
-    arrays = [pa.array(columns[name], kind) for name, kind in ALIGNMENT_RESIDUALS.columns]
-    return pa.Table.from_arrays(arrays, schema=ALIGNMENT_RESIDUALS.schema)
+    arrays = [pa.array(columns[name], of_column) for name, of_column in kind.columns]
+    return pa.Table.from_arrays(arrays, schema=kind.schema)

@@ -22,7 +22,6 @@ from parkf.data.tracks import read_batches
 from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import joined
 from parkf.fit.fitted import Fitted
-from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.proof.validation.masses import CLOSEST, MASSES, RANGE, fit_peak
 from parkf.simulation.generate.decays import DECAYS
@@ -44,15 +43,16 @@ Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 def read_pairs(pairs: Sequence[tuple[str, Path]]) -> dict[str, tuple[Floats, Candidates]]:
     """Read candidates of decays, with the event of each, (n,); several files of a decay are other events."""
-    of: dict[str, list[tuple[Floats, Candidates]]] = {}
+    of: dict[str, list[tuple[NDArray[np.int64], Candidates]]] = {}
     for number, (decay, path) in enumerate(pairs):
-        for rows, batch in read_batches([path]):
-            events = numbers(rows.column("event")).astype(np.float64) + number * 2.0**32
-            of.setdefault(decay, []).append((events, batch))
-    return {
-        decay: (np.concatenate([one for one, _ in parts]), joined([one for _, one in parts]))
-        for decay, parts in of.items()
-    }
+        for hits, batch in read_batches([path]):
+            event = hits.arrays["event"].astype(np.int64)
+            of.setdefault(decay, []).append((np.stack([np.full_like(event, number), event], axis=1), batch))
+    found = {}
+    for decay, parts in of.items():
+        _, event = np.unique(np.concatenate([one for one, _ in parts]), axis=0, return_inverse=True)
+        found[decay] = event.ravel().astype(np.float64), joined([one for _, one in parts])
+    return found
 
 
 def peak_of(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> dict[str, float]:

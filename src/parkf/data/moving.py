@@ -7,14 +7,13 @@ import numpy as np
 
 from parkf.data.elements import Elements
 from parkf.data.equations import Floats
-from parkf.data.tracks import read_batches
 from parkf.detector.geometry import VELO_PLANES, Geometry
+from parkf.fit.candidate_files import open_candidates
 from parkf.fit.candidates import SCIFI, UT, VELO, Candidates
 from parkf.fit.displaced import joined
 from parkf.fit.residuals import STRIPS
-from parkf.io.arrow import numbers, table
+from parkf.io.arrow import table
 from parkf.io.planes import UT_LAYERS
-from parkf.io.tables import CANDIDATES, MEASURED
 
 _AT_A_TIME = 1 << 14  # candidates whose matrices are in memory: 40 MB
 
@@ -74,11 +73,12 @@ class Moving:
 
 def move_file(source: Path, path: Path, moving: Moving) -> None:
     """Write a file of candidates with its hits moved; the truth stays, if the file has it."""
-    with MEASURED.open(source) as file:
-        kind = CANDIDATES if "particle" in file.schema_arrow.names else MEASURED
-    with kind.writer(path) as writer:
-        for rows, tracks in read_batches([source]):
-            moved = moving(tracks)
-            columns = {name: numbers(rows.column(name)) for name in kind.schema.names}
-            columns |= zip((*VELO, *UT, *SCIFI), (*moved.velo, *moved.ut, *moved.scifi), strict=True)
-            writer.write_table(table(columns, kind.schema))
+    with open_candidates(source) as file:
+        kind = file.table.with_events(file.event_kind())
+        with kind.writer(path) as writer:
+            for hits in file.batches(kind.rows_in_group, kind):
+                moved = moving(hits.candidates("float32"))
+                names, values = (*VELO, *UT, *SCIFI), (*moved.velo, *moved.ut, *moved.scifi)
+                writer.write_table(
+                    table({**hits.arrays, **dict(zip(names, values, strict=True))}, kind.schema)
+                )

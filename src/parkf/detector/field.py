@@ -69,6 +69,10 @@ class FieldMap:
         if values.max() > STRONGEST or values.min() < -STRONGEST:
             node = [int(i) for i in np.unravel_index(np.abs(values).argmax(), values.shape)]
             found = f"values{node} is {values[tuple(node)]:.3g}, expected T, within {STRONGEST:g}"
+            strong = int((np.abs(values).max(axis=3) > STRONGEST).sum())
+            if strong < 0.01 * values[..., 0].size:
+                place = ", ".join(f"{one:g}" for one in origin + spacing * node[:3])
+                return f"{found}, in {strong} of the nodes, this one at ({place}) mm; correct the map"
             return f"{found}; divide a map in G by 10000, in mT by 1000, in kG by 10"
         return None
 

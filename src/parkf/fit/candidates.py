@@ -1,33 +1,21 @@
 """Candidates in the kernel's layout: the columns of the table, each a contiguous array."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from parkf.io.checks import POLARITY, Z_OF_HITS, Unit, require, require_no_nulls, require_units
+from parkf.io.checks import POLARITY, require
 from parkf.io.errors import ParkfError
 from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
-from parkf.io.tables import MEASURED, VELO_SLOTS
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from parkf.io.tables import VELO_SLOTS
 
 VELO = ("velo_x", "velo_y", "velo_z")
 UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
 SCIFI = ("scifi_x", "scifi_z", "scifi_dxdy", "scifi_sigma")
 _SCALARS = ("polarity", "qop", "velo_n")
-_UNITS = {
-    "qop": Unit("1/MeV", 1e-6, 1.5e-4, 3e-3),
-    "velo_z": Unit("mm", 5.0, 300.0, 1000.0),
-    "ut_z": Z_OF_HITS["UT"],
-    "scifi_z": Z_OF_HITS["SciFi"],
-    "ut_sigma": Unit("mm", 5e-3, 0.03, 1.0),
-    "scifi_sigma": Unit("mm", 0.02, 0.11, 3.0),
-}
 
 
 @dataclass(frozen=True)
@@ -73,25 +61,6 @@ class Candidates:
         return replace(self, polarity=polarity, qop=qop, velo=velo, ut=ut, scifi=scifi)
 
 
-def as_candidates(rows: "pa.Table | pa.RecordBatch | Candidates", precision: DTypeLike) -> Candidates:
-    """Return rows of the table ``candidates`` as a batch; a batch is returned as it is."""
-    return rows if isinstance(rows, Candidates) else from_arrow(rows, precision)
-
-
-def from_arrow(table: "pa.Table | pa.RecordBatch", precision: DTypeLike) -> Candidates:
-    """Read candidates from rows of the table ``candidates``, for a fit in float32 or float64.
-
-    In float32, hits of a record batch or of a table in one chunk are not copied. A ParkfError is raised if a
-    column is missing, has another type or has nulls, or if a polarity is neither +1 nor -1. A null among the
-    numbers of a hit raises no error, but sets a bit in the status of its track.
-    """
-    from parkf.io.arrow import numbers
-
-    columns = {name: column_of(table, name, kind) for name, kind in MEASURED.columns}
-    arrays = {name: numbers(column) for name, column in columns.items()}
-    return replace(from_arrays(arrays, precision), nulls=nulls_in(columns.values()))
-
-
 def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Candidates:
     """Read candidates from arrays, which have the names in the table ``candidates``; hits are (n, slots).
 
@@ -135,44 +104,3 @@ def _check_numbers(values: NDArray[Any], name: str, target: np.dtype[Any]) -> No
         if not whole.all():
             row = int(np.argmin(whole))
             raise ParkfError(f"candidates: '{name}', row {row}: got {values[row]}, expected a whole number")
-
-
-def check_rows(rows: "pa.RecordBatch", path: Path, first: int) -> None:
-    """Check rows of the table ``candidates``; `first` is the number of the first of them in the file.
-
-    A ParkfError reports a null outside of hits, a polarity that is neither +1 nor -1, and, in the first rows
-    of a file, a column in another unit.
-    """
-    from parkf.io.arrow import numbers
-
-    require_no_nulls(path, rows, (name for name, _ in MEASURED.fields), first)
-    require(path, {"polarity": numbers(rows.column("polarity"))}, POLARITY, begin=first)
-    if not first:
-        require_units(path, {name: numbers(rows.column(name)) for name in _UNITS}, _UNITS)
-
-
-def column_of(table: "pa.Table | pa.RecordBatch", name: str, kind: "pa.DataType") -> "pa.Array":
-    """Return a column of this type in one piece; a ParkfError if it is missing, or has nulls."""
-    index = table.schema.get_field_index(name)
-    if index < 0:
-        raise ParkfError(f"candidates: column '{name}' is missing")
-    column = table.column(index)
-    if column.type != kind:
-        raise ParkfError(f"candidates: column '{name}' has type {column.type}, expected {kind}")
-    if column.null_count:
-        raise ParkfError(f"candidates: column '{name}' has {column.null_count} nulls, expected none")
-    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
-
-
-def nulls_in(columns: "Iterable[pa.Array]") -> NDArray[np.bool_] | None:
-    """Return which rows have a null in a list, (n,), or None if no row has one."""
-    import pyarrow as pa
-
-    from parkf.io.arrow import numbers
-
-    found = [
-        numbers(items.is_null()).reshape(len(column), -1).any(axis=1)
-        for column in columns
-        if isinstance(column, pa.FixedSizeListArray) and (items := column.flatten()).null_count
-    ]
-    return np.logical_or.reduce(found) if found else None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from parkf.io.errors import ParkfError
 from parkf.io.tables import BEHIND_VELO, FITTED
 from parkf.params.ghost_score import NAMES
 from parkf.params.manifest import Blobs
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 NUMBERS = (
     *("z", "x", "y", "tx", "ty", "qop", "xx", "xtx", "txtx", "yy", "yty", "tyty", "qopqop"),
@@ -191,15 +188,3 @@ class Fitted:
             return self
         bit = np.int32(STATUS_BITS[name])
         return replace(self, status=self.status | np.where(rows, bit, np.int32(0)))
-
-    def to_arrow(self, event: "pa.Array", candidate: "pa.Array") -> "pa.RecordBatch":
-        """Return rows of the table ``fitted`` for candidates with these numbers; float32 is not copied."""
-        import pyarrow as pa
-
-        from parkf.io.arrow import column
-
-        columns = {"event": event, "candidate": candidate}
-        kinds = dict(FITTED.columns)
-        columns |= {name: column(getattr(self, name), kinds[name]) for name in (*NUMBERS, *INTEGERS)}
-        arrays = [columns[name] for name in kinds]
-        return pa.RecordBatch.from_arrays(arrays, schema=FITTED.schema)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, get_args
 from numpy.typing import NDArray
 
 from parkf.fit import cpu, gpu
-from parkf.fit.candidates import Candidates, as_candidates, check_rows, from_arrow
+from parkf.fit.candidates import Candidates
 from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.electron import as_electrons, needed
-from parkf.fit.fitted import Fitted, set_metadata
+from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted, set_metadata
+from parkf.fit.hits import as_candidates
 from parkf.fit.outliers import fit_as_trigger, fit_without_outliers, without_hits
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
-from parkf.fit.summary import Summary
+from parkf.fit.summary import Summary, far_from_seed, note_on_seeds
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import detector_keys, recorded_detector
 from parkf.io.kinds import KINDS, LONG, Kind, kind_named
@@ -207,10 +208,11 @@ def fit_file(
 ) -> Summary:
     """Fit a file of candidates with the set in a folder, batch by batch, and count good and failed fits.
 
-    `candidates` is a Parquet table ``candidates``, whose truth (``particle`` and ``purity``) may be missing;
-    `fitted` is the table ``fitted`` to write. If a limit `outliers` is set, hits that disagree more with the
-    other hits are removed (:mod:`parkf.fit.outliers`). It adds the columns ``REMOVED_HITS``. `rich_states`
-    adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`). Both of them fit on processor cores.
+    `candidates` is a file that :func:`parkf.fit.candidate_files.open_candidates` reads; `fitted` is the table
+    ``fitted`` to write, in the format of its ending (.parquet, .root or .csv). If a limit `outliers` is set,
+    hits that disagree more with the other hits are removed (:mod:`parkf.fit.outliers`). It adds the columns
+    ``REMOVED_HITS``. `rich_states` adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`). Both of them
+    fit on processor cores.
     Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
     `trust`, they are fitted, and the summary names what disagrees. A set that was withdrawn is used only with
     `withdrawn`.
@@ -218,6 +220,7 @@ def fit_file(
     and ``FLAT_SCORE`` if the set has a flat cut. `electrons` adds ``ELECTRON``. A `kind` without VELO hits
     adds ``BEHIND_VELO``; the hits of kinds other than long tracks are not compared with the set's detector.
     """
+    from parkf.fit.candidate_files import open_candidates
     from parkf.io.checksums import is_sealed
 
     numbers = load(parameters, withdrawn=withdrawn)
@@ -237,14 +240,12 @@ def fit_file(
         + (FLAT_SCORE if how.score and numbers.score and numbers.score.flat else ())
         + (ELECTRON if how.electrons else ())
     )
-    with MEASURED.open(candidates) as file:
-        recorded = recorded_detector(file.schema_arrow.metadata)
-    check = DetectorCheck(
-        numbers, f"{candidates} and {parameters}", recorded, trust=trust, sealed=is_sealed(candidates)
-    )
+    with open_candidates(candidates) as file:
+        recorded = recorded_detector(file.metadata)
+    sealed = candidates.suffix != ".root" and is_sealed(candidates)
+    check = DetectorCheck(numbers, f"{candidates} and {parameters}", recorded, trust=trust, sealed=sealed)
 
-    def batch(rows: "pa.RecordBatch") -> Batch:
-        tracks = from_arrow(rows, how.precision)
+    def batch(tracks: Candidates) -> Batch:
         if kind is LONG:
             check.add(tracks)
         more: dict[str, NDArray[Any]] = {}
@@ -262,12 +263,21 @@ def fit_file(
                 tracks = without_hits(tracks, more["removed"])
             result, states = fit_with_rich(numbers, tracks, threads=how.threads, origin=how.origin)
             more |= states.columns()
+        if kind is LONG and not how.electrons:
+            far.append(far_from_seed(result, tracks.qop))
         return result, more
 
+    far: list[int] = []
     summary = _fit_batches(
-        batch, candidates, fitted, table, made_with=set_metadata(numbers.manifest.blobs), finish=check.finish
+        batch,
+        candidates,
+        fitted,
+        table,
+        precision=how.precision,
+        made_with=set_metadata(numbers.manifest.blobs),
+        finish=check.finish,
     )
-    summary.notes = check.notes
+    summary.notes = check.notes + note_on_seeds(sum(far), summary.good)
     return summary
 
 
@@ -284,44 +294,47 @@ def fit_file_full(
     # Imported here only, because a fit with a parameter set needs neither field nor layers.
     from parkf.fit.reference.full import fit_full
 
-    def batch(rows: "pa.RecordBatch") -> Batch:
-        tracks = fit_full(geometry, field, rows, kind=kind, threads=threads)
+    def batch(candidates: Candidates) -> Batch:
+        tracks = fit_full(geometry, field, candidates, kind=kind, threads=threads)
         return tracks, dict(tracks.more or {})
 
     table = FITTED.with_columns(() if kind.velo else BEHIND_VELO)
-    return _fit_batches(batch, candidates, fitted, table)
+    return _fit_batches(batch, candidates, fitted, table, precision="float64")
 
 
 def _fit_batches(
-    fit_rows: "Callable[[pa.RecordBatch], Batch]",
+    fit_rows: Callable[[Candidates], Batch],
     candidates: Path,
     fitted: Path,
     table: Table,
     *,
+    precision: Precision,
     made_with: Mapping[str, str] | None = None,
     finish: Callable[[], None] = lambda: None,
 ) -> Summary:
     import pyarrow as pa
 
+    from parkf.fit.candidate_files import open_candidates
     from parkf.io.arrow import column
+    from parkf.io.tree_export import written_by_ending
 
     summary = Summary()
-    with (
-        MEASURED.open(candidates) as file,
-        table.writer(fitted, {**(made_with or {}), **detector_keys(file.schema_arrow.metadata)}) as writer,
-        progress_bar("fit", "tracks", total=file.metadata.num_rows) as bar,
-    ):
-        for rows in file.iter_batches(batch_size=BATCH):
-            check_rows(rows, candidates, summary.count)
-            tracks, more = fit_rows(rows)
-            batch = tracks.to_arrow(rows.column("event"), rows.column("candidate"))
-            others = table.columns[batch.num_columns :]
-            arrays = batch.columns + [column(more[name], kind) for name, kind in others]
-            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
-            summary.add(tracks)
-            bar.update(rows.num_rows)
-            # Free this batch before the next one is read, so that memory never holds two.
-            del rows, tracks, more, batch, arrays
-        # Whatever it raises, the file of fits does not appear.
-        finish()
+    with open_candidates(candidates) as file, written_by_ending(fitted, table) as path:
+        table = table.with_events(file.event_kind())
+        with (
+            table.writer(path, {**(made_with or {}), **detector_keys(file.metadata)}) as writer,
+            progress_bar("fit", "tracks", total=file.count) as bar,
+        ):
+            for hits in file.batches(BATCH):
+                tracks, more = fit_rows(hits.candidates(precision))
+                columns = {name: hits.arrays[name] for name in ("event", "candidate")} | more
+                columns |= {name: getattr(tracks, name) for name in (*NUMBERS, *INTEGERS)}
+                arrays = [column(columns[name], kind) for name, kind in table.columns]
+                writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
+                summary.add(tracks)
+                bar.update(len(hits.arrays["qop"]))
+                # Free this batch before the next one is read, so that memory never holds two.
+                del hits, tracks, more, columns, arrays
+            # Whatever it raises, the file of fits does not appear.
+            finish()
     return summary

@@ -75,7 +75,13 @@ def count_events(columns: Mapping[str, NDArray[Any]]) -> int:
 
 def particle_key(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
     """Return a number for each particle, (n,), in ascending order of the columns `event` and `particle`."""
-    return columns["event"].astype(np.int64) << 32 | columns["particle"]
+    event = columns["event"].astype(np.int64)
+    if len(event) and event.max() >> 31:
+        raise ParkfError(
+            f"event {event.max()}: expected event numbers below 2147483648 beside particles; number the"
+            " events from 0"
+        )
+    return event << 32 | columns["particle"]
 
 
 def select(columns: Mapping[str, NDArray[Any]], rows: NDArray[Any] | slice) -> Columns:

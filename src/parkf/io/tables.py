@@ -108,6 +108,12 @@ class Table:
         """Return the table with more columns, which readers of this one ignore."""
         return replace(self, fields=self.fields + columns)
 
+    def with_events(self, kind: "np.dtype[Any]") -> "Table":
+        """Return the table with event numbers of this type: int32, or int64 where an experiment needs it."""
+        return replace(
+            self, fields=tuple((name, kind if name == "event" else own) for name, own in self.fields)
+        )
+
     @contextmanager
     def writer(self, path: Path, made_with: Mapping[str, str] | None = None) -> Iterator[RowGroupWriter]:
         """Open a writer of a file that appears when the block succeeds, with `made_with` in its metadata."""
@@ -157,7 +163,8 @@ class Table:
                 raise ParkfError(
                     f"{path}: column '{name}' is missing, expected {kind}; `parkf schema` has all columns"
                 )
-            if (found := schema.field(index).type) != kind:
+            found = schema.field(index).type
+            if found != kind and not (name == "event" and str(found) == "int64"):
                 raise ParkfError(
                     f"{path}: column '{name}' has type {found}, expected {kind}; convert the column"
                 )

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from parkf.fit import cpu
-from parkf.fit.candidates import from_arrow
 from parkf.fit.consumer import cpp_header
 from parkf.fit.fitted import INTEGERS, NUMBERS
+from parkf.fit.hits import from_arrow
 from parkf.io.tables import CANDIDATES
 from parkf.model.layout import layout_of
 from parkf.params.comparison import compare

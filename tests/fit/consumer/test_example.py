@@ -12,9 +12,9 @@ from uniform_field import uniform
 
 from parkf.cli.main import app
 from parkf.fit import cpu
-from parkf.fit.candidates import from_arrow
 from parkf.fit.electron import as_electrons
 from parkf.fit.fitted import INTEGERS, NUMBERS, is_good
+from parkf.fit.hits import from_arrow
 from parkf.io.kinds import KINDS
 from parkf.io.tables import BEHIND_VELO, CANDIDATES, ELECTRON, FITTED
 from parkf.params.electron import COUNT, ElectronFit

@@ -150,7 +150,12 @@ def import_steps(
 )
 @grouped
 def import_hits(
-    source: Annotated[Path, Argument(help="Hits (.parquet), Hits_detectors (.root), folder with hits.csv.")],
+    source: Annotated[
+        str,
+        Argument(
+            help="Hits (.parquet); trees Hits_detectors (.root, or a quoted pattern); folder with hits.csv."
+        ),
+    ],
     detector: KnownDetector,
     verdict: Verdict,
     tracks: Annotated[Path | None, Argument(help="Particles (.parquet), if the hits are .parquet.")] = None,
@@ -160,6 +165,7 @@ def import_hits(
         Path | None, Option("--candidates", help="Candidates to write, one for each reconstructed track.")
     ] = None,
     field: Annotated[Path | None, Option(help="Field map (.npz).")] = None,
+    tree: Annotated[str | None, Option(help="Name of the trees, if it is not Hits_detectors.")] = None,
     threads: Threads = 1,
 ) -> None:
     """Import hits and particles, or reconstructed tracks, of other programs, such as LHCb's."""
@@ -173,14 +179,23 @@ def import_hits(
     if detector.geometry is not None and geometry is not None and field is not None and sign is not None:
         made_with = detector_metadata(detector.geometry, detector.alignment, field, sign)
         run = Run(load_field(field), sign, geometry, threads)
-    if source.suffix == ".parquet":
-        if tracks is None or hits_to is None or particles_to is None:
-            raise ParkfError(f"{source}: hits in Parquet need the particles' file, --hits and --particles")
+    parquet = Path(source).suffix == ".parquet"
+    asked = [field, detector.geometry, detector.polarity, detector.alignment] != [None] * 4
+    if run is None and (asked or not parquet):
+        raise ParkfError(
+            f"{source}: physics checks need --geometry, --field and --polarity, expected all three"
+        )
+    if parquet:
+        if tracks is None or hits_to is None or particles_to is None or candidates_to is not None:
+            raise ParkfError(
+                f"{source}: hits in Parquet need the particles' file, --hits and --particles, and make no"
+                " --candidates"
+            )
         checks = None if run is None else (run, settle)
-        take_tables(source, tracks, hits_to=hits_to, particles_to=particles_to, checks=checks)
-    elif run is None:
-        raise ParkfError(f"{source}: physics checks need --geometry, --field and --polarity")
-    else:
+        take_tables(Path(source), tracks, hits_to=hits_to, particles_to=particles_to, checks=checks)
+        if run is None:
+            say("physics not checked: say --geometry, --field and --polarity", file=sys.stderr)
+    elif run is not None:
         take_entries(
             source,
             run,
@@ -189,6 +204,7 @@ def import_hits(
             particles_to=particles_to,
             candidates_to=candidates_to,
             made_with=made_with,
+            tree=tree,
         )
     written(hits_to, particles_to, candidates_to)
 
@@ -251,7 +267,7 @@ def export_tree(
     output: Annotated[Path, Argument(help="ROOT file to write.")],
 ) -> None:
     """Write a table as a tree of a ROOT file: a branch for each column."""
-    from parkf.imports.tree_export import export_tree as run
+    from parkf.io.tree_export import export_tree as run
 
     run(table, output)
     written(output)

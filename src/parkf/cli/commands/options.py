@@ -60,8 +60,8 @@ def _published(incomplete: str) -> list[str]:
     return [version for version in registry_in(None).names() if version.startswith(incomplete)]
 
 
-Candidates = Annotated[Path, Argument(help="Track candidates (.parquet).")]
-FittedTracks = Annotated[Path, Argument(help="Fitted tracks to write (.parquet).")]
+Candidates = Annotated[Path, Argument(help="Track candidates (.parquet, .root).")]
+FittedTracks = Annotated[Path, Argument(help="Fitted tracks to write (.parquet, .root, .csv).")]
 GeometryFile = Annotated[Path, Option("--geometry", help="Geometry file (YAML).")]
 AlignmentFile = Annotated[Path, Option("--alignment", help="Alignment file (YAML).")]
 FieldFile = Annotated[Path, Option("--field", help="Field map (.npz).")]

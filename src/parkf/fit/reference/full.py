@@ -16,8 +16,9 @@ import parkf._full_fit as _full_fit
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
 from parkf.detector.transport.surfaces import compiled_detector
-from parkf.fit.candidates import Candidates, as_candidates
+from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import NUMBERS, Fitted
+from parkf.fit.hits import as_candidates
 from parkf.io.kinds import LONG, Kind
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.fit.candidates import Candidates, as_candidates
+from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import STATUS_BITS, Fitted
+from parkf.fit.hits import as_candidates
 from parkf.io.tables import VELO_SLOTS
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps.frozen import forms_of

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from parkf.detector.alignment import Floats
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap
+from parkf.imports.field.nodes import WrongNode, wrong_nodes
 from parkf.io.checks import power_of_ten, times
 from parkf.io.errors import ParkfError
 from parkf.io.findings import Figure, Finding, Inspection, Verdict, judged
@@ -16,6 +17,7 @@ from parkf.io.findings import Figure, Finding, Inspection, Verdict, judged
 # The acceptance of the parameters: slopes from the origin, and z in mm.
 _ACCEPTANCE = (0.3, 0.25)
 _Z_RANGE = (0.0, 9403.0)
+_BESIDE = 200.0  # mm around the acceptance, where tracks that scatter are
 _CENTRE = np.array([[0.0, 0.0, 5000.0]])
 _PROFILE = np.arange(0.0, 10_001.0, 50.0)
 _AXIS = np.column_stack([0 * _PROFILE, 0 * _PROFILE, _PROFILE])
@@ -32,6 +34,11 @@ def inspect_field(field: FieldMap, dipole: DipoleSources, subject: str) -> Inspe
 
 
 def _inspect(field: FieldMap, dipole: DipoleSources) -> Iterator[Figure | Finding]:
+    passed, _ = _in_acceptance(field, _BESIDE)
+    nodes, values = wrong_nodes(field, passed)
+    yield from _of_nodes(nodes, passed)
+    # A few nodes are no reason to doubt unit, place or shape.
+    given, field = field, replace(field, values=values)
     covered = float(_inside(field, _acceptance_points(20_000)).mean())
     centre = _look_up(field, _CENTRE)[0, 1]
     ours, theirs = _look_up(field, _AXIS)[:, 1], dipole.field(_AXIS)[:, 1]
@@ -49,7 +56,7 @@ def _inspect(field: FieldMap, dipole: DipoleSources) -> Iterator[Figure | Findin
     if 1.0 - covered > _OUTSIDE[1] and (lengths := _lengths(field, dipole)) is not None:
         yield lengths
         return
-    yield from _of_coverage(field, 1.0 - covered)
+    yield from _of_coverage(given, 1.0 - covered)
     shape = _shape(field, dipole)
     if shape is None or not known.any():
         yield Finding("wrong", "the map is not where the magnet is", f"it covers {_box(field)}")
@@ -58,6 +65,19 @@ def _inspect(field: FieldMap, dipole: DipoleSources) -> Iterator[Figure | Findin
     yield Figure("what that leaves, over the dipole's", shape[1], "", "0")
     yield from _of_shape(field, dipole, *shape, ours)
     yield from _of_maxwell(field)
+
+
+def _of_nodes(nodes: list[WrongNode], passed: NDArray[np.bool_]) -> list[Finding]:
+    """Name the node that is most off; maps with one that tracks pass are wrong."""
+    if not nodes:
+        return []
+    worst = next((one for one in nodes if passed[one.index]), nodes[0])
+    place = ", ".join(f"{one:g}" for one in worst.place)
+    found, expected = (", ".join(f"{one:.4g}" for one in of) for of in (worst.found, worst.expected))
+    verdict: Verdict = "wrong" if passed[worst.index] else "doubtful"
+    what = "a node does" if len(nodes) == 1 else f"{len(nodes)} nodes do"
+    evidence = f"at ({place}) mm B = ({found}) T, by its neighbours ({expected}) T"
+    return [Finding(verdict, f"{what} not belong to the field around it", evidence)]
 
 
 def _inside(field: FieldMap, points: Floats) -> NDArray[np.bool_]:
@@ -79,12 +99,14 @@ def _acceptance_points(count: int) -> Floats:
     return np.column_stack([random.uniform(-s, s, count) * z for s in _ACCEPTANCE] + [z])
 
 
-def _in_acceptance(field: FieldMap) -> tuple[NDArray[np.bool_], Floats]:
-    """Nodes in the acceptance, (nx, ny, nz), and z of the nodes, (1, 1, nz)."""
+def _in_acceptance(field: FieldMap, beside: float = 0.0) -> tuple[NDArray[np.bool_], Floats]:
+    """Nodes in the acceptance or `beside` it in mm, (nx, ny, nz), and z of the nodes, (1, 1, nz)."""
     counts = field.values.shape[:3]
     nodes = (o + s * np.arange(n) for o, s, n in zip(field.origin, field.spacing, counts, strict=True))
     x, y, z = np.meshgrid(*nodes, indexing="ij", sparse=True)
-    return (np.abs(x) <= _ACCEPTANCE[0] * z) & (np.abs(y) <= _ACCEPTANCE[1] * z) & (z <= _Z_RANGE[1]), z
+    width, height = (slope * z + beside for slope in _ACCEPTANCE)
+    within = (np.abs(x) <= width) & (np.abs(y) <= height)
+    return within & (z >= -beside) & (z <= _Z_RANGE[1] + beside), z
 
 
 def _shape(field: FieldMap, dipole: DipoleSources) -> tuple[Floats, float] | None:

@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.detector.field import STRONGEST, FieldMap
-from parkf.imports.columns import FIELDS, LENGTHS, factor, open_tree, read_branches
+from parkf.detector.field import ON_AXIS, STRONGEST, FieldMap
+from parkf.imports.columns import FIELDS, LENGTHS, factor
 from parkf.imports.field.lattice import Lattice, lattice_of_points, unfold
 from parkf.imports.field.lhcb import read_allen, read_cdf
 from parkf.io.checks import times
 from parkf.io.errors import ParkfError, few
 from parkf.io.files import existing, matching
 from parkf.io.option_types import Interpolation, Outside
+from parkf.io.root_files import open_tree, read_branches
 
 _WITH_UNITS = (".cdf", ".bin")
 FORMATS = (*_WITH_UNITS, ".txt", ".xyz", ".csv", ".root")
@@ -62,11 +63,20 @@ def read_field(
 
 def _require_tesla(lattice: Lattice, source: str) -> None:
     """Refuse an impossible field strength; the message has its ratio to LHCb's."""
-    if np.abs(lattice.values).max() <= STRONGEST:
+    sizes = np.abs(lattice.values).max(axis=3)
+    if sizes.max() <= STRONGEST:
         return
     middle = np.clip(np.rint(-lattice.origin / lattice.spacing), 0, np.array(lattice.values.shape[:3]) - 1)
     column = lattice.values[int(middle[0]), int(middle[1])]
     ratio = float(np.abs(column).max()) / _PEAK
+    if ratio * _PEAK <= ON_AXIS[1]:
+        strong = np.argwhere(sizes > STRONGEST)
+        place = lattice.origin + lattice.spacing * strong[0]
+        raise ParkfError(
+            f"{source}: {len(strong)} of {sizes.size} nodes are above {STRONGEST:g} T, the first at"
+            f" ({', '.join(f'{one:g}' for one in place)}) mm: {sizes[tuple(strong[0])]:.4g} T;"
+            f" near the axis the field rises to {ratio * _PEAK:.4g} T, as expected: correct the nodes"
+        )
     raise ParkfError(
         f"{source}: the field is {times(ratio)} too strong; the unit is another one than said (near the axis "
         f"it rises to {ratio * _PEAK:.4g} T, LHCb's to {_PEAK:g})"

@@ -57,7 +57,7 @@ def read_csv_folder(folder: Path, geometry: Geometry) -> Entries:
         "matched": np.full(len(particles), -1),
     }
     found = _hits(hits, geometry, folder / "hits.csv") | {"entry": owner}
-    return Entries(of, found, measured=False).checked(str(folder))
+    return Entries(of, found, measured=False)
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.detector.geometry import PLANES, SCIFI_PLANES, UT_PLANES, VELO_PLANES
-from parkf.imports.hits.full_simulation import charges, masses, sorted_rows, write
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.fit.hits import event_kind
+from parkf.imports.hits.full_simulation import charges, masses, sorted_rows, tables_of, write
 from parkf.imports.hits.track_fits import Z_SCIFI, choose_ut, fit_scifi, fit_ut, grid_of
-from parkf.io.checks import finite, require, within
-from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, select
-from parkf.io.tables import CANDIDATES, HITS, PARTICLES, VELO_SLOTS
+from parkf.io.tables import CANDIDATES, VELO_SLOTS
 
 HIT_COLUMNS = ("entry", "plane", "x", "y", "z", "dxdy", "dzdy", "sigma", "y_begin", "y_end")
 _STRIP = ("x", "z", "dxdy", "sigma")
@@ -33,22 +32,6 @@ class Entries:
     hits: Columns
     # Whether the file has measured hits and errors; else hits are true crossings, with the geometry's errors.
     measured: bool = True
-
-    def checked(self, name: str) -> "Entries":
-        """Return the entries after a check: at least one, finite numbers, known planes, positive errors."""
-        if not len(self.of["event"]):
-            raise ParkfError(f"{name}: no particle or track in it")
-        if not len(self.hits["x"]):
-            raise ParkfError(f"{name}: no hit in it")
-        require(f"{name}: particles or tracks", self.of, *finite(*self.of))
-        require(
-            f"{name}: hits",
-            self.hits,
-            *finite(*(column for column in self.hits if column not in ("y_begin", "y_end"))),
-            ("plane", within(0, PLANES - 1), "a plane of the detector"),
-            ("sigma", lambda sigma: sigma > 0, "mm, above 0"),
-        )
-        return self
 
 
 def slots(entries: Entries) -> Columns:
@@ -97,7 +80,6 @@ def write_particles(entries: Entries, hits_to: Path, particles_to: Path) -> None
         "particle": np.where(true, of["key"], -1)[hits["entry"]],
         **{name: hits[name] for name in ("plane", "x", "y", "z", "dxdy", "dzdy", "sigma")},
     }
-    write(HITS, sorted_rows(HITS, columns, "event", "plane", "x"), hits_to)
     kept = select(of, true)
     count = int(true.sum())
     particles = {
@@ -112,7 +94,8 @@ def write_particles(entries: Entries, hits_to: Path, particles_to: Path) -> None
         # The file does not contain the end points of particles.
         "z_end": np.full(count, np.inf),
     }
-    write(PARTICLES, sorted_rows(PARTICLES, particles, "event", "particle"), particles_to)
+    for table, rows, path in zip(*tables_of(columns, particles), (hits_to, particles_to), strict=True):
+        write(table, rows, path)
 
 
 def write_candidates(
@@ -140,5 +123,6 @@ def write_candidates(
         "purity": np.where(of["matched"] < 0, np.nan, of["matched"]),
         **found,
     }
-    with CANDIDATES.writer(path, made_with) as writer:
-        writer.write_table(sorted_rows(CANDIDATES, columns, "event", "candidate"))
+    table = CANDIDATES.with_events(event_kind(of["event"]))
+    with table.writer(path, made_with) as writer:
+        writer.write_table(sorted_rows(table, columns, "event", "candidate"))

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pythia8mc
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.fit.hits import event_kind
 from parkf.imports.columns import read_frame
 from parkf.io.arrow import table as arrow_table
 from parkf.io.checks import MOMENTUM, Z_OF_HITS, Rule, finite, require, require_units, within
@@ -35,6 +36,7 @@ from parkf.simulation.response.in_flight import BEHIND
 
 _OF_HITS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
 _OF_TRACKS = ("event", "key", "pid", "charge", "p", "eta", "phi", "ovtx_x", "ovtx_y", "ovtx_z", "mother_pid")
+_NUCLEI = 1_000_000_000
 _PLANES = {"VELO": VELO_PLANES, "UT": UT_PLANES, "SciFi": SCIFI_PLANES}
 _LIMITS: tuple[Rule, ...] = (
     *((name, within(-2e4, 2e4), "mm, within ±20000") for name in "xyz"),
@@ -43,10 +45,10 @@ _LIMITS: tuple[Rule, ...] = (
 )
 
 
-def converted(hits: Path, tracks: Path) -> tuple[pa.Table, pa.Table]:
+def converted(hits: Path, tracks: Path) -> tuple[tuple[Table, Table], tuple[pa.Table, pa.Table]]:
     """Convert hits and particles; a particle's key becomes its number.
 
-    The results are sorted tables `parkf.io.tables.HITS` and `PARTICLES`. A hit of several particles has a row
+    The results are those of :func:`tables_of`. A hit of several particles has a row
     for each of them, but a mother and her product share one row. Every hit's particle must be among the
     tracks.
     """
@@ -66,8 +68,28 @@ def converted(hits: Path, tracks: Path) -> tuple[pa.Table, pa.Table]:
         product, mother = _decays_behind_ut(read_tracks)
         np.minimum.at(particles["z_end"], mother, particles["z"][product])
         found = _as_mothers(found, particles, product, mother)
-    in_order = sorted_rows(HITS, found, "event", "plane", "x")
-    return in_order, sorted_rows(PARTICLES, particles, "event", "particle")
+    return tables_of(found, particles)
+
+
+def tables_of(hits: Columns, particles: Columns) -> tuple[tuple[Table, Table], tuple[pa.Table, pa.Table]]:
+    """Return the tables `parkf.io.tables.HITS` and `PARTICLES`, and their sorted rows.
+
+    Where event numbers need 64 bits, events are counted from 0, and their own numbers are in the additional
+    column ``event_number``: what reads these tables has 32 bits for an event.
+    """
+    tables: tuple[Table, Table] = (HITS, PARTICLES)
+    both = np.concatenate([of["event"].astype(np.int64) for of in (hits, particles)])
+    numbers, event = np.unique(both, return_inverse=True)
+    if event_kind(numbers) == np.int64:
+        parts = (event[: len(hits["event"])], event[len(hits["event"]) :])
+        own = (("event_number", np.dtype(np.int64)),)
+        tables = (HITS.with_columns(own), PARTICLES.with_columns(own))
+        hits, particles = (
+            of | {"event": part, "event_number": numbers[part]}
+            for of, part in zip((hits, particles), parts, strict=True)
+        )
+    in_order = sorted_rows(tables[0], hits, "event", "plane", "x")
+    return tables, (in_order, sorted_rows(tables[1], particles, "event", "particle"))
 
 
 def read_hits(path: Path) -> pd.DataFrame:
@@ -129,6 +151,7 @@ def _particles(tracks: pd.DataFrame, path: Path) -> Columns:
     }
     require(path, columns, *finite(*columns))
     require_units(path, {"p": p}, {"p": MOMENTUM})
+    require(path, {"p": p}, ("p", lambda p: p > 0, "MeV, above 0"))
     # The file has no end points of particles; `converted` sets those of mothers.
     return columns | {"z_end": np.full(len(tracks), np.inf)}
 
@@ -169,16 +192,21 @@ def _as_mothers(hits: Columns, particles: Columns, product: np.ndarray, mother: 
 
 
 def charges(pdg_id: np.ndarray) -> np.ndarray:
-    """Charges (n,) in elementary charges: Pythia's."""
-    return _of_kinds(pdg_id, lambda kind, data: data.charge(kind))
+    """Charges (n,) in elementary charges: Pythia's, and those of nuclei from their number of protons."""
+
+    def charge(kind: int, data: Any) -> float:
+        # PDG ids of nuclei are 10LZZZAAAI, with Z protons and A nucleons.
+        return np.sign(kind) * (abs(kind) // 10_000 % 1000) if abs(kind) > _NUCLEI else data.charge(kind)
+
+    return _of_kinds(pdg_id, charge)
 
 
 def masses(pdg_id: np.ndarray) -> np.ndarray:
     """Masses (n,) in MeV from Pythia; masses of nuclei from their number of nucleons."""
 
     def mass(kind: int, data: Any) -> float:
-        # PDG ids of nuclei are 10LZZZAAAI, with A nucleons; Pythia's masses are in GeV.
-        return abs(kind) // 10 % 1000 * 931.494 if abs(kind) > 1_000_000_000 else 1000.0 * data.m0(kind)
+        # Pythia's masses are in GeV.
+        return abs(kind) // 10 % 1000 * 931.494 if abs(kind) > _NUCLEI else 1000.0 * data.m0(kind)
 
     return _of_kinds(pdg_id, mass)
 

@@ -82,13 +82,18 @@ def choose_ut(entry: Ints, layer: Ints, hits: Columns, count: int) -> Ints:
     deep = grid_of(entry, layer, count, 4)
     best, chi2 = deep[:, :, 0].copy(), np.full(count, np.inf)
     unclear = np.flatnonzero((deep[:, :, 1:] >= 0).any(axis=(1, 2)))
+    many = deep[unclear]
     for choice in product(range(deep.shape[2]), repeat=4):
-        rows = deep[unclear][:, np.arange(4), choice]
-        known = ((rows >= 0) | (deep[unclear][:, :, 0] < 0)).all(axis=1)
+        rows = many[:, np.arange(4), choice]
+        known = ((rows >= 0) | (many[:, :, 0] < 0)).all(axis=1)
+        # Few entries have many hits in all layers.
+        if not known.any():
+            continue
+        rows, entries = rows[known], unclear[known]
         of = {name: np.where(rows >= 0, values[rows].astype(float), np.nan) for name, values in hits.items()}
         found = fit_ut(**of).chi2
-        better = known & (found < chi2[unclear])
-        best[unclear[better]], chi2[unclear[better]] = rows[better], found[better]
+        better = found < chi2[entries]
+        best[entries[better]], chi2[entries[better]] = rows[better], found[better]
     return best
 
 

@@ -33,12 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
-from parkf.imports.columns import LENGTHS, MOMENTA, Q_OVER_P, SLOPES, factor, has_tree, read_tuple
+from parkf.imports.columns import LENGTHS, MOMENTA, Q_OVER_P, SLOPES, factor, read_tuple
 from parkf.imports.steps.rows import Seen
 from parkf.io.documents.models import Listed, Strict, load_document
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns
 from parkf.io.files import matching
+from parkf.io.root_files import has_tree
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.carry import Rows
 from parkf.training.datasets.legs import SETS

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.imports.columns import open_root, read_branches, tree_names
 from parkf.imports.steps.rows import Seen
 from parkf.io.errors import ParkfError
+from parkf.io.root_files import open_root, read_branches, tree_names
 from parkf.training.datasets.carry import Rows
 
 # Parameter set of each tree that a fit uses.

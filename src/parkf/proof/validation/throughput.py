@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import parkf._fitter as _fitter
 from parkf.fit import fit
-from parkf.fit.candidates import from_arrow
+from parkf.fit.hits import from_arrow
 from parkf.io.option_types import Precision
 from parkf.io.tables import CANDIDATES
 from parkf.params.parameter_set import load

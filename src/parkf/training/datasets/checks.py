@@ -169,33 +169,31 @@ def left_out_rows(
     step: str,
     left: LeftOut,
     *,
-    sets: range | None = None,
     field: FieldMap | None = None,
     staged: Sequence[Path] | None = None,
 ) -> tuple[dict[Path, NDArray[np.int64]], NDArray[np.int64]]:
     """Ask each row of a step dataset, in one file or in chunks.
 
-    Only row groups that may hold one of the `sets` are read. Rows that are `staged`, from these files, have
-    fulfilled the rules before. Return the numbers of the rows to leave out in each file, and the number of
-    rows of each set that pass. Memory does not grow with the number of rows.
+    Rows that are `staged`, from these files, have fulfilled the rules before. Return the numbers of the rows
+    to leave out in each file, and the number of rows of each set that pass. Memory does not grow with the
+    number of rows.
     """
     # One thread for linear algebra: more cost time for such small matrices.
     with threadpool_limits(1):
-        return _asked(files, step, left, sets, field, staged)
+        return _asked(files, step, left, field, staged)
 
 
 def _asked(
     files: Sequence[Path],
     step: str,
     left: LeftOut,
-    sets: range | None,
     field: FieldMap | None,
     staged: Sequence[Path] | None,
 ) -> tuple[dict[Path, NDArray[np.int64]], NDArray[np.int64]]:
-    door = Door(step, left, _sample(files, sets), field, staged or ())
+    door = Door(step, left, _sample(files), field, staged or ())
     repeats, counts = Repeats(), np.zeros(SETS[step], np.int64)
     without = {path: [np.empty(0, np.int64)] for path in files}
-    for path, begin, rows in _batches(files, sets):
+    for path, begin, rows in _batches(files):
         number = begin + np.arange(len(rows["set"]))
         if staged is None:
             left.rows += len(number)
@@ -208,7 +206,7 @@ def _asked(
         repeats.add(hashes(rows, step))
         counts += np.bincount(rows["set"].astype(np.intp), minlength=len(counts))
     if len(several := repeats.several()):
-        for path, row, one in _again(files, sets, step, several, without, left):
+        for path, row, one in _again(files, step, several, without, left):
             without[path].append(np.array([row]))
             counts[one] -= 1
     return {path: np.unique(np.concatenate(some)) for path, some in without.items()}, counts
@@ -238,14 +236,14 @@ def require_rows(where: object, step: str, counts: NDArray[np.int64]) -> None:
             raise ParkfError(f"{where}: {found}, expected at least {FEWEST_ROWS}; simulate more events")
 
 
-def _batches(
-    files: Sequence[Path], sets: range | None, columns: Sequence[str] | None = None
-) -> Iterator[tuple[Path, int, Columns]]:
+def _batches(files: Sequence[Path]) -> Iterator[tuple[Path, int, Columns]]:
     """Yield rows, their file and the number of the first of them."""
     for path in files:
         with STEP_DATA.open(path) as file:
-            for group, begin, _ in _groups(file, sets):
-                for batch in file.iter_batches(batch_size=_BATCH, row_groups=[group], columns=columns):
+            begin = 0
+            # One row group at a time: Arrow would keep all others in memory, too.
+            for group in range(file.num_row_groups):
+                for batch in file.iter_batches(batch_size=_BATCH, row_groups=[group]):
                     yield path, begin, _columns(batch)
                     begin += batch.num_rows
 
@@ -255,25 +253,23 @@ def _columns(batch: pa.RecordBatch | pa.Table) -> Columns:
     return {name: numbers(batch.column(name)) for name in batch.schema.names}
 
 
-def _groups(file: pq.ParquetFile, sets: range | None) -> Iterator[tuple[int, int, tuple[int, int]]]:
-    """Yield number, first row, and first and last set of row groups that may hold one of the sets."""
-    column, begin = file.schema_arrow.get_field_index("set"), 0
+def _groups(file: pq.ParquetFile) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield number, and first and last set of row groups."""
+    column = file.schema_arrow.get_field_index("set")
     for number in range(file.num_row_groups):
         group = file.metadata.row_group(number)
         found = group.column(column).statistics
         known = found is not None and found.has_min_max
         ends = (found.min, found.max) if known else (0, 1 << 15)
-        if sets is None or (ends[0] < sets.stop and ends[1] >= sets.start):
-            yield number, begin, ends
-        begin += group.num_rows
+        yield number, ends
 
 
-def _sample(files: Sequence[Path], sets: range | None) -> Columns | None:
+def _sample(files: Sequence[Path]) -> Columns | None:
     """Return some rows of each set, from row groups all over the files."""
     groups: dict[tuple[int, int], list[tuple[Path, int]]] = {}
     for path in files:
         with STEP_DATA.open(path) as file:
-            for number, _, ends in _groups(file, sets):
+            for number, ends in _groups(file):
                 groups.setdefault(ends, []).append((path, number))
     wanted: dict[Path, list[int]] = {}
     for some in groups.values():
@@ -300,7 +296,6 @@ def _once(text: str, _: int) -> str:
 
 def _again(
     files: Sequence[Path],
-    sets: range | None,
     step: str,
     several: NDArray[np.uint64],
     without: dict[Path, list[NDArray[np.int64]]],
@@ -308,7 +303,7 @@ def _again(
 ) -> Iterator[tuple[Path, int, int]]:
     """Yield file, number and set of each row whose key another row had before it, and leave it out."""
     before: dict[tuple[float, ...], tuple[Path, int]] = {}
-    for path, begin, rows in _batches(files, sets):
+    for path, begin, rows in _batches(files):
         known = np.isin(begin + np.arange(len(rows["set"])), np.concatenate(without[path]))
         for row in np.flatnonzero(np.isin(hashes(rows, step), several) & ~known):
             key = tuple(float(rows[name][row]) for name in KEYS[step])

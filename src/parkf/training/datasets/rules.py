@@ -72,9 +72,7 @@ def _places(step: str) -> list[Rule]:
     ]
     if step == "T":
         expected = "y of its set, which is odd for y < 0"
-        rules.append(
-            ("y0 set", lambda y, number: ((y < 0) == (number % 2 == 1)) | (np.abs(y) < _NEAR), expected)
-        )
+        rules.append(("y0 set", _of_its_half, expected))
     return rules
 
 

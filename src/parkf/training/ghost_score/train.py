@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from parkf.fit import cpu
-from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import is_good
+from parkf.fit.hits import from_arrow
 from parkf.fit.sample import GHOST_PURITY, drawn
 from parkf.fit.truth import EVENTS_AT_ONCE
 from parkf.io.arrow import column, numbers

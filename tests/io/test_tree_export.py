@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 import uproot
 
-from parkf.imports.tree_export import export_tree
 from parkf.io.arrow import table
 from parkf.io.errors import ParkfError
 from parkf.io.tables import FITTED, RICH_STATES
+from parkf.io.tree_export import export_tree
 
 
 @pytest.fixture
