@@ -6,7 +6,6 @@ Run, in a working folder:
     python -m benchmarks.calibrate data         # its data, as the nominal alignment shows them
     parkf run calibration --family              # the loop
     python -m benchmarks.calibrate figures [--json FILE]
-    python -m benchmarks.calibrate in-place [--json FILE]   # hit errors and scattering alone
 
 Each VELO module, UT layer and SciFi layer of the detector is displaced by 50 µm at random in x, y and z; the
 field is stronger by 2‰, errors of UT hits are larger by 15 %, and all layers scatter 10 % more. The loop gets
@@ -16,9 +15,6 @@ hits are then moved to where the nominal alignment has them: the search is not r
 
 The calibrated set fits the validation candidates of the detector as the found alignment and errors show them,
 the set trained with the truth as they are.
-
-`in-place` needs no loop: it measures the factors of the data where the true alignment has them, with a
-published set and a nominal simulation of other collisions, with and without the limit on pulls.
 """
 
 import argparse
@@ -29,14 +25,12 @@ from typing import Any
 
 import numpy as np
 import yaml
-from benchmarks.command import stage, write
+from benchmarks.command import write
 from scipy.stats import theilslopes
 
-from parkf.data.calibrate import KINDS, LIMIT, Sample, measure_factors
 from parkf.data.elements import SECTIONS, Elements
 from parkf.data.moving import Moving, move_file
 from parkf.data.quantities import REGIONS
-from parkf.data.reference import make_reference
 from parkf.data.state import strip_errors
 from parkf.data.worse import measuring_worse, scattering_more
 from parkf.detector.alignment import Alignment, Displacement, load_alignment
@@ -52,14 +46,12 @@ from parkf.io.files import read_json, scratch_folder
 from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
 from parkf.io.project import PROJECT
 from parkf.io.track_columns import Rows
-from parkf.params.parameter_set import load
 from parkf.proof.validation.core import fit_core
 
 SHIFT, FIELD, UT_ERRORS, NOISE = 0.05, 1.002, 1.15, 1.1
 TRUTH = Path("calibration-truth")
 NOMINAL = PROJECT / "data/geometry/alignment_nominal.yaml"
 PLAIN = PROJECT / "data/geometry/run3.yaml"
-PUBLISHED = PROJECT / "params/2026-run3-like-2-r012"
 DATA = [f"{kind}_{side}" for kind in ("training", "jpsi", "d0") for side in ("up", "down")]
 VALIDATION = [f"validation_{side}" for side in ("up", "down")]
 _SMALLER: dict[str, Any] = {
@@ -260,83 +252,9 @@ def figures(run: Path) -> dict[str, Any]:
     }
 
 
-def simulate_nominal(run: Path, folder: Path) -> list[Path]:
-    """Simulate the validation's collisions in the nominal detector; return files of candidates."""
-    field = folder / "field.npz"
-    make_field_map(
-        PROJECT / "data/field/dipole.json", spacing=100, interpolation="linear", outside="error"
-    ).save(field)
-    found = []
-    for number, (side, polarity) in enumerate((("up", 1), ("down", -1))):
-        found.append(folder / f"candidates_{side}.parquet")
-        stage(
-            "simulate",
-            **{"geometry": PLAIN, "alignment": NOMINAL, "field": field},
-            particles=run / f"particles/validation_{side}.parquet",
-            candidates=found[-1],
-            polarity=polarity,
-            seed=9001 + number,
-        )
-    return found
-
-
-def in_place(run: Path) -> dict[str, Any]:
-    """Measure the factors alone, with a published nominal set, of data that the true alignment has in place.
-
-    By the limit of the quantities, or without one: values, errors, and the truth.
-    """
-    parameters = load(PUBLISHED)
-    data = Sample.read([TRUTH / f"data/{one}.parquet" for one in DATA if one.startswith("training")], [])
-    moving = Moving(placed(PLAIN, NOMINAL), placed(PLAIN, TRUTH / "alignment.yaml"))
-    with scratch_folder() as name:
-        own = Sample.read(simulate_nominal(run, Path(name)), [])
-    found: dict[str, Any] = {"set": PUBLISHED.name, "candidates": data.tracks.count, "factors": {}}
-    for limit in (None, LIMIT):
-        reference = make_reference(parameters, own.tracks, kinds=KINDS, limit=limit)
-        found["reference_tracks"] = reference.count
-        detectors, layers = measure_factors(parameters, data.tracks, moving, reference)
-        # Noise is that beside one factor for each detector.
-        for fitted in (layers, detectors):
-            for name, size, error in zip(fitted.names, fitted.value, fitted.error, strict=True):
-                of = found["factors"].setdefault(name, {"truth": truth_of(name)})
-                of["limited" if limit else "plain"] = {"value": 1 + float(size), "error": float(error)}
-    return found
-
-
 def truth_of(name: str) -> float:
     """Return the true factor of the detector."""
     return UT_ERRORS if "UT" in name and "errors" in name else NOISE if "noise" in name else 1.0
-
-
-def in_place_table(found: dict[str, Any]) -> str:
-    """Write the factors of data in place as a table for a page."""
-    lines = ["| in place | truth | all pulls | pulls up to 2 |", "|---|---|---|---|"]
-    factors = found["factors"]
-    for name, of in factors.items():
-        if "SciFi layer" not in name:
-            both = (f"{of[way]['value']:.3f} ± {of[way]['error']:.3f}" for way in ("plain", "limited"))
-            lines.append(f"| {name} | {of['truth']:g} | {' | '.join(both)} |")
-    scifi = [of for name, of in factors.items() if "SciFi layer" in name]
-    ranges = []
-    for way in ("plain", "limited"):
-        values = [of[way]["value"] for of in scifi]
-        ranges.append(f"{min(values):.3f} to {max(values):.3f}")
-    lines.append(f"| hit errors of {len(scifi)} SciFi layers | 1 | {' | '.join(ranges)} |")
-    return "\n".join(lines)
-
-
-def in_place_sentence(found: dict[str, Any]) -> str:
-    """Say for a page how far these factors are from the truth."""
-    applied = {name: of for name, of in found["factors"].items() if "layer" not in name}
-    said = []
-    for way, words in (("plain", "without the limit"), ("limited", "with it")):
-        off = {name: (of[way]["value"] - of["truth"]) / of[way]["error"] for name, of in applied.items()}
-        worst = max(off, key=lambda name: abs(off[name]))
-        mean = np.abs([of[way]["value"] / of["truth"] - 1 for of in applied.values()]).mean()
-        said.append(
-            f"{words} by {100 * mean:.1f} % on average, and most by {abs(off[worst]):.1f} errors ({worst})"
-        )
-    return f"The factors that are applied are off from the truth {said[0]}, {said[1]}."
 
 
 def table(found: dict[str, Any]) -> str:
@@ -385,7 +303,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("detector", "data", "figures", "in-place"))
+    parser.add_argument("what", choices=("detector", "data", "figures"))
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     run = Path("results/calibration_truth")
@@ -394,15 +312,9 @@ def main() -> None:
     elif given.what == "data":
         make_data(run)
     else:
-        # Both write into one file.
-        before = read_json(given.json) if given.json and given.json.is_file() else {}
-        if given.what == "in-place":
-            found = before | {"in_place": in_place(run)}
-            print(in_place_table(found["in_place"]))
-        else:
-            found = figures(run) | {name: before[name] for name in ("in_place",) if name in before}
-            print(table(found))
-            print(sentence(found))
+        found = figures(run)
+        print(table(found))
+        print(sentence(found))
         write(given.json, found)
 
 

@@ -5,7 +5,7 @@ from math import hypot
 from pathlib import Path
 
 import pytest
-from benchmarks import lhcb_hits, monitor, tails
+from benchmarks import lhcb_hits, tails
 from tools.faults import kills, swaps
 from tools.mismatches.wrong import MISTAKES
 
@@ -116,20 +116,14 @@ def test_moved_hits_are_removed():
     assert min(moved) > 0.99
 
 
-def test_the_monitor_names_changes_and_seldom_anything_else():
-    """In at least 19 of 20 samples, within three errors; in sequence, within 50,000 candidates."""
-    found = stored("monitor")
-    scenarios = dict(found["scenarios"])
-    unchanged = scenarios.pop("no change")
-    assert sum(not one["named"] for one in unchanged) <= len(unchanged) * monitor.RATE_OF_SEEDS
-    assert len(scenarios[monitor.FIELD]) == 20
-    for name, seeds in scenarios.items():
-        right = [one for one in seeds if one["named"] and (one.get("pull") is None or abs(one["pull"]) < 3)]
-        assert len(right) >= len(seeds) * (1 - monitor.RATE_OF_SEEDS), name
-    for one in (one for seeds in found["scenarios"].values() for one in seeds if "sequence" in one):
-        assert one["sequence"]["found_after"] <= 50_000
-    assert sum(one["alarms"] for one in found["false_alarms"]) == 0
-    assert sum(one["candidates"] for one in found["false_alarms"]) >= 1e7
+def test_the_monitor_names_changes_and_nothing_else():
+    """In at least nine of ten of all samples, without an untrue statement; lost hits to half a per cent."""
+    scenarios = stored("monitor")["scenarios"]
+    samples = [one for seeds in scenarios.values() for one in seeds]
+    assert sum(one["named"] for one in samples) >= 0.9 * len(samples)
+    assert not any(one["untrue"] for one in samples)
+    lost = [one["size"]["hit efficiency of T2"] for one in scenarios["20 % of T2's hits lost"]]
+    assert max(abs(size + 0.2) for size in lost) < 0.005
 
 
 @pytest.mark.parametrize("way", ["matched", "found"])

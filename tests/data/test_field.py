@@ -16,10 +16,11 @@ from parkf.data.field.measure import measure
 from parkf.data.field.nuisances import NUISANCES, Z_SCIFI, changed_field
 from parkf.data.field.path import follow
 from parkf.data.field.tracks import TrueTracks, read_true_tracks
-from parkf.detector.field import FieldMap
-from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.detector.field import DipoleSources, FieldMap, evaluate_on_grid
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_geometry
 from parkf.detector.transport import track_through
 from parkf.io.errors import ParkfError
+from parkf.io.project import PROJECT
 from parkf.io.tables import CANDIDATES, PARTICLES, VELO_SLOTS
 
 from ..fit.full_material import layer_effects
@@ -117,6 +118,48 @@ def test_momenta_come_out_right_with_the_measured_field(different):
 def test_a_different_field_is_a_finding(alike, different):
     assert inspect_measured(alike, "hits").verdict == "ok"
     assert inspect_measured(different, "hits").verdict == "doubtful"
+
+
+def test_a_number_against_what_is_known_of_it_is_a_finding(alike):
+    value, error = alike.nuisances.value[1], alike.nuisances.error[1]
+    for away, verdict in ((2.9, "ok"), (3.1, "doubtful")):
+        known = alike.known | {"field_middle": (value + away * 2 * error, 2 * error)}
+        assert inspect_measured(dataclasses.replace(alike, known=known), "hits").verdict == verdict
+
+
+def test_the_flanges_of_the_beam_pipe_cost_nothing_where_no_track_crosses_them():
+    """Of this geometry's tubes, two lie around the beam pipe, where tracks of the test hardly go."""
+    geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
+    field = evaluate_on_grid(DipoleSources.load(PROJECT / "data/field/dipole.json"))
+    tracks = simulated(geometry, field)
+    wide = {"loss": (0.0, np.inf)}
+    measured = measure(tracks, geometry, field, names=("field_middle", "loss"), known=wide).nuisances
+    assert np.abs(pulls(measured, {})).max() < 3.5
+    # With every flange on the way of every track, the losses would be four times too large.
+    assert measured.error[1] < 0.15
+
+
+def test_tracks_cross_the_flanges_that_they_meet():
+    """Straight lines at the angle θ are at the radius r where z = r/θ."""
+    geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
+    none = FieldMap(np.full(3, -1e4), np.full(3, 2e3), np.zeros((11, 11, 12, 3), np.float32))
+    slope, n = np.array([0.008, 0.012, 0.015, 0.03]), 4
+    velo = np.full((n, VELO_SLOTS, 3), np.nan)
+    velo[:, 0] = np.column_stack([700 * slope, 0 * slope, np.full(n, 700.0)])
+    hits = dict.fromkeys(("x", "z", "dxdy", "sigma"), np.full((n, 16), np.nan))
+    one = np.ones(n)
+    tracks = TrueTracks(-1, event=one, charge=one, p=1e4 * one, mass=139.6 * one, velo=velo, **hits)
+    lines = np.column_stack([700 * slope, 0 * slope, slope, 0 * slope, 0 * slope])
+    path = follow(tracks, lines, geometry, none, {})
+    tubes = [
+        (at, width) for at, width, _ in path.kicks if np.abs(at[1] - 3000) < 1 or np.abs(at[2] - 3133) < 1
+    ]
+    crossed = np.any([width > 0 for _, width in tubes], axis=0)
+    assert crossed.tolist() == [False, True, True, False]
+    # 150 and 45 mm of aluminium, whose radiation length is 89 mm.
+    widths = np.max([width for _, width in tubes], axis=0)
+    for row, x0 in ((1, 150 / 89), (2, 45 / 89)):
+        assert widths[row] == pytest.approx(13.6 / 1e4 * np.sqrt(x0) * (1 + 0.038 * np.log(x0)), rel=0.02)
 
 
 def test_a_turned_and_stretched_scifi_comes_back(geometry, field):

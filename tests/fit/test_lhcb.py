@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 from parkf.data.align import align
+from parkf.data.field.inspection import biases
+from parkf.data.field.measure import measure as measure_field
+from parkf.data.field.nuisances import changed_field
+from parkf.data.field.tracks import read_true_tracks
 from parkf.data.monitor import reference_of
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import load_geometry
@@ -20,6 +24,7 @@ from parkf.simulation.pattern import find_candidates
 
 ROOT = Path(__file__).parents[2]
 LHCB = ROOT / "../shared/data/lhcb_fullsim"
+FIELDS = ("field_before", "field_middle", "field_behind")
 
 
 pytestmark = pytest.mark.skipif(not LHCB.is_dir(), reason=f"LHCb's full simulation is not at {LHCB}")
@@ -52,6 +57,23 @@ def test_momenta_of_lhcbs_simulation_come_out_right(lhcb, tmp_path):
     assert 0.8 < figures["chi2"]["all"]["median"] < 1.3
     # The UT's χ² tests whether particles scatter between VELO and UT where the geometry has material.
     assert 0.8 < figures["chi2"]["ut"]["median"] < 1.15
+
+
+def test_a_field_measured_on_one_half_corrects_the_other(lhcb):
+    """The energy loss stays what it is, and no charge is left with a bias."""
+    geometry, field, particles, candidates = lhcb
+    tracks = read_true_tracks(candidates, particles)
+    halves = [tracks.select(tracks.event % 2 == parity) for parity in (0, 1)]
+    for own, other in (halves, halves[::-1]):
+        found = measure_field(own, geometry, field, names=FIELDS)
+        stronger = changed_field(field, found.nuisances.by_name)
+        scale = np.sum(found.momenta.error**-2) ** -0.5
+        figures = biases(measure_field(other, geometry, stronger, names=FIELDS))
+        for name in ("bias of p", "bias of p of positive charge", "bias of p of negative charge"):
+            bias, error, _ = figures[f"{name}, before"]
+            assert abs(bias) < 3 * np.hypot(error, scale) < 0.0025, name
+    loss = measure_field(tracks, geometry, field).nuisances
+    assert abs(loss.by_name["loss"]) < 3 * loss.error[list(loss.names).index("loss")]
 
 
 def test_lhcbs_tracks_move_nothing_and_are_too_few_for_a_monitor(lhcb):

@@ -13,15 +13,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from parkf.data.elements import FREEDOMS, SECTIONS, Elements, derivatives
 from parkf.data.equations import Equations, Floats, Solution
 from parkf.data.moving import Moving
+from parkf.data.quantities import usable
 from parkf.data.tracks import event_kind_of, read_batches
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.geometry import Geometry
 from parkf.fit.candidates import Candidates
-from parkf.fit.fitted import Fitted, is_good
+from parkf.fit.fitted import Fitted
 from parkf.fit.hits import Hits
 from parkf.fit.residuals import PACKED, SLOT_OF, Residuals, fit_residuals
 from parkf.io.errors import ParkfError
@@ -29,7 +31,8 @@ from parkf.io.tables import ALIGNMENT_RESIDUALS, Table
 from parkf.params.parameter_set import ParameterSet
 
 _AT_A_TIME = 2048  # candidates whose covariances are in memory: 100 MB
-GOOD_CHI2 = 3.0
+FEWEST = 500
+"""Tracks of an alignment: with fewer, tails of single tracks move elements."""
 WEAK = 0.5
 """mm: error of a combination of displacements beyond which it is a weak mode."""
 _ARM = 1000.0  # mm, by which a rotation is compared with a shift
@@ -46,29 +49,35 @@ class Displacements(Equations):
         self._chosen = [FREEDOMS.index(one) for one in freedoms]
         # Sum of ∂(q/p)/∂α of MagUp tracks and of minus that of MagDown, 1/MeV/mm.
         self.bend = np.zeros_like(self.vector)
+        # Sum of the squares of each track's part in the vector: a track's own scatter, tails included.
+        self.square = np.zeros_like(self.vector)
 
     def add_tracks(
         self, tracks: Candidates, fitted: Fitted, residuals: Residuals, use: NDArray[np.bool_]
     ) -> None:
         """Add the candidates of `use` (n,), whose residuals have covariances."""
         element, slopes = derivatives(tracks, fitted, residuals, self.elements)
-        slopes, f = slopes[:, self._chosen].transpose(2, 0, 1), len(self._chosen)
-        packed, by_k, w = residuals.packed(), residuals.by_k.T, residuals.w.T
-        has, variance, freedoms = residuals.has.T, residuals.qop_variance, np.arange(f)
-        flat, element = self.matrix.ravel(), element.T
-        for number in np.flatnonzero(use):
-            there = np.flatnonzero(has[number])
-            # x and y of a VELO hit belong to one element.
-            own, place = np.unique(element[number, there], return_inverse=True)
-            parameters = (own[:, None] * f + freedoms).ravel()
-            by_element = np.zeros((len(there), len(own), f))
-            by_element[np.arange(len(there)), place] = slopes[number, there]
-            a = by_element.reshape(len(there), -1)
-            bent = by_k[number, there]
-            weights = packed[number, PACKED[there[:, None], there]] - variance[number] * bent[:, None] * bent
-            flat[parameters[:, None] * len(self.vector) + parameters] += a.T @ weights @ a
-            self.vector[parameters] += a.T @ w[number, there]
-            self.bend[parameters] += variance[number] * tracks.polarity[number] * (a.T @ bent)
+        of, coordinate = np.nonzero(residuals.has.T & use[:, None])
+        count, f = np.bincount(of, minlength=tracks.count), len(self._chosen)
+        # A row of slopes for each coordinate, and of weights with all coordinates of its track.
+        columns = element[coordinate, of][:, None] * f + np.arange(f)
+        rows = slopes[coordinate[:, None], self._chosen, of[:, None]]
+        a = csr_array(
+            (rows.ravel(), columns.ravel(), f * np.arange(len(of) + 1)), (len(of), len(self.vector))
+        )
+        ends, sizes = np.cumsum(count), count[of]
+        begins = np.concatenate([[0], np.cumsum(sizes)])
+        row = np.repeat(np.arange(len(of)), sizes)
+        other = np.arange(begins[-1]) - begins[row] + (ends - count)[of[row]]
+        bent, variance = residuals.by_k[coordinate, of], residuals.qop_variance
+        packed = residuals.packed()[of[row], PACKED[coordinate[row], coordinate[other]]]
+        weights = csr_array((packed - variance[of[row]] * bent[row] * bent[other], other, begins))
+        self.matrix += (a.T @ (weights @ a)).toarray()
+        each = csr_array((residuals.w[coordinate, of], np.arange(len(of)), np.concatenate([[0], ends])))
+        scores = each @ a
+        self.vector += np.asarray(scores.sum(axis=0))
+        self.square += np.asarray((scores * scores).sum(axis=0))
+        self.bend += a.T @ (bent * (variance * tracks.polarity)[of])
         self.tracks += int(use.sum())
 
     def beside(self, reference: "Displacements") -> "Displacements":
@@ -95,10 +104,13 @@ class Displacements(Equations):
 
         `survey` has the error of each freedom, with which a survey measured the elements at `at` (m·f,), by
         default where they are assumed. A VELO that rests does not move as a whole, nor shear or stretch along
-        z. A ParkfError reports that there are no tracks.
+        z. A ParkfError reports too few tracks.
         """
-        if not self.tracks:
-            raise ParkfError("alignment: 0 tracks with a good fit, expected some thousand; give candidates")
+        if self.tracks < FEWEST:
+            raise ParkfError(
+                f"alignment: {self.tracks} tracks with a good fit, expected at least {FEWEST};"
+                " give more candidates"
+            )
         m = len(self.elements.names)
         known = np.tile([(survey or {}).get(one, np.inf) for one in self.freedoms], m)
         arm = np.tile([_ARM if one.startswith("r") else 1.0 for one in self.freedoms], m)
@@ -145,7 +157,7 @@ def align(
 ) -> Solution:
     """Align modules and layers by candidates in float64; also write their residuals, if asked.
 
-    `geometry` has its elements where the candidates' reconstruction assumed them. The tracks of :func:`good`
+    `geometry` has its elements where the candidates' reconstruction assumed them. The tracks of usable fits
     count. `survey` has the errors of freedoms that are known without data.
     """
     equations = Displacements(Elements.of(geometry), freedoms)
@@ -156,22 +168,12 @@ def align(
         rows_to = None if table is None else files.enter_context(kind.writer(table))
         for hits, tracks in read_batches(candidates, "float64", _AT_A_TIME):
             fitted, residuals = fit_residuals(parameters, tracks, covariances=True)
-            use = good(fitted)
+            use = usable(fitted)
             equations.add_tracks(tracks, fitted, residuals, use)
             if rows_to is not None:
                 rows_to.write_table(_table(kind, hits, tracks, fitted, residuals, equations.elements, use))
-    return equations.displacements(survey)
-
-
-def good(fitted: Fitted) -> NDArray[np.bool_]:
-    """Whether tracks have a good fit and a χ²/ndof below 3, or 3 times the median if this is above 1, (n,).
-
-    Where elements are displaced by more than the errors of their hits, all tracks have a large χ².
-    """
-    fits = is_good(fitted.status) & (fitted.ndof > 0)
-    reduced = np.divide(fitted.chi2, fitted.ndof, out=np.full(len(fits), np.inf), where=fits)
-    median = float(np.median(reduced[fits])) if fits.any() else 1.0
-    return np.asarray(reduced < GOOD_CHI2 * max(1.0, median))
+        # Within, so that too few tracks leave no table.
+        return equations.displacements(survey)
 
 
 def equations_of(
@@ -189,7 +191,7 @@ def equations_of(
     for piece in tracks.pieces(_AT_A_TIME):
         some = (piece if moving is None else moving(piece)).in_precision("float64")
         fitted, residuals = fit_residuals(parameters, some, covariances=True)
-        equations.add_tracks(some, fitted, residuals, good(fitted))
+        equations.add_tracks(some, fitted, residuals, usable(fitted))
     return equations
 
 

@@ -7,7 +7,7 @@ same number of the set's own simulated sample, so that what the set's forms and 
 counts in neither.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 
 from parkf.data.align import Displacements, displaced, equations_of, places
-from parkf.data.changes import Change
 from parkf.data.elements import SECTIONS
-from parkf.data.equations import Floats, Solution, whitener
+from parkf.data.equations import Floats, Solution
+from parkf.data.evidence import Sample
 from parkf.data.masses import NAMES, combined, measure_momenta, read_pairs, strength_of
 from parkf.data.moving import Moving
-from parkf.data.quantities import measure
-from parkf.data.reference import Reference, make_reference, moments
+from parkf.data.reference import Reference, make_reference
 from parkf.data.state import State, read_state, sentences, write_state
 from parkf.data.tracks import read_batches
-from parkf.data.verdict import fit_sizes
+from parkf.data.verdict import Means
 from parkf.data.weak import weak_modes
 from parkf.detector.alignment import SECTIONS as SECTIONS_OF_ALIGNMENT
 from parkf.detector.alignment import Alignment, load_alignment
@@ -42,25 +41,20 @@ FEWEST = 2000
 """Candidates of a calibration, and of its reference."""
 STOP = 1.0
 """Errors: a round whose changes are smaller, rms of each kind of numbers, is the last one."""
-KINDS = ("error", "noise")
-"""Kinds of changes whose sizes are factors."""
-LIMIT = 2.0
-"""Standard deviations up to which a pull, or a step's scattering, counts for the factors."""
 _PASSES = 6  # of an alignment
 _ROUGH, _FIRST = 2, 20_000  # rough passes, and their candidates
 _SMALL = 0.1  # errors: a pass that moves no element by more is the last one
-_AT_A_TIME = 1 << 13
 
 
 @dataclass(frozen=True)
-class Sample:
+class Data:
     """Candidates, and candidates of decays by name, each with its events (n,)."""
 
     tracks: Candidates
     pairs: Mapping[str, tuple[Floats, Candidates]]
 
     @classmethod
-    def read(cls, candidates: Sequence[Path], pairs: Sequence[tuple[str, Path]]) -> "Sample":
+    def read(cls, candidates: Sequence[Path], pairs: Sequence[tuple[str, Path]]) -> "Data":
         """Read files; several files of a decay are different events."""
         batches = [batch for _, batch in read_batches(candidates)]
         count = sum(batch.count for batch in batches)
@@ -98,8 +92,8 @@ def calibrate_files(
     """
     after, found = calibrate(
         load(parameters),
-        Sample.read(candidates, pairs),
-        Sample.read(reference, reference_pairs),
+        Data.read(candidates, pairs),
+        Data.read(reference, reference_pairs),
         read_state(*detector, before),
         placed=load_alignment(placed),
         survey=survey,
@@ -110,8 +104,8 @@ def calibrate_files(
 
 def calibrate(
     parameters: ParameterSet,
-    data: Sample,
-    reference: Sample,
+    data: Data,
+    reference: Data,
     state: State,
     *,
     placed: Alignment,
@@ -132,8 +126,8 @@ def calibrate(
     )
     momenta = None if own is None else data.momenta(parameters, moving).beside(own)
     strength = None if momenta is None else strength_of(momenta)
-    made = make_reference(parameters, reference.tracks, kinds=KINDS, limit=LIMIT)
-    factors, layers = measure_factors(parameters, data.tracks, moving, made)
+    made = make_reference(parameters, reference.tracks)
+    factors = measure_factors(parameters, moving(data.tracks), made)
     by_name = {name: 1 + size for name, size in factors.by_name.items()}
     after = state.improved(alignment, None if strength is None else strength["change"], by_name)
     first, last, now = (places(one, solution.names) for one in (placed, state.alignment, alignment))
@@ -145,8 +139,6 @@ def calibrate(
         "masses": None if momenta is None else momenta.as_json(),
         "field": None if strength is None else {"names": NAMES[:3], **strength},
         "factors": factors.as_json("change"),
-        # Beside those of the detectors. They are not applied.
-        "layers": layers.as_json("change"),
         "total": dict(after.factors),
         "weak": weak_modes(solution, of_reference.elements, survey, state.description.magnet),
     }
@@ -155,7 +147,7 @@ def calibrate(
 
 def _aligned(
     parameters: ParameterSet,
-    data: Sample,
+    data: Data,
     state: State,
     of_reference: Displacements,
     own: Solution | None,
@@ -188,30 +180,16 @@ def _aligned(
     return alignment, solution, Moving(before, geometry, state.strip_errors)
 
 
-def measure_factors(
-    parameters: ParameterSet, tracks: Candidates, moving: Moving, reference: Reference
-) -> tuple[Solution, Solution]:
-    """Fit the factors with one for each detector's hit errors, and once more with one for each layer's.
+def measure_factors(parameters: ParameterSet, tracks: Candidates, reference: Reference) -> Solution:
+    """Fit a factor minus one on the hit errors of each detector, and on the noise in each region.
 
-    `moving` aligns the hits of `tracks`. The reference has the responses to the changes of :data:`KINDS`. Its
-    quantities have a limit, so that they are those of the cores. Without it, some hard scatterings decide:
-    where all scattering is larger by 10 %, they are taken for hit errors of the layers next to the material.
-    The results are factors minus one.
+    The hits of `tracks` are aligned. Means are compared per information, as by `parkf monitor`: hits that are
+    lost are no errors.
     """
-    count, mean, _ = moments(
-        measure(parameters, moving(some), reference.stations, reference.limit)[0]
-        for some in tracks.pieces(_AT_A_TIME)
-    )
-    whiten = whitener(reference.error(count))
-    seen = whiten @ (mean - reference.mean)
-
-    def fitted(chosen: Callable[[Change], bool]) -> Solution:
-        numbers = [n for n, change in enumerate(reference.changes) if chosen(change)]
-        return fit_sizes(reference, whiten, seen, numbers, [0.0] * len(numbers))[0]
-
-    # One of a whole detector's hit errors, or the noise in a region; then nothing of several layers together.
-    of_detectors = fitted(lambda one: (one.kind == "error") == (one.number < 0))
-    return of_detectors, fitted(lambda one: one.detector == "velo" or one.number >= 0)
+    evidence = Sample(parameters, tracks).gather(reference.parts(parameters))
+    # One of a whole detector's hit errors, or the noise in a region; nothing of several regions together.
+    chosen = [n for n, one in enumerate(reference.changes) if (one.kind == "error") == (one.number < 0)]
+    return Means.of(reference, evidence).fit(chosen, [0.0] * len(chosen))[0]
 
 
 def _convergence(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,7 +206,7 @@ def _convergence(found: Mapping[str, Any]) -> dict[str, Any]:
     return {"change_in_errors": changes, "converged": max(changes.values()) < STOP}
 
 
-def _require_alike(data: Sample, reference: Sample, placed: Alignment, now: Alignment) -> None:
+def _require_alike(data: Data, reference: Data, placed: Alignment, now: Alignment) -> None:
     """Refuse other decays in the reference, and alignments that differ in more than modules and layers."""
     if data.pairs.keys() != reference.pairs.keys():
         raise ParkfError(

@@ -1,8 +1,8 @@
-"""Changes of a detector that a monitor looks for, and candidates as the changed detector would measure them.
+"""Factors on hit errors and noise, and candidates as a detector with such a factor would measure them.
 
 A change has a size, 0 for the detector that the set was made for. The candidates of a changed detector are
-those of a reference with hits moved, with larger hit errors, or with harder scattering. Random numbers are
-drawn with both signs, and quantities are averaged over both, so that their means hardly fluctuate.
+those of a reference with larger hit errors, or with harder scattering. Random numbers are drawn with both
+signs, and quantities are averaged over both, so that their means hardly fluctuate.
 """
 
 from collections.abc import Iterator
@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from parkf.data.equations import Floats
 from parkf.data.moving import shifted
-from parkf.data.quantities import REGION_OF, REGIONS, STRIP_LAYERS, Stations, along
+from parkf.data.quantities import REGION_OF, REGIONS, STRIP_LAYERS
 from parkf.fit.candidates import Candidates
 from parkf.fit.residuals import fit_residuals
 from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
-AXES = ("x", "y", "z")
 _AT_A_TIME = 2048  # candidates whose covariances are in memory
 _WHOLE = ((-1, "the UT", slice(0, UT_LAYERS)), (-2, "SciFi", slice(UT_LAYERS, None)))
 
@@ -33,17 +32,12 @@ class Change:
     −1 is the UT, −2 SciFi; of the VELO and of regions, −1 is all of them.
     """
 
-    kind: Literal["x", "y", "z", "error", "noise"]
+    kind: Literal["error", "noise"]
     detector: Literal["velo", "strips", "all"]
     number: int
     name: str  # in words, as the subject of a sentence
-    step: float  # size for which a response is computed: mm, or the change of a factor
+    step: float  # change of the factor for which a response is computed
     tolerance: float  # smaller sizes need no other parameter set
-
-    @property
-    def unit(self) -> str:
-        """``mm`` of a displacement; empty for a factor minus one."""
-        return "mm" if self.kind in AXES else ""
 
     @property
     def layers(self) -> NDArray[np.bool_]:
@@ -55,15 +49,10 @@ class Change:
         return chosen
 
 
-def all_changes(stations: Stations) -> list[Change]:
+def all_changes() -> list[Change]:
     """List the changes, the more general ones of a kind first."""
     layers, whole = list(enumerate(STRIP_LAYERS)), [(number, name) for number, name, _ in _WHOLE]
-    changes = [Change("x", "strips", n, f"x of {name}", 0.03, 0.005) for n, name in layers]
-    changes += [Change("z", "strips", n, f"z of {name}", 1.0, 0.2) for n, name in (*whole, *layers)]
-    for axis in ("x", "y"):
-        for n, name in enumerate(stations.names):
-            changes.append(Change(axis, "velo", n, f"{axis} of {name}", 0.005, 0.003))
-    changes.append(Change("error", "velo", -1, "hit errors of the VELO", 0.1, 0.01))
+    changes = [Change("error", "velo", -1, "hit errors of the VELO", 0.1, 0.01)]
     changes += [Change("error", "strips", n, f"hit errors of {name}", 0.1, 0.01) for n, name in whole]
     changes += [Change("error", "strips", n, f"hit errors of {name}", 0.1, 0.02) for n, name in layers]
     changes.append(Change("noise", "all", -1, "noise of all steps", 0.1, 0.01))
@@ -77,29 +66,21 @@ def changed(
     tracks: Candidates,
     change: Change,
     size: float,
-    stations: Stations,
     random: np.random.Generator,
 ) -> Iterator[Candidates]:
-    """Yield what a detector with this change would measure; twice, with both signs, if it is drawn.
+    """Yield what a detector with this change would measure, twice, with draws of both signs.
 
-    A layer at x + `size` is taken to be at x, so that its hits are at smaller x. Hit errors or noise larger
-    by the factor 1 + `size` > 1 add an error of √((1 + size)² − 1) times the assumed one.
+    Hit errors or noise larger by the factor 1 + `size` > 1 add an error of √((1 + size)² − 1) times the
+    assumed one.
     """
-    if change.kind in AXES and change.detector == "strips":
-        by = along(fit_residuals(parameters, tracks)[1]).T if change.kind == "z" else -1.0
-        yield shifted(tracks, strips=np.where(change.layers, size * by, 0.0))
-    elif change.kind in AXES:
-        of = stations.number(np.nan_to_num(tracks.velo[2]))
-        yield shifted(tracks, **{change.kind: np.where(of == change.number, -size, 0.0)})
+    if change.kind == "error":
+        draws = _errors(parameters, tracks, change, random)
     else:
-        if change.kind == "error":
-            draws = _errors(parameters, tracks, change, random)
-        else:
-            slots = np.isin(REGION_OF, change.number if change.number >= 0 else range(len(REGIONS)))
-            draws = kicks(parameters, tracks, slots, random)
-        for more in (np.sqrt((1 + size) ** 2 - 1), -np.sqrt((1 + size) ** 2 - 1)):
-            x, y, strips = (more * one for one in draws)
-            yield shifted(tracks, x=x, y=y, strips=strips)
+        slots = np.isin(REGION_OF, change.number if change.number >= 0 else range(len(REGIONS)))
+        draws = kicks(parameters, tracks, slots, random)
+    for more in (np.sqrt((1 + size) ** 2 - 1), -np.sqrt((1 + size) ** 2 - 1)):
+        x, y, strips = (more * one for one in draws)
+        yield shifted(tracks, x=x, y=y, strips=strips)
 
 
 def _errors(

@@ -52,17 +52,16 @@ class Elements:
         order = np.argsort(planes)
         return order[nearest(planes[order], z)]
 
+    def of_hits(self, tracks: Candidates, residuals: Residuals) -> NDArray[np.int64]:
+        """Return the number of the element of each coordinate, (68, n); any number without a hit."""
+        velo = residuals.modules(tracks, self.module)
+        strips = np.arange(len(VELO_PLANES), len(self.names))
+        return np.concatenate([velo, velo, np.repeat(strips[:, None], tracks.count, axis=1)])
+
 
 def nearest(places: Floats, z: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return which of some places, in ascending order, is the nearest, of the shape of `z`."""
     return np.searchsorted(0.5 * (places[1:] + places[:-1]), z)
-
-
-def element_of(tracks: Candidates, residuals: Residuals, elements: Elements) -> NDArray[np.int64]:
-    """Return the number of the element of each coordinate, (68, n); any number without a hit."""
-    velo = residuals.modules(tracks, elements.module)
-    strips = np.arange(len(VELO_PLANES), len(elements.names))
-    return np.concatenate([velo, velo, np.repeat(strips[:, None], tracks.count, axis=1)])
 
 
 def derivatives(
@@ -72,7 +71,7 @@ def derivatives(
 
     Units are mm/mm and mm/rad; a coordinate that a track does not have has 0.
     """
-    element = element_of(tracks, residuals, elements)
+    element = elements.of_hits(tracks, residuals)
     x, y, tx, ty = residuals.state[SLOT_OF].transpose(1, 0, 2).astype(np.float64)
     centre, lean = elements.centre[element], elements.lean[element]
     away_x, away_y = x - centre[..., 0], y - centre[..., 1]

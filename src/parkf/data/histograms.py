@@ -1,6 +1,5 @@
 """Histograms of a monitored sample: pulls of hits by layer and module, χ², charges by direction."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -14,18 +13,15 @@ from parkf.data.quantities import (
     STRIP_LAYERS,
     Stations,
     classes,
-    quantities,
     usable,
 )
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
-from parkf.fit.residuals import Residuals, fit_residuals
+from parkf.fit.residuals import Residuals
 from parkf.io.tables import VELO_SLOTS
-from parkf.params.parameter_set import ParameterSet
 
 PULL_EDGES = np.linspace(-5.0, 5.0, 41)
 CHI2_EDGES = np.linspace(0.0, 5.0, 41)
-_AT_A_TIME = 1 << 13
 # Directions of tracks at the beam line: signs of tx and ty.
 DIRECTIONS = ("tx > 0, ty > 0", "tx > 0, ty < 0", "tx < 0, ty > 0", "tx < 0, ty < 0")
 
@@ -50,16 +46,8 @@ class Histograms:
         )
         return cls(pulls, chi2, np.zeros((len(DIRECTIONS), 2, 2), np.int64))
 
-    def filled(
-        self, parameters: ParameterSet, tracks: Candidates, stations: Stations, limit: float | None = None
-    ) -> Iterator[Floats]:
-        """Add candidates, some thousand at a time; yield the quantities of the usable ones, (m, k)."""
-        for some in tracks.pieces(_AT_A_TIME):
-            fitted, residuals = fit_residuals(parameters, some)
-            self._add(some, fitted, residuals, stations)
-            yield quantities(some, fitted, residuals, stations, limit)
-
-    def _add(self, tracks: Candidates, fitted: Fitted, residuals: Residuals, stations: Stations) -> None:
+    def add(self, tracks: Candidates, fitted: Fitted, residuals: Residuals, stations: Stations) -> None:
+        """Add candidates."""
         use = usable(fitted)
         self.count, self.all = self.count + int(use.sum()), self.all + tracks.count
         momentum = np.digitize(1e-3 / np.abs(fitted.qop[use]), MOMENTA)

@@ -1,17 +1,17 @@
 """``parkf monitor``: whether a set fits its detector, from candidates without truth."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from parkf.data.equations import Floats
+from parkf.data.evidence import Sample
 from parkf.data.histograms import Histograms
 from parkf.data.masses import peak_of, read_pairs, scale_of
+from parkf.data.quantities import usable
 from parkf.data.reference import MONITOR_FILE, Reference, load_reference, make_reference
-from parkf.data.sequential import Detector
 from parkf.data.tracks import read_batches
 from parkf.data.verdict import judge
 from parkf.fit import fit
@@ -67,23 +67,6 @@ def other_sign(tracks: Candidates, fitted: Fitted) -> float:
     return float((fitted.qop[good] * tracks.qop[good] < 0).mean()) if good.any() else 0.0
 
 
-@dataclass
-class Sums:
-    """What is kept of a sample: sums of the quantities (k,) of its usable candidates, and its first rows."""
-
-    first: Candidates
-    turned: float  # share of the first candidates whose fitted q/p has the other sign
-    histograms: Histograms
-    total: Floats | float = 0.0
-    count: int = 0
-    peaks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    sequence: Mapping[str, Any] | None = None
-
-    def add(self, values: Floats) -> None:
-        """Add the quantities of some candidates, (m, k)."""
-        self.total, self.count = self.total + values.sum(axis=0), self.count + len(values)
-
-
 def monitor(
     folder: Path,
     candidates: Sequence[Path],
@@ -91,62 +74,56 @@ def monitor(
     reference: Sequence[Path] = (),
     pairs: Pairs = (),
     reference_pairs: Pairs = (),
-    follow: bool = False,
     withdrawn: bool = False,
 ) -> dict[str, Any]:
     """Compare candidates with a set; return what is measured, beside the reference, and the verdict.
 
-    With `follow`, candidates are batches in the order of their rows, and reading ends at a change. A set that
-    was withdrawn is used only with `withdrawn`.
+    A set that was withdrawn is used only with `withdrawn`.
     """
     parameters = load(folder, withdrawn=withdrawn)
     expected = reference_of(folder, parameters, reference, reference_pairs)
-    detector = Detector(expected) if follow else None
-    sums, alarm = None, None
-    for _, tracks in read_batches(candidates):
-        if sums is None:
-            turned = other_sign(tracks, fit(parameters, tracks))
-            sums = Sums(tracks, turned, Histograms.empty(expected.stations))
-        values = np.concatenate(list(sums.histograms.filled(parameters, tracks, expected.stations)))
-        sums.add(values)
-        if detector is not None and (alarm := detector.add(values)) is not None:
-            break
-    if sums is None:
+    batches = [batch for _, batch in read_batches(candidates)]
+    if not sum(batch.count for batch in batches):
         raise ParkfError(f"{' '.join(map(str, candidates))}: 0 candidates, expected some; name others")
-    sums.peaks = peaks(parameters, pairs)
-    if detector is not None:
-        sums.sequence = {"alarm": alarm, "candidates": detector.candidates}
-    return assessed(parameters, expected, sums)
+    return assess(parameters, expected, joined(batches), peaks(parameters, pairs))
 
 
-def assessed(parameters: ParameterSet, reference: Reference, sums: Sums) -> dict[str, Any]:
-    """Judge a sample; the result is what ``parkf monitor --json`` writes."""
-    gross = _gross(parameters, reference, sums)
-    if gross is None and sums.count < FEWEST:
+def assess(
+    parameters: ParameterSet,
+    reference: Reference,
+    tracks: Candidates,
+    peaks: Mapping[str, Mapping[str, float]] | None = None,
+) -> dict[str, Any]:
+    """Judge candidates; the result is what ``parkf monitor --json`` writes."""
+    fitted, histograms = fit(parameters, tracks), Histograms.empty(reference.stations)
+    count = int(usable(fitted).sum())
+    verdict = _gross(parameters, reference, tracks, fitted)
+    if verdict is None and count < FEWEST:
         raise ParkfError(
-            f"candidates: {sums.count} with a good fit, expected at least {FEWEST} for a verdict; give more"
+            f"candidates: {count} with a good fit, expected at least {FEWEST} for a verdict; give more"
         )
-    verdict = gross or judge(reference, np.asarray(sums.total / sums.count), sums.count).as_json()
-    scale = scale_of(sums.peaks, reference.pairs)
+    if verdict is None:
+        verdict = judge(reference, Sample(parameters, tracks), histograms).as_json()
+    found = dict(peaks or {})
+    scale = scale_of(found, reference.pairs)
     for decay, one in scale.items():
         if abs(one["scale"]) > max(_SCALE_TOLERANCE, _SCALE_SURE * one["error"]):
             name = {"jpsi": "J/ψ", "d0": "D⁰"}[decay]
             verdict["sentences"] = [
-                *(text for text in verdict["sentences"] if not text.startswith("The set fits")),
                 f"The field is {1 - one['scale']:.5f} ± {one['error']:.5f} times what the set assumes,"
                 f" by the {name} mass.",
+                *(text for text in verdict["sentences"] if not text.startswith("The set fits")),
             ]
             verdict["verdict"] = "changed" if verdict["verdict"] == "fits" else verdict["verdict"]
-    value, error = sums.histograms.asymmetries()
+    value, error = histograms.asymmetries()
     return {
         **verdict,
-        **{"count": sums.count, "candidates": sums.histograms.all, "reference_count": reference.count},
+        **{"count": count, "candidates": tracks.count, "reference_count": reference.count},
         "field_scale": {decay: {**one, "scale": -one["scale"]} for decay, one in scale.items()},
-        **{"peaks": dict(sums.peaks), "reference_peaks": dict(reference.pairs)},
+        **{"peaks": found, "reference_peaks": dict(reference.pairs)},
         "asymmetries": {"value": _known(value), "error": _known(error)},
-        "histograms": sums.histograms.as_json(),
+        "histograms": histograms.as_json(),
         "reference_histograms": reference.histograms.as_json(),
-        "sequence": sums.sequence,
     }
 
 
@@ -155,17 +132,20 @@ def _known(values: Floats) -> list[list[float | None]]:
     return [[float(x) if np.isfinite(x) else None for x in row] for row in values]
 
 
-def _gross(parameters: ParameterSet, reference: Reference, sums: Sums) -> dict[str, Any] | None:
+def _gross(
+    parameters: ParameterSet, reference: Reference, tracks: Candidates, fitted: Fitted
+) -> dict[str, Any] | None:
     """Return the verdict on a detector that is plainly another one; None otherwise."""
     expected = reference.count / max(reference.histograms.all, 1)
-    share = sums.count / max(sums.histograms.all, 1)
+    share, turned = float(usable(fitted).mean()), other_sign(tracks, fitted)
     verdict = "not this geometry"
-    wrong = suspicions(parameters, sums.first.rows(slice(0, _SAMPLE)))
+    wrong = suspicions(parameters, tracks.rows(slice(0, _SAMPLE)))
     said = [f"Not this geometry: {one.what}." for one in wrong if one.verdict == "wrong"]
-    if sums.turned > _OTHER_SIGN:
+    if turned > _OTHER_SIGN:
         verdict = "wrong polarity"
-        turned = f"{100 * sums.turned:.0f} % of fitted q/p"
-        said = [f"Wrong polarity: {turned} have the other sign than the candidates'."]
+        said = [
+            f"Wrong polarity: {100 * turned:.0f} % of fitted q/p have the other sign than the candidates'."
+        ]
     elif not said and share < _LOST * expected:
         said = [
             f"Not this geometry: {100 * share:.1f} % of the candidates have a usable fit, of the reference's"

@@ -1,9 +1,10 @@
-"""Quantities of a fitted candidate whose means show whether a set fits its detector.
+"""Quantities of a fitted candidate whose means show whether hit errors and scattering are those of a set.
 
-They are scores: derivatives of the log likelihood of a track's residuals with respect to one change of the
-detector (:mod:`parkf.fit.residuals`). Their means are near 0 for a right set, whatever the momenta are, and
-no other number of the same residuals measures such a small change better. Quantities of hit errors and of
-noise are in units of the tracks' information on them, so that an average of 0.1 is about 10 % of f².
+They are scores: derivatives of the log likelihood of a track's residuals with respect to a factor on an error
+(:mod:`parkf.fit.residuals`), in units of the tracks' information on it, so that an average of 0.1 is about
+10 % of f². Squares of pulls, and what scattering shows, count up to :data:`LIMIT` standard deviations: a hard
+scattering counts as little for the hit errors as for the noise, of which it is no part. Both are widths of
+cores. Means are compared per information, so that a layer that loses hits keeps its errors.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
 GOOD_CHI2 = 3.0
-"""χ²/ndof of the tracks that count: the paper's cut, which leaves one ghost in three."""
+"""χ²/ndof of the tracks that count, unless the median is above 1: the paper's cut."""
+LIMIT = 2.0
+"""Standard deviations up to which a pull, or a step's scattering, counts."""
 STRIP_LAYERS = (
     *(f"UT layer {layer}" for layer in range(UT_LAYERS)),
     *(f"SciFi layer {layer}" for layer in range(SCIFI_LAYERS)),
@@ -41,6 +44,7 @@ class Stations:
     """VELO modules, as the hits of a sample show them."""
 
     z: Floats  # (m,), mm, ascending
+    left: NDArray[np.bool_]  # (m,): whether a module is at x > 0
 
     @classmethod
     def of(cls, tracks: Candidates) -> "Stations":
@@ -48,12 +52,15 @@ class Stations:
 
         A module with fewer than 300 hits is left out, since the mean of so few is not Gaussian.
         """
-        z = tracks.velo[2][np.isfinite(tracks.velo[2])].astype(np.float64)
-        values, counts = np.unique(np.round(z, 1), return_counts=True)
+        there = np.isfinite(tracks.velo[2])
+        z, x = (tracks.velo[axis][there].astype(np.float64) for axis in (2, 0))
+        values, of, counts = np.unique(np.round(z, 1), return_inverse=True, return_counts=True)
+        positive = np.bincount(of, x > 0, len(values))
         first = np.flatnonzero(np.diff(values, prepend=-np.inf) > 1.0)
         groups = list(zip(first, [*first[1:], None], strict=True))
         enough = [(a, b) for a, b in groups if counts[a:b].sum() >= _FEWEST_HITS]
-        return cls(np.array([np.average(values[a:b], weights=counts[a:b]) for a, b in enough]))
+        left = np.array([2 * positive[a:b].sum() > counts[a:b].sum() for a, b in enough], bool)
+        return cls(np.array([np.average(values[a:b], weights=counts[a:b]) for a, b in enough]), left)
 
     def number(self, z: Floats) -> NDArray[np.int64]:
         """Return the number of the nearest module, of the shape of `z`."""
@@ -65,15 +72,12 @@ class Stations:
         return [f"VELO module at {z:.1f} mm" for z in self.z]
 
 
-def names(stations: Stations) -> list[str]:
-    """Names of the quantities, in their order."""
-    return [
-        *(f"{axis} of {layer}" for axis in "xz" for layer in STRIP_LAYERS),
-        *(f"{axis} of {module}" for axis in "xy" for module in stations.names),
-        *(f"error of {name}" for name in ("VELO x", "VELO y", *STRIP_LAYERS)),
-        *(f"noise of {region}" for region in REGIONS),
-        *(f"χ² of {name}, {of} GeV" for name in DETECTORS for of in classes()),
-    ]
+NAMES = (
+    *(f"error of {name}" for name in ("VELO x", "VELO y", *STRIP_LAYERS)),
+    *(f"noise of {region}" for region in REGIONS),
+    *(f"χ² of {name}, class {of}" for name in DETECTORS for of in range(len(MOMENTA) + 1)),
+)
+"""Names of the quantities, in their order."""
 
 
 def classes() -> list[str]:
@@ -83,60 +87,42 @@ def classes() -> list[str]:
 
 
 def usable(fitted: Fitted) -> NDArray[np.bool_]:
-    """Whether a candidate counts: a good fit of all detectors with a usual χ², (n,)."""
-    with np.errstate(invalid="ignore"):
-        return is_good(fitted.status) & (fitted.chi2 < GOOD_CHI2 * fitted.ndof) & (fitted.ndof_scifi > 0)
+    """Whether a candidate counts: a good fit of all detectors with a usual χ², (n,).
 
-
-def measure(
-    parameters: ParameterSet, tracks: Candidates, stations: Stations, limit: float | None = None
-) -> tuple[Floats, Fitted]:
-    """Return the quantities of the usable candidates, (m, k), and all fits; see :func:`quantities`."""
-    fitted, residuals = fit_residuals(parameters, tracks)
-    return quantities(tracks, fitted, residuals, stations, limit), fitted
-
-
-def quantities(
-    tracks: Candidates,
-    fitted: Fitted,
-    residuals: Residuals,
-    stations: Stations,
-    limit: float | None = None,
-) -> Floats:
-    """Return the quantities of usable candidates, (m, k).
-
-    With a `limit`, squares of pulls and what scattering shows count up to its square times what is expected.
-    A hard scattering then counts as little for the hit errors as for the noise, of which it is no part: both
-    are widths of cores.
+    Where parts are displaced by more than the errors of their hits, all tracks have a large χ²: the bound on
+    χ²/ndof is three times the median, if this is above 1.
     """
+    fits = is_good(fitted.status) & (fitted.ndof_scifi > 0)
+    reduced = np.divide(fitted.chi2, fitted.ndof, out=np.full(len(fits), np.inf), where=fits)
+    median = float(np.median(reduced[fits])) if fits.any() else 1.0
+    return np.asarray(reduced < GOOD_CHI2 * max(1.0, median))
+
+
+def measure(parameters: ParameterSet, tracks: Candidates) -> tuple[Floats, Floats]:
+    """Return quantities and information of the usable candidates, (m, k) each; see :func:`quantities`."""
+    return quantities(*fit_residuals(parameters, tracks))
+
+
+def quantities(fitted: Fitted, residuals: Residuals) -> tuple[Floats, Floats]:
+    """Return the quantities of the usable candidates and the information on them, (m, k) each."""
     use = usable(fitted)
     w, d, by_k = (a[:, use].astype(np.float64) for a in (residuals.w, residuals.d, residuals.by_k))
-    has, variance = d > 0, residuals.variance[:, use]
-    weight = np.where(has, d - by_k**2 * residuals.qop_variance[use], 0.0)
-    velo_x, velo_y, strips = np.split(np.arange(len(w)), [VELO_SLOTS, 2 * VELO_SLOTS])
-    # A module at larger x has its hits at smaller x; at larger z, where the track is further along its slope.
-    slopes = along(residuals)[:, use]
-    columns = [-w[strips].T, (w[strips] * slopes).T]
-    modules = residuals.modules(tracks, stations.number)[:, use]
-    columns += [_by_module(modules, w[axis], has[axis], len(stations.z)) for axis in (velo_x, velo_y)]
-    square, level, of_step = w**2, 1.0, 1.0
-    if limit is not None:
-        square, level = np.minimum(square, limit**2 * weight), core_level(limit)
-        # A step scatters in two planes: the sum of two squares is exponential.
-        of_step = 1 - np.exp(-(limit**2))
-    error = variance * (square - level * weight)
-    error_columns = [error[velo_x].sum(0)[None], error[velo_y].sum(0)[None], error[strips]]
-    columns.append(np.concatenate(error_columns).T)
+    weight = np.where(d > 0, d - by_k**2 * residuals.qop_variance[use], 0.0)
+    variance = residuals.variance[:, use]
+    error = variance * (np.minimum(w**2, LIMIT**2 * weight) - core_level(LIMIT) * weight)
+    columns, known = [_by_part(error)], [_by_part(variance * weight)]
     kicks, expected = residuals.scatter[:, :, use].astype(np.float64).transpose(1, 0, 2)
-    seen = (kicks if limit is None else np.minimum(kicks, limit**2 * expected)) - of_step * expected
-    columns.append(np.stack([seen[region == REGION_OF].sum(0) for region in range(len(REGIONS))], axis=1))
-    momentum = np.digitize(1e-3 / np.abs(fitted.qop[use]), MOMENTA)
+    # A step scatters in two planes: the sum of two squares is exponential.
+    seen = np.minimum(kicks, LIMIT**2 * expected) - (1 - np.exp(-(LIMIT**2))) * expected
+    for of, into in ((seen, columns), (expected, known)):
+        into.append(np.stack([of[region == REGION_OF].sum(0) for region in range(len(REGIONS))], axis=1))
+    momentum = np.digitize(1e-3 / np.abs(fitted.qop[use]), MOMENTA)[:, None] == np.arange(len(MOMENTA) + 1)
     for name in ("velo", "ut", "scifi"):
         chi2, ndof = getattr(fitted, f"chi2_{name}")[use], getattr(fitted, f"ndof_{name}")[use]
-        if limit is not None:
-            chi2 = np.minimum(chi2, ndof + limit * np.sqrt(2 * ndof))
-        columns.append(np.where(momentum[:, None] == np.arange(3), (chi2 - ndof)[:, None], 0.0))
-    return np.concatenate(columns, axis=1)
+        chi2 = np.minimum(chi2, ndof + LIMIT * np.sqrt(2 * ndof))
+        columns.append(np.where(momentum, (chi2 - ndof)[:, None], 0.0))
+        known.append(np.where(momentum, ndof[:, None], 0.0))
+    return np.concatenate(columns, axis=1), np.concatenate(known, axis=1)
 
 
 def core_level(limit: float) -> float:
@@ -146,15 +132,7 @@ def core_level(limit: float) -> float:
     return float(inside - limit * density + limit**2 * (1 - inside))
 
 
-def along(residuals: Residuals) -> Floats:
-    """Return the change of the UT and SciFi coordinates for a layer at larger z, (16, n), mm/mm."""
-    tx, ty = residuals.state[VELO_SLOTS:, 2:].astype(np.float64).transpose(1, 0, 2)
-    return np.asarray(tx - residuals.dxdy * ty)
-
-
-def _by_module(modules: NDArray[np.int64], w: Floats, has: NDArray[np.bool_], count: int) -> Floats:
-    """Add up −w (26, m) of the VELO hits of each module, (m, modules)."""
-    slots, of = np.nonzero(has)
-    place = of * count + modules[slots, of]
-    summed: Floats = np.bincount(place, -w[slots, of], w.shape[1] * count).astype(np.float64)
-    return summed.reshape(w.shape[1], count)
+def _by_part(values: Floats) -> Floats:
+    """Add up coordinates (68, m) of x and of y in the VELO; those of the strips stay, (m, 18)."""
+    x, y, strips = np.split(values, [VELO_SLOTS, 2 * VELO_SLOTS])
+    return np.concatenate([x.sum(0)[None], y.sum(0)[None], strips]).T

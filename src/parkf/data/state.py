@@ -129,7 +129,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         f"{found['tracks']} tracks, beside {found['reference_tracks']} of the set's own simulation",
         f"alignment: {moved} of {len(change)} displacements changed by more than {_NAMED:g} errors",
     ]
-    for kind, key in (("masses", "value"), ("field", "change"), ("factors", "change"), ("layers", "change")):
+    for kind, key in (("masses", "value"), ("field", "change"), ("factors", "change")):
         if found.get(kind) is not None:
             rows = zip(*(found[kind][one] for one in ("names", key, "error")), strict=True)
             said += [f"{kind}: {name} {value:+.5f} ± {error:.5f}" for name, value, error in rows]

@@ -30,7 +30,9 @@ def scattering_more(description: Description, factors: Mapping[str, float]) -> D
 
     parts = [(content["velo"], "velo", _VELO), (content["ut"], "ut", _UT)]
     parts += [(content["scifi"], "scifi", _SCIFI)]
-    parts += [(tube, tube["name"], _VELO) for tube in content["tubes"]]
+    parts += [
+        (tube, tube["name"], region(0.5 * (tube["z_min"] + tube["z_max"]))) for tube in content["tubes"]
+    ]
     parts += [(slab, slab["name"], region(slab["z"])) for slab in content["slabs"]]
     for part, name, of in parts:
         if (factor := factors.get(of, 1.0)) != 1.0:

@@ -188,9 +188,7 @@ def _quartile(ndof: NDArray[np.int32]) -> Floats:
 
 def _placed(distances: list[Distance], significance: float) -> Iterator[Finding]:
     """Name the detector that stands elsewhere, and others that would explain the same distances."""
-    off = [
-        one for one in distances if abs(one.value) > one.motion.tolerance and one.significance > significance
-    ]
+    off = [one for one in distances if abs(one.value) > one.motion.tolerance + significance * one.error]
     off.sort(key=lambda one: -one.significance)
     if off:
         what = "hits lie beside the tracks through the other hits: " + ", or ".join(map(_text, off))

@@ -32,7 +32,7 @@ def write_monitor(content: Mapping[str, Any], name: str, path: Path) -> None:
 def _found(found: Sequence[Mapping[str, Any]]) -> Cells:
     rows = []
     for one in found:
-        factor, unit = (1e3, " µm") if one["unit"] == "mm" else (100, " %")
+        factor, unit = {"mm": (1e3, " µm"), "rad": (1e3, " mrad")}.get(one["unit"], (100, " %"))
         size = f"{factor * one['size']:+.2f} ± {factor * one['error']:.2f}{unit}"
         rows.append([one["what"], size, f"{one['significance']:.1f}"])
     return Cells(["change", "size", "in errors"], rows, ("change",))

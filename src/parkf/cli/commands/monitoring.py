@@ -66,9 +66,6 @@ def monitor(
     reference_pairs: Annotated[
         list[str], Option(help="The same decays in a sample that the set is right for, with --reference.")
     ] = [],  # noqa: B006
-    follow: Annotated[
-        bool, Option("--follow", help="Take the candidates as they came, and stop when a change is found.")
-    ] = False,
     to: Annotated[Path | None, Option("--json", metavar="FILE", help="Figures to write (.json).")] = None,
     report: Annotated[Path | None, Option(metavar="FILE", help="Page to write (.html).")] = None,
     withdrawn: options.Withdrawn = False,
@@ -83,7 +80,6 @@ def monitor(
         reference=[] if reference is None else matching(reference),
         pairs=_pairs(pairs),
         reference_pairs=_pairs(reference_pairs),
-        follow=follow,
         withdrawn=withdrawn,
     )
     if to is not None:

@@ -11,6 +11,7 @@ from parkf.data.field.nuisances import FIELD, NUISANCES
 from parkf.io.findings import Figure, Finding, Inspection
 
 _CLEAR = 5.0  # errors; a nuisance that is further from 0 is a finding
+_STRAINED = 3.0  # errors of what is known without the tracks; a nuisance that is further off is a finding
 _FEWEST = 20  # tracks for a bias
 _CHARGES = {"": (-1.0, 1.0), " of positive charge": (1.0,), " of negative charge": (-1.0,)}
 
@@ -35,12 +36,15 @@ def biases(measured: Measured) -> dict[str, tuple[float, float, int]]:
 
 def document(measured: Measured) -> dict[str, Any]:
     """Content of the JSON file: nuisances with errors, their correlations, biases and numbers of tracks."""
-    found = measured.nuisances
+    found, nuisances = measured.nuisances, {}
+    for (name, value), error in zip(found.by_name.items(), found.error.tolist(), strict=True):
+        middle, width = measured.known[name]
+        known = {"value": middle, "error": width} if np.isfinite(width) else None
+        own = NUISANCES[name]
+        numbers = {"value": value, "error": error, "known": known}
+        nuisances[name] = numbers | {"unit": own.unit, "what": own.what}
     return {
-        "nuisances": {
-            name: {"value": value, "error": error, "unit": NUISANCES[name].unit, "what": NUISANCES[name].what}
-            for (name, value), error in zip(found.by_name.items(), found.error.tolist(), strict=True)
-        },
+        "nuisances": nuisances,
         "correlations": errors_of(found.covariance)["correlation"].tolist(),
         "biases": {
             name: {"value": value, "error": error, "tracks": count}
@@ -67,5 +71,9 @@ def _results(found: dict[str, Any]) -> Iterator[Figure | Finding]:
             evidence = f"{value:+.3g} ± {error:.2g} {unit}"
             what = f"the map differs from the field of the hits: {one['what']}"
             yield Finding("doubtful", what, evidence)
+        if (known := one["known"]) and abs(one["value"] - known["value"]) > _STRAINED * known["error"]:
+            evidence = f"{value:+.3g} ± {error:.2g}, known to be {scale * known['value']:.3g}"
+            evidence = f"{evidence} ± {scale * known['error']:.2g} {unit}"
+            yield Finding("doubtful", f"the tracks contradict what is known: {one['what']}", evidence)
     for name, one in found["biases"].items():
         yield Figure(name, 100.0 * one["value"], "%", f"0 ± {100.0 * one['error']:.2g}")

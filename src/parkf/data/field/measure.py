@@ -44,6 +44,7 @@ class Measured:
     nuisances: Solution
     momenta: Momenta
     left_out: int  # number of hits
+    known: Mapping[str, tuple[float, ...]]  # values and errors that nuisances had before the fit
 
 
 def measure(
@@ -92,7 +93,7 @@ def measure(
     after = free[:, 4] + system.momentum_change(keep, change.value)
     momenta = Momenta(tracks.charge[good], before[good], after[good], error[good])
     found = Solution(names, np.array(list(values.values())), change.covariance, tracks=int(good.sum()))
-    return Measured(found, momenta, int(np.isfinite(there).sum() - keep.sum()))
+    return Measured(found, momenta, int(np.isfinite(there).sum() - keep.sum()), known)
 
 
 def _require_alike(excess: Floats, error: Floats) -> None:

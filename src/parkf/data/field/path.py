@@ -8,7 +8,7 @@ import parkf._transport as _transport
 from parkf.data.field.matter import momentum_loss, scattering
 from parkf.data.field.nuisances import Z_SCIFI, Values, changed_field
 from parkf.data.field.tracks import TrueTracks
-from parkf.detector.description import Material
+from parkf.detector.description import Material, Tube
 from parkf.detector.field import FieldMap
 from parkf.detector.frame import Floats
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
@@ -53,7 +53,7 @@ def follow(tracks: TrueTracks, lines: Floats, geometry: Geometry, field: FieldMa
     """Carry tracks from their last VELO hit to all their hits.
 
     `lines` (n, 5) are x, y, tx, ty there, in mm and rad, and the relative excess of the momentum over the
-    true one. `values` are nuisances. Momentum is lost in all material from the origin on.
+    true one. `values` are nuisances. Momentum is lost in the material that a track crosses.
     """
     own = changed_field(field, values).for_polarity(tracks.polarity)
     states, z = np.column_stack([lines[:, :4], np.empty(tracks.count)]), tracks.last_z
@@ -66,8 +66,9 @@ def follow(tracks: TrueTracks, lines: Floats, geometry: Geometry, field: FieldMa
     velo, materials = geometry.velo, geometry.description.materials
     steep = np.sqrt(1.0 + lines[:, 2] ** 2 + lines[:, 3] ** 2)
     modules = np.isfinite(tracks.velo[..., 2]).sum(axis=1)
-    for tube in geometry.description.tubes:
-        p = p - loses(materials[tube.material], tube.thickness * steep)
+    tubes = geometry.description.tubes
+    for tube in tubes:
+        p = p - loses(materials[tube.material], _wall(tube, states, z, np.full_like(z, -np.inf), z)[1])
     p = p - loses(materials[velo.material], velo.thickness * steep * (modules - 0.5))
     states[:, 4] = tracks.charge / p
     in_velo = np.full((*tracks.velo.shape[:2], 2), np.nan)
@@ -77,12 +78,18 @@ def follow(tracks: TrueTracks, lines: Floats, geometry: Geometry, field: FieldMa
 
     strips, crossed, kicks = np.full(tracks.x.shape, np.nan), np.full(tracks.x.shape, np.nan), []
     for layer in _layers(geometry):
-        states[:, 4] = tracks.charge / p
         z0, dzdx, dzdy = layer.plane
         at = np.full(tracks.count, z0)
         if layer.slot >= 0:
             here = tracks.z[:, layer.slot] - dzdx * tracks.x[:, layer.slot]
             at = np.where(np.isfinite(here), here, at) + layer.moved(values)
+        for tube in tubes:
+            wall, length = _wall(tube, states, z, z, at)
+            if length.any():
+                p = p - loses(materials[tube.material], length)
+                width = scattering(materials[tube.material], length, p, tracks.mass)
+                kicks.append((wall, width, states[:, 2:4]))
+        states[:, 4] = tracks.charge / p
         states, z = _carry(own, states, z, (at, dzdx, dzdy))
         tx, ty = states[:, 2], states[:, 3]
         outside = (np.abs(states[:, 0]) >= layer.hole[0]) | (np.abs(states[:, 1]) >= layer.hole[1])
@@ -94,6 +101,19 @@ def follow(tracks: TrueTracks, lines: Floats, geometry: Geometry, field: FieldMa
             x, y = states[:, 0] + turn * states[:, 1], states[:, 1] - turn * states[:, 0]
             strips[:, layer.slot], crossed[:, layer.slot] = x - tracks.dxdy[:, layer.slot] * y, z
     return Path(in_velo, strips, crossed, kicks)
+
+
+def _wall(tube: Tube, states: Floats, z: Floats, begin: Floats, end: Floats) -> tuple[Floats, Floats]:
+    """Where tracks leave a tube, z (n,) in mm, and the length of its wall there; 0 if not within z of both.
+
+    The tangent (n, 5) at z (n,) determines the crossing, as in the simulation.
+    """
+    (x, y, tx, ty), tiny = states[:, :4].T, 1e-12
+    slope2 = np.maximum(tx**2 + ty**2, tiny)
+    along, rest = (x * tx + y * ty) / slope2, (x**2 + y**2 - tube.radius**2) / slope2
+    at = z - along + np.sqrt(np.maximum(along**2 - rest, 0.0))
+    crossed = (along**2 > rest) & (at >= begin) & (at < end) & (at > tube.z_min) & (at < tube.z_max)
+    return at, np.where(crossed, tube.thickness * np.sqrt(1.0 + slope2), 0.0)
 
 
 def _carry(

@@ -1,0 +1,108 @@
+"""The table of hypotheses: everything that the fit of residuals and holes looks for, and what it is called.
+
+A nuisance is a shift or a turn of a group of parts, its hit efficiency, or a factor on hit errors or
+on noise. It is 0 for the detector that the set was made for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from parkf.data.changes import Change
+from parkf.data.elements import FREEDOMS
+from parkf.data.equations import Floats
+from parkf.data.parts import Group, Parts
+
+SIDES = {1: "MagUp", -1: "MagDown"}
+# Sizes up to which no other set is needed: shifts along x, y, z in mm, turns about x, y, z in rad.
+_SMALL = {
+    "VELO": (0.003, 0.003, 0.1, 2e-3, 2e-3, 2e-4),
+    "UT": (0.005, 0.05, 0.2, 1e-3, 1e-3, 5e-5),
+    "SciFi": (0.005, 0.05, 0.2, 2e-4, 2e-4, 1e-5),
+}
+_SMALL_LOSS = 0.01
+NOT_LOOKED_AT = "hit efficiency of the VELO, single modules of the SciFi, errors and noise by polarity"
+
+
+@dataclass(frozen=True)
+class Nuisance:
+    """A number that is 0 if the detector is the set's."""
+
+    kind: str  # x, y, z, rx, ry, rz, efficiency, error or noise
+    name: str  # what it is a change of
+    tolerance: float
+    sides: tuple[int, ...] = ()  # polarities in which it changes, if not in all
+
+    @property
+    def unit(self) -> str:
+        """``mm`` of a shift, ``rad`` of a turn; empty for a factor minus one."""
+        return {"x": "mm", "y": "mm", "z": "mm", "rx": "rad", "ry": "rad", "rz": "rad"}.get(self.kind, "")
+
+    @property
+    def what(self) -> str:
+        """The nuisance in a few words."""
+        kind = {"error": "hit errors", "noise": "noise", "efficiency": "hit efficiency"}.get(
+            self.kind, self.kind
+        )
+        return f"{kind} of {self.name}{''.join(f' in {SIDES[side]}' for side in self.sides)}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A nuisance that the data show, and others that would explain them as well."""
+
+    change: Nuisance
+    size: float  # mm, rad, or factor minus one
+    error: float
+    others: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        kind, subject = self.change.kind, self.change.name[0].upper() + self.change.name[1:]
+        alone = "".join(f", in {SIDES[side]} alone" for side in self.change.sides)
+        scaled, error = 1e3 * self.size, 1e3 * self.error
+        if self.change.unit == "mm":
+            text = f"{subject} has moved by {scaled:+.1f} ± {error:.1f} µm in {kind}"
+        elif self.change.unit == "rad":
+            text = f"{subject} has turned by {scaled:+.3f} ± {error:.3f} mrad about {kind[1]}"
+        else:
+            what = self.change.what[0].upper() + self.change.what[1:]
+            text, alone = f"{what}: {1 + self.size:.3f} ± {self.error:.3f} times what the set assumes", ""
+        told = f"; these data do not tell it from {' or '.join(self.others)}" if self.others else ""
+        return f"{text}{alone}{told}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Numbers, and the nuisance's name and kind."""
+        return {
+            **{"what": self.change.what, "kind": self.change.kind, "unit": self.change.unit},
+            **{"size": self.size, "error": self.error, "significance": abs(self.size) / self.error},
+            "others": list(self.others),
+        }
+
+
+def motions(parts: Parts) -> tuple[list[Nuisance], Floats]:
+    """List shifts, turns and efficiencies; also their shares in those of single parts, (j, 6·m + c).
+
+    m are the parts, c those of UT and SciFi.
+    """
+    found, rows, cells = [], [], len(parts.names) - len(parts.stations.z)
+    for group in parts.groups():
+        for number, freedom in enumerate(FREEDOMS):
+            found.append(Nuisance(freedom, group.name, _SMALL[group.detector][number]))
+            rows.append(np.concatenate([parts.motion(group, number), np.zeros(cells)]))
+        if group.detector != "VELO":
+            found.append(Nuisance("efficiency", group.name, _SMALL_LOSS))
+            rows.append(_lost(parts, group, cells))
+    return found, np.array(rows)
+
+
+def _lost(parts: Parts, group: Group, cells: int) -> Floats:
+    row = np.zeros(len(FREEDOMS) * len(parts.names) + cells)
+    row[len(FREEDOMS) * len(parts.names) + group.members - len(parts.stations.z)] = 1.0
+    return row
+
+
+def factor_of(change: Change) -> Nuisance:
+    """Return the nuisance of a factor."""
+    return Nuisance(change.kind, change.name.partition(" of ")[2], change.tolerance)
