@@ -147,7 +147,9 @@ def test_a_wrong_sign_in_a_few_rows_is_refused(tmp_path, field, samples, share):
     source = step_writers.column_map(
         tmp_path, "{step}.parquet", ("UTTF",), change=lambda source: source["columns"].update(charge="charge")
     )
-    with pytest.raises(ParkfError, match=f"{some.sum()} of 600 rows left out: qop is not .* charge's sign"):
+    with pytest.raises(
+        ParkfError, match=f"{some.sum()} of 600 rows left out: qop, expected .* charge's sign"
+    ):
         import_steps(source, tmp_path / "out", field=field, polarity=None, settle=settle, threads=1)
 
 

@@ -179,19 +179,20 @@ def left_out_rows(
     number of rows.
     """
     # One thread for linear algebra: more cost time for such small matrices.
-    with threadpool_limits(1):
-        return _asked(files, step, left, field, staged)
+    with threadpool_limits(1), Repeats() as repeats:
+        return _asked(files, step, left, repeats, field, staged)
 
 
 def _asked(
     files: Sequence[Path],
     step: str,
     left: LeftOut,
+    repeats: Repeats,
     field: FieldMap | None,
     staged: Sequence[Path] | None,
 ) -> tuple[dict[Path, NDArray[np.int64]], NDArray[np.int64]]:
     door = Door(step, left, _sample(files), field, staged or ())
-    repeats, counts = Repeats(), np.zeros(SETS[step], np.int64)
+    counts = np.zeros(SETS[step], np.int64)
     without = {path: [np.empty(0, np.int64)] for path in files}
     for path, begin, rows in _batches(files):
         number = begin + np.arange(len(rows["set"]))

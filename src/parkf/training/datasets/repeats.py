@@ -1,6 +1,7 @@
 """Rows that are there twice, found on disk: memory holds the same few megabytes for any number of rows."""
 
 import tempfile
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +29,19 @@ def hashes(columns: Columns, step: str) -> NDArray[np.uint64]:
 
 
 class Repeats:
-    """Hashes of all rows, in sorted runs in an unnamed file."""
+    """Hashes of all rows, in sorted runs in an unnamed file, which a `with` block closes."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115  # it ends with the object
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  # until the end of the block
         self._waiting: list[NDArray[np.uint64]] = []
         self._count = 0
         self._runs: list[NDArray[np.int64]] = []  # byte at which each part of a run begins
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
     def add(self, more: NDArray[np.uint64]) -> None:
         """Add the hashes of some rows, (n,)."""
