@@ -19,7 +19,8 @@ import numpy as np
 from benchmarks.command import parser, write
 
 from parkf.fit import STATUS_BITS, fit
-from parkf.fit.candidates import Candidates, from_arrow
+from parkf.fit.candidates import Candidates
+from parkf.fit.hits import from_arrow
 from parkf.fit.sample import load_sample
 from parkf.fit.truth import Files
 from parkf.io.tables import CANDIDATES

@@ -28,7 +28,7 @@ from benchmarks.command import parser, write
 from numpy.typing import NDArray
 
 from parkf.fit import cpu, is_good
-from parkf.fit.candidates import from_arrow
+from parkf.fit.hits import from_arrow
 from parkf.fit.sample import GHOST_PURITY
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.params.ghost_score import FEATURES, HIDDEN, NAMES, OWN, count

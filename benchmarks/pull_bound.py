@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from parkf.fit import fit, is_good
-from parkf.fit.candidates import Candidates, from_arrow
+from parkf.fit.candidates import Candidates
+from parkf.fit.hits import from_arrow
 from parkf.fit.sample import GHOST_PURITY
 from parkf.io.events import particle_key
 from parkf.io.tables import CANDIDATES, PARTICLES

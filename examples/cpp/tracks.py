@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from parkf.fit.candidates import from_arrow
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
+from parkf.fit.hits import from_arrow
 from parkf.io.files import replacing
 from parkf.io.tables import BEHIND_VELO, CANDIDATES, ELECTRON, FITTED
 
@@ -52,10 +52,12 @@ def read(fitted: Path, candidates: Path, output: Path) -> None:
     words = np.fromfile(fitted, dtype="<i4").reshape(-1, stride_of(len(names)))[:, : len(names)]
     numbers, integers = words[: -len(INTEGERS)].view("<f4"), words[-len(INTEGERS) :]
     tracks = Fitted.from_kernel(numbers[: len(NUMBERS)], integers)
-    batch = tracks.to_arrow(*(names.column(name).combine_chunks() for name in ("event", "candidate")))
+    columns = {name: names.column(name).to_numpy() for name in ("event", "candidate")}
+    columns |= {name: getattr(tracks, name) for name in (*NUMBERS, *INTEGERS)}
     more = {0: (), len(BEHIND_VELO): BEHIND_VELO, len(ELECTRON): ELECTRON}[len(numbers) - len(NUMBERS)]
     table = FITTED.with_columns(more)
-    arrays = [*batch.columns, *map(pa.array, numbers[len(NUMBERS) :])]
+    arrays = [pa.array(columns[field.name], field.type) for field in FITTED.schema]
+    arrays += map(pa.array, numbers[len(NUMBERS) :])
     with table.writer(output) as writer:
         writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
 

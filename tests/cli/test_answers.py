@@ -9,6 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -125,7 +127,10 @@ def test_no_memory_is_told_with_what_to_do(error):
 def test_displacements_are_listed_by_element(tmp_path):
     """The example's tracks are of a detector in place, so that its layers are within a millimetre of it."""
     data = ROOT / "data/geometry"
-    words = ("align", ROOT / "params/2026-run3-like-2-r011", ROOT / "examples/candidates.parquet")
+    # An alignment asks for more tracks than the example has.
+    example = pq.read_table(ROOT / "examples/candidates.parquet")
+    pq.write_table(pa.concat_tables([example, example]), tmp_path / "twice.parquet")
+    words = ("align", ROOT / "params/2026-run3-like-2-r011", tmp_path / "twice.parquet")
     words += (tmp_path / "a.yaml", "--geometry", data / "run3.yaml")
     text = parkf(*words, "--alignment", data / "alignment_nominal.yaml", "--freedoms", "x")
     rows = dict(re.findall(r"^((?:ut|scifi)_layers \d+) +([+-]\S+) ± \S+", text, re.MULTILINE))

@@ -26,8 +26,8 @@ from tools.mismatches.honest import SETS, displaced, selections
 from tools.mismatches.wrong import MISTAKES, Change
 
 from parkf.fit import fit_file, fitter
-from parkf.fit.candidates import from_arrow
 from parkf.fit.detector_check import DetectorCheck
+from parkf.fit.hits import from_arrow
 from parkf.io.errors import ParkfError
 from parkf.io.tables import MEASURED
 from parkf.params.parameter_set import load
