@@ -162,7 +162,7 @@ def test_nan_is_named_by_column_and_row(tmp_path):
     rows = draw("TFT", 300, 4, truth("TFT"))
     rows["txe"][17] = np.nan
     path = write(rows, tmp_path / "TFT.parquet")
-    with pytest.raises(ParkfError, match=r"TFT\.parquet: column 'txe', row 17: got nan"):
+    with pytest.raises(ParkfError, match=r"TFT\.parquet: column 'txe' row 17: nan"):
         train_step(path, "TFT", forms="improved")
 
 

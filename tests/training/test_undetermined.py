@@ -5,7 +5,7 @@ import pytest
 from toy_steps import STEPS, draw, train_rows, truth, write
 
 from parkf.io.errors import ParkfError
-from parkf.training.datasets.left_out import LeftOut
+from parkf.stages.adopt_dataset import adopt_dataset
 from parkf.training.train import train_step
 
 COMPONENTS = ("x", "y", "tx", "ty")
@@ -67,17 +67,14 @@ def test_a_note_is_written_only_where_there_is_one():
     assert type(result).model_validate(noted.model_dump(mode="json")).note == "p1 fixed"
 
 
-def test_a_wrong_row_does_not_change_what_is_trained(tmp_path, capsys):
-    """The row is left out, and the result is that of the other rows, with any number of processes."""
+def test_a_wrong_row_does_not_change_what_is_trained(tmp_path):
+    """The row is left out where a run adopts the dataset, and the result is that of the other rows."""
     rows = draw("VUT", 12_000, 5, truth("VUT"))
     kept = np.arange(12_000) != 7000
     clean = write({name: values[kept] for name, values in rows.items()}, tmp_path / "clean.parquet")
     rows["xe"][7000] = 0.0
-    dirty = write(rows, tmp_path / "VUT.parquet", np.arange(5000), np.arange(5000, 12_000))
-    expected = train_step(clean, "VUT", forms="improved").sets
-    for workers in (1, 2):
-        left = LeftOut("rows", "VUT")
-        found = train_step(dirty, "VUT", forms="improved", workers=workers, left=left)
-        assert (left.count, left.rows) == (1, 12_000)
-        assert found.sets == expected
-    assert capsys.readouterr().err == ""
+    dirty = write(rows, tmp_path / "dirty.parquet", np.arange(5000), np.arange(5000, 12_000))
+    adopt_dataset(dataset=dirty, output=tmp_path / "VUT.parquet", step="VUT")
+    assert len((tmp_path / "VUT.left_out.csv").read_text().splitlines()) == 2
+    found = train_step(tmp_path / "VUT.parquet", "VUT", forms="improved")
+    assert found.sets == train_step(clean, "VUT", forms="improved").sets

@@ -1,15 +1,11 @@
 """Stage ``train``: the fits of steps."""
 
-import sys
-
 from parkf.detector.field import load_field
 from parkf.detector.geometry import load_geometry
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import FormsName
-from parkf.io.terminal import say
 from parkf.model.steps import FORMS
 from parkf.stages.files import AllMade, AllRead, Read
-from parkf.training.datasets.left_out import LeftOut
 from parkf.training.displaced import displaced_rows
 from parkf.training.neighbour import neighbour
 from parkf.training.train import train_step
@@ -47,14 +43,13 @@ def train(
         raise ParkfError("train: got --field or --geometry alone, expected both or neither")
     if len(datasets) != len(steps):
         raise ParkfError(f"train: got {len(datasets)} datasets of {len(steps)} steps, expected one of each")
-    born = place = None
+    born = None
     if field is not None and geometry is not None:
         place = load_field(field), load_geometry(geometry)
         born = displaced_rows(*place, seed=seed, threads=threads)
     of_forms = FORMS[forms].steps
     of_tables, of_born = ["UTTF"], [step for step in steps if step in of_forms and of_forms[step].displaced]
     for number, (step, dataset, output) in enumerate(zip(steps, datasets, outputs, strict=True)):
-        left = LeftOut(str(dataset), step)
         train_step(
             dataset,
             step,
@@ -64,9 +59,4 @@ def train(
             displaced=born if step in of_born or not of_born else None,
             neighbour=neighbour(start_from[number], step, forms) if start_from else None,
             workers=threads,
-            left=left,
-            field=None if place is None else place[0],
         ).save(output)
-        if left.count:
-            say(left.summary(), file=sys.stderr)
-            left.write(output.with_suffix(".left_out.csv"))

@@ -6,7 +6,6 @@ parameter set. Memory then holds only a block of rows and a sample, no matter ho
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import partial
 from itertools import accumulate, chain, groupby
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
@@ -23,7 +22,6 @@ from parkf.io.events import select as select
 from parkf.io.tables import STEP_DATA
 from parkf.io.workers import parallel_map
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS
-from parkf.training.datasets.gather import leave_out
 
 Result = TypeVar("Result")
 F64 = NDArray[np.float64]
@@ -190,47 +188,33 @@ def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) 
 
 
 def store_dataset(
-    files: Sequence[Path],
-    sets: range,
-    joined: int,
-    folder: Path,
-    workers: int = 1,
-    without: Mapping[Path, NDArray[np.int64]] | None = None,
+    files: Sequence[Path], sets: range, joined: int, folder: Path, workers: int = 1
 ) -> list[StoredRows]:
     """Sort the rows of a step dataset as :func:`store_sets` does, with a share for each worker.
 
-    The dataset is one file, or files of its chunks in their order. Rows `without` are left out, by the
-    ascending numbers of each file.
+    The dataset is one file, or files of its chunks in their order.
     """
     wanted = range(joined * sets.start, joined * sets.stop)
 
-    def shares(share: int, columns: Sequence[str] = _READ, *, kept: bool = True) -> Iterator[Rows]:
+    def shares(share: int, columns: Sequence[str] = _READ) -> Iterator[Rows]:
         for number, file in enumerate(files):
             # Begin and end of the worker's share in this file, in units of its row groups over the workers.
             low, high = (
                 min(max(end * len(files) - number * workers, 0), workers) for end in (share, share + 1)
             )
             if low < high:
-                left = without[file] if without is not None and kept else None
-                yield from read_batches(
-                    file, wanted, share=(low, high, workers), columns=columns, without=left
-                )
+                yield from read_batches(file, wanted, share=(low, high, workers), columns=columns)
 
-    def sums(kept: bool) -> NDArray[np.uint64]:
-        read = partial(shares, columns=SUMMED, kept=kept)
-        return np.array(
-            list(parallel_map(lambda share: sums_of(read(share), sets, joined), range(workers), workers))
+    sums = np.array(
+        list(
+            parallel_map(lambda share: sums_of(shares(share, SUMMED), sets, joined), range(workers), workers)
         )
-
-    # The sums tell one file from another, so they have all rows.
-    everything = sums(kept=False)
-    any_left_out = without is not None and any(map(len, without.values()))
-    counts = (sums(kept=True) if any_left_out else everything)[:, 0]
+    )
     stored = {
         number: StoredRows(folder / str(number), workers=workers, sum_of_x1=total)
-        for number, total in zip(sets, everything[:, 1].sum(axis=0).tolist(), strict=True)
+        for number, total in zip(sets, sums[:, 1].sum(axis=0).tolist(), strict=True)
     }
-    ends = np.cumsum(counts.astype(np.int64), axis=0)
+    ends = np.cumsum(sums[:, 0].astype(np.int64), axis=0)
     begins = np.vstack([np.zeros_like(ends[:1]), ends])
 
     def sort(share: int) -> None:
@@ -276,20 +260,16 @@ def read_batches(
     most: int | None = None,
     share: tuple[int, int, int] = (0, 1, 1),
     columns: Sequence[str] = _READ,
-    without: NDArray[np.int64] | None = None,
 ) -> Iterator[Rows]:
     """Read a step dataset: columns as float64, ``set``, ``event`` and ``particle`` as int64.
 
     Row groups are left out if their statistics show that they hold none of the wanted `sets`. If they
     have more than `most` rows, only every second, third … row group is read, so that not many more rows are
     read. For a `share` of (i, j, n), only those from i/n to j/n of the number of these row groups are read.
-    Rows with the ascending numbers `without` are left out. A ParkfError is raised when the table is not a
-    step dataset, or a number in it is not finite.
+    A ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
     """
     with STEP_DATA.open(path) as file:
         for begin, batch in _record_batches(file, sets, most, share, columns):
-            if without is not None:
-                batch = leave_out(batch, without, begin)
             rows: Rows = {}
             for name in columns:
                 kind = np.int64 if name in ("set", "event", "particle") else np.float64

@@ -7,14 +7,11 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from parkf.detector.field import FieldMap
 from parkf.io.errors import ParkfError
 from parkf.io.files import scratch_folder, sha256
 from parkf.io.option_types import FormsName
 from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.model.steps import FORMS, Step
-from parkf.training.datasets.checks import left_out_rows
-from parkf.training.datasets.left_out import LeftOut
 from parkf.training.displaced import beside
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import count_inside, loss_before_bend, through_magnet
@@ -45,8 +42,6 @@ def train_step(
     displaced: Sequence[Rows] | None = None,
     neighbour: Neighbour | None = None,
     workers: int = 1,
-    left: LeftOut | None = None,
-    field: FieldMap | None = None,
 ) -> FitResult:
     """Fit all parameter sets of a step to its dataset, both polarities together.
 
@@ -54,9 +49,9 @@ def train_step(
     sets, of :func:`parkf.training.displaced.displaced_rows`. `neighbour` is the fit for a similar detector:
     the search for each minimum then begins at the neighbour's minimum. This moves the results by a few per
     cent of an error at most.
-    Rows that are wrong (:mod:`parkf.training.datasets.checks`) are left out, which `left` gets, and above a
-    share of them the dataset is refused; a `field`, if it is at hand, decides in doubt. Equal inputs lead to
-    equal results, with any number of processes, `workers`. TMPDIR must have room for
+    Rows of a user's own dataset are asked before, where a run adopts it
+    (:mod:`parkf.training.datasets.checks`). Equal inputs lead to equal results, with any number of processes,
+    `workers`. TMPDIR must have room for
     :func:`parkf.training.rows.scratch_bytes`. A ParkfError reports a fit that is invalid.
     """
     steps = FORMS[forms].steps
@@ -70,15 +65,12 @@ def train_step(
             f"{table}: a magnet table of other forms than '{forms}'; train it with `--forms {forms}`"
         )
     own, numbers = steps[step], range(len(steps[step].sets))
-    left = LeftOut(str(dataset), step) if left is None else left
     if own.displaced != (displaced is not None):
         need = "give --field and --geometry" if own.displaced else "give neither --field nor --geometry"
         raise ParkfError(f"step {step}, forms '{forms}': {need}, for tracks that are born in the magnet")
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1), scratch_folder() as folder:
-        without, _ = left_out_rows([dataset], step, left, field=field)
-        left.refuse()
-        stored = store_dataset([dataset], numbers, own.joined, Path(folder), workers, without)
+        stored = store_dataset([dataset], numbers, own.joined, Path(folder), workers)
         sets = train_sets(
             stored,
             own,

@@ -1,8 +1,8 @@
 """The door of step datasets: each row is asked, whether a file comes from a simulation here or from a user.
 
 A row must fulfil the rules of :mod:`parkf.training.datasets.rules`, be as the other rows of its set
-(:mod:`parkf.training.datasets.alike`), and be there once. Import, `parkf check-dataset` and training ask the
-same. They leave out a few rows that do not pass, and refuse a file with more.
+(:mod:`parkf.training.datasets.alike`), and be there once. Import, `parkf check-dataset` and a run that adopts
+a dataset ask the same. They leave out a few rows that do not pass, and refuse a file with more.
 """
 
 from collections.abc import Iterator, Sequence
