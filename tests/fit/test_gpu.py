@@ -28,7 +28,7 @@ both_forms = pytest.mark.parametrize("forms", FORMS)
 
 @nvcc
 @both_forms
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_86", "sm_90"])
 def test_nvcc_compiles_both_schemes_without_spills(architecture, forms):
     kernels = compiled(forms, "fit/fit.cu", "float32", architecture)
     # Arrays lie in registers or in shared memory. An array indexed by a variable would lie in local memory.
