@@ -113,7 +113,7 @@ def parameters(name="improved"):
         table=aligned(magnet_table(forms.table)),
         manifest=manifest,
         score=None,
-        rich=SimpleNamespace(numbers=rich_numbers()),
+        rich=SimpleNamespace(numbers=rich_numbers(), kernel_numbers=rich_numbers()),
     )
 
 

@@ -12,6 +12,8 @@ BLOCKS = {
     name: (100 * i + np.arange(1, np.prod(block.shape) + 1)).reshape(block.shape) / 8
     for i, (name, block) in enumerate(rich_blocks().items())
 }
+# The terms of RICH_SCIFI that are odd in X; sets up to 2026-run3-like-2-r016 lack them.
+GAINED = [f"field that bends tx, with {term}" for term in ("X", "X·Y", "X^3", "X·Y^2")]
 
 
 @pytest.fixture
@@ -48,3 +50,23 @@ def test_other_numbers_than_described_are_refused(saved):
 def test_a_wrong_shape_is_refused():
     with pytest.raises(ParkfError, match=r"RICH2: \(2, 11\) numbers, expected \(2, 12\)"):
         RichConstants.of(BLOCKS | {"RICH2": np.zeros((2, 11))}, {})
+
+
+def test_numbers_that_a_form_has_gained_are_zero():
+    """A set from before the terms that are odd in X fits as it did, and its other numbers keep their places."""
+    rich = RichConstants.of(BLOCKS, {})
+    now = rich.block_of_forms("RICH_SCIFI")
+    np.testing.assert_array_equal(now, rich.block("RICH_SCIFI"))
+    gained = [i for i, number in enumerate(rich.layout[-1].sets[0].numbers) if number.text in GAINED]
+    fewer = np.delete(now, gained, axis=1)
+    for plane in rich.layout[-1].sets:
+        plane.numbers[:] = [number for i, number in enumerate(plane.numbers) if i not in gained]
+    before = RichConstants(fewer.ravel(), rich.layout[-1:])
+    got = before.block_of_forms("RICH_SCIFI")
+    assert not got[:, gained].any()
+    np.testing.assert_array_equal(np.delete(got, gained, axis=1), fewer)
+    before.layout[0].sets[0].numbers[0] = (
+        before.layout[0].sets[0].numbers[0].model_copy(update={"text": "other"})
+    )
+    with pytest.raises(ParkfError, match="RICH_SCIFI"):
+        before.block_of_forms("RICH_SCIFI")

@@ -155,8 +155,8 @@ def fit_with_rich(
 ) -> tuple[Fitted, NDArray[Any]]:
     """Fit a batch by the smoother; also return the states at the RICH planes, (56, n) float.
 
-    For each plane they are x, y, tx, ty and the lower triangle of their covariance. `rich`, (66,), are the
-    set's constants for the steps to these planes.
+    For each plane they are x, y, tx, ty and the lower triangle of their covariance. `rich`, (n,), are the
+    set's constants for the steps to these planes, `RichConstants.kernel_numbers`.
     """
     numbers, integers = _fitter.fit(
         *_arguments(parameters, tracks, threads, build, origin), smoother=True, rich=rich

@@ -50,7 +50,7 @@ def fit_with_rich(
             " have since manifest format 6; train one, or take a newer one of `parkf params list`"
         )
     fitted, numbers = cpu.fit_with_rich(
-        parameters, parameters.rich.numbers, tracks, threads=threads, origin=origin
+        parameters, parameters.rich.kernel_numbers, tracks, threads=threads, origin=origin
     )
     planes = numbers.reshape(len(RICH_PLANES), -1, tracks.count)
     states = PlaneStates(planes[:, :4].transpose(2, 0, 1), planes[:, 4:].transpose(2, 0, 1))

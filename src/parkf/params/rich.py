@@ -56,6 +56,29 @@ class RichConstants:
             begin = end
         raise KeyError(name)
 
+    def block_of_forms(self, name: str) -> NDArray[np.float32]:
+        """Return a block, (planes, numbers) float32, of the installed forms: a number that the set lacks is zero.
+
+        A form may gain terms, and a set that was trained before has no numbers of these. A set that has other
+        numbers raises a ParkfError.
+        """
+        block = rich_blocks()[name]
+        places = [column.text for column in block.columns]
+        told = [n.text for one in self.layout if one.name == name for n in one.sets[0].numbers]
+        if not told or not {*told} <= {*places}:
+            raise ParkfError(
+                f"RICH constants: the installed version has other numbers of {name} than this parameter set;"
+                " train the set again, or fit without states at the RICH planes"
+            )
+        values = np.zeros(block.shape, dtype="<f4")
+        values[:, [places.index(text) for text in told]] = self.block(name)
+        return values
+
+    @property
+    def kernel_numbers(self) -> NDArray[np.float32]:
+        """The numbers of all blocks of the installed forms, (n,)."""
+        return np.concatenate([self.block_of_forms(name).ravel() for name in rich_blocks()])
+
     def description(self) -> Rich:
         """Return the entry of the manifest."""
         return Rich(blob=blob_of(self.numbers), layout=self.layout)

@@ -82,12 +82,16 @@ def _behind_velo() -> Step:
 
 
 def _behind_scifi() -> Step:
-    """Return a step over a gap whose field ends soon after its start."""
+    """Return a step over a gap whose field ends soon after its start.
+
+    The terms of the bend that are odd in X are for a field that is not the same left and right, as LHCb's.
+    """
     p = Numbers()
     one = sp.Integer(1)
+    even = (one, X**2, Y, Y**2, X**4, X**2 * Y**2, Y**4, X**6, X**4 * Y**2, X**2 * Y**4, Y**6)
     outputs, parts, _ = gap.forms(
         p,
-        bend=(one, X**2, Y, Y**2, X**4, X**2 * Y**2, Y**4, X**6, X**4 * Y**2, X**2 * Y**4, Y**6),
+        bend=(*even, X, X * Y, X**3, X * Y**2),
         turn=(H * Y, X * Y, X**3 * Y, X * Y**3, X**5 * Y, X**3 * Y**3, X * Y**5),
         lever=(one, Y**2, X**2),
         field=-0.02,

@@ -83,7 +83,7 @@ def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = 
         np.savetxt(stream, scaled, fmt="%.9g")
     in_code = {"BEAM": parameters.block("BEAM")}
     if parameters.rich is not None:
-        in_code |= {name: parameters.rich.block(name) for name in rich_blocks()}
+        in_code |= {name: parameters.rich.block_of_forms(name) for name in rich_blocks()}
     rows = {name: _rows(values) for name, values in in_code.items()}
     constants = parameters.manifest.constants.model_dump()
     write_json(folder / REST_FILE, {**constants, **rows, _UT_ROWS_KEY: ut_rows})
