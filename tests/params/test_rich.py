@@ -53,7 +53,7 @@ def test_a_wrong_shape_is_refused():
 
 
 def test_numbers_that_a_form_has_gained_are_zero():
-    """A set from before the terms that are odd in X fits as it did, and its other numbers keep their places."""
+    """A set from before the terms that are odd in X keeps its numbers in their places."""
     rich = RichConstants.of(BLOCKS, {})
     now = rich.block_of_forms("RICH_SCIFI")
     np.testing.assert_array_equal(now, rich.block("RICH_SCIFI"))
