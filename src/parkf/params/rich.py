@@ -57,7 +57,7 @@ class RichConstants:
         raise KeyError(name)
 
     def block_of_forms(self, name: str) -> NDArray[np.float32]:
-        """Return a block of the installed forms, (planes, numbers) float32; numbers that the set lacks are zero.
+        """Return a block of the installed forms, (planes, numbers) float32; what the set lacks is zero.
 
         A form may gain terms, and a set that was trained before has no numbers of these. A set that has other
         numbers raises a ParkfError.
