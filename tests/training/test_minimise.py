@@ -83,6 +83,22 @@ def test_no_minimum(fits):
         _fit(fits(np.zeros(100)), slope)
 
 
+def test_a_minimum_counts_where_a_sample_is_concave(fits):
+    """Each second row, and so the sample, has a Cauchy density at 0; the others are Gaussian around 3."""
+    data = np.tile([-0.1, 3.0, 0.1, 3.0], SAMPLE // 2)
+
+    def likelihood(vector, rows):
+        pull, cauchy = rows["x1"] - vector[0], rows["x1"] < 1
+        value = np.where(cauchy, np.log1p(pull**2), 0.5 * pull**2)
+        return value, -np.where(cauchy, 2 * pull / (1 + pull**2), pull)[None]
+
+    result = _fit(fits(data), likelihood)
+    # The derivative of log(1 + w²) + (w − 3)²/2 is zero.
+    assert result.values[0] == pytest.approx(2.2599, abs=1e-3)
+    curvature = 2 * (1 - 2.2599**2) / (1 + 2.2599**2) ** 2 + 1
+    assert result.naive_errors[0] == pytest.approx(1 / np.sqrt(curvature * SAMPLE), rel=0.01)
+
+
 def test_limits_hold(fits):
     result = _fit(fits(np.full(100, -1.0)), _mean(1.0), start=(0.5,), limits=(0.1, np.inf))
     assert result.values[0] == pytest.approx(0.1, abs=1e-3)

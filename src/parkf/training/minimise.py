@@ -25,6 +25,8 @@ Limits = tuple[float, float]
 # Largest estimated distance to the minimum, in units of the log-likelihood. Minuit accepts this by default.
 LARGEST_EDM = 1e-4
 MOST_PASSES = 20
+# Rows for the curvature at a minimum where the curvature of `SAMPLE` rows is not positive.
+LARGE_SAMPLE = 10 * SAMPLE
 # Distance from a limit, in units of a parameter's step, below which a parameter counts as at the limit.
 AT_LIMIT = 1e-3
 
@@ -142,7 +144,11 @@ class Fits:
         """Go from w to the minimum of all rows; return the minimum and the curvature (f, f) at it."""
         hessian = problem.curvature(self.sample, w) / self.share
         end = _newton(problem, hessian, w, self.rows)
-        return end, problem.curvature(self.sample, end.w) / self.share
+        with suppress(_InvalidError):
+            return end, problem.curvature(self.sample, end.w) / self.share
+        # In a direction that few rows determine, a sample may be concave at the minimum of all rows.
+        sample = self.rows.sample(LARGE_SAMPLE)
+        return end, problem.curvature(sample, end.w) * len(self.rows) / len(sample["qop"])
 
     def _inherit(self, problem: "_Problem", w: F64, scores: F64) -> F64:
         """Return the scores (groups, f), plus the change of the gradient when earlier parameters shift."""
