@@ -54,7 +54,10 @@ def _production() -> Step:
 
 
 def _improved() -> Step:
-    """Return the step with one set for each gap; terms that are odd in X and in Y distinguish the sides."""
+    """Return the step with one set for each gap; terms that are odd in X and in Y distinguish the sides.
+
+    The terms 1, H and Y of the turn are for a field that differs left and right, up and down.
+    """
     p = Numbers()
     one = sp.Integer(1)
     outputs, parts, gained = gap.forms(
@@ -70,6 +73,9 @@ def _improved() -> Step:
             X * Y**5,
             H * X**4 * Y,
             tx * X**2 * Y**3,
+            one,
+            H,
+            Y,
         ),
         lever=(one, Y**2, X**2),
         field=-0.2,
@@ -87,7 +93,7 @@ def _improved() -> Step:
         parts=parts,
         joined=2,
         displaced=True,
-        layout=2,
+        layout=3,
     )
 
 

@@ -19,13 +19,18 @@ def _production() -> Step:
 
 
 def _improved() -> Step:
+    """Return the step; X and Y of the bend, 1 and Y of the turn are for a field without symmetry."""
     p = Numbers()
     one = sp.Integer(1)
     outputs, parts, gained = gap.forms(
-        p, bend=(one, Y**2, X**2, X**2 * Y**2), turn=(tx * Y, tx * X**2 * Y), lever=(one,), field=-0.5
+        p,
+        bend=(one, Y**2, X**2, X**2 * Y**2, X, Y),
+        turn=(tx * Y, tx * X**2 * Y, one, Y),
+        lever=(one,),
+        field=-0.5,
     )
     noise = p.scattering(1.2, gap.levers(1.2), gained)
-    return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, parts=parts, layout=2)
+    return Step(_NAME, _TEXT, _SETS, tuple(p.parameters), outputs, noise, parts=parts, layout=3)
 
 
 PRODUCTION, IMPROVED = (_production(),), (_improved(),)
