@@ -70,7 +70,7 @@ def changed(tmp_path_factory):
     edit(source / file, numbered=False)
     stopped = codegen(source)
     assert stopped.returncode == 1
-    assert stopped.stderr.startswith("layout 2 is published; call this 3: ")
+    assert stopped.stderr.startswith("layout 3 is published; call this 4: ")
     assert stopped.stderr in HOW_TO
     edit(source / file, numbered=True)
     done = codegen(source, package / "kernel")
@@ -82,13 +82,12 @@ def test_the_kernel_of_published_layouts_is_the_same_source(changed):
     """The kernels for processors and GPUs are compared; no other part of a fit contains formulas."""
     made = changed / "parkf/kernel"
     names = {path.parent.name for path in made.glob("*/steps_generated.hpp")}
-    assert names == {"improved", "improved_2", "production"}
-    for name in ("improved_2", "production"):
-        own = name.removesuffix("_2")
+    assert names == {"improved", "improved_2", "improved_3", "production"}
+    for name, own in (("improved_2", "improved_2"), ("improved_3", "improved"), ("production", "production")):
         text = (made / name / "steps_generated.hpp").read_text()
         text = text.replace(f"PARKF_FORMS {name}\n", f"PARKF_FORMS {own}\n")
         assert text == (INSTALLED / "kernel" / own / "steps_generated.hpp").read_text()
-    assert "&improved_2::forms" in (made / "all_forms.hpp").read_text()
+    assert "&improved_3::forms" in (made / "all_forms.hpp").read_text()
 
 
 def test_published_sets_load_fit_export_and_compare_as_before(changed, tmp_path):
@@ -102,9 +101,9 @@ def test_published_sets_load_fit_export_and_compare_as_before(changed, tmp_path)
     facts = json.loads((before / "facts.json").read_text())
     assert json.loads((after / "facts.json").read_text()) == facts
     layouts = {version: one["layout"] for version, one in facts.items() if "layout" in one}
-    assert set(layouts.values()) == {1, 2}
-    assert json.loads((before / "today/manifest.json").read_text())["layout_version"] == 2
-    assert json.loads((after / "today/manifest.json").read_text())["layout_version"] == 3
+    assert set(layouts.values()) == {1, 2, 3}
+    assert json.loads((before / "today/manifest.json").read_text())["layout_version"] == 3
+    assert json.loads((after / "today/manifest.json").read_text())["layout_version"] == 4
 
     # Compile a kernel from the formulas that were kept, as a user of the C++ header does.
     if shutil.which("g++") is None:

@@ -16,7 +16,7 @@ from parkf.model.steps.frozen import document, forms_of, kernel_forms, thawed
 from parkf.model.steps.symbols import Local, Side, h, tx, y
 
 LAYOUTS = Path(__file__).parents[3] / "params/layouts"
-KEPT = {1: "production", 2: "improved"}
+KEPT = {1: "production", 2: "improved", 3: "improved"}
 
 
 @pytest.mark.parametrize(("version", "name"), KEPT.items())
@@ -76,8 +76,11 @@ def with_step(monkeypatch, name, **changes):
     return today["improved"]
 
 
-def test_without_changes_the_kernel_is_built_for_todays_forms_alone(layouts, tmp_path):
-    assert kernel_forms(layouts) == FORMS == kernel_forms(tmp_path / "none")
+def test_without_changes_the_kernel_is_built_for_todays_forms_and_older_ones(layouts, tmp_path):
+    assert kernel_forms(tmp_path / "none") == FORMS
+    kernel = kernel_forms(layouts)
+    assert list(kernel) == [*FORMS, "improved_2"]
+    assert {name: kernel[name] for name in FORMS} == FORMS
 
 
 def test_other_formulas_take_another_number(layouts, monkeypatch):
@@ -85,24 +88,24 @@ def test_other_formulas_take_another_number(layouts, monkeypatch):
     changed = {**outputs, "ty": outputs["ty"] + h}
     monkeypatch.setattr(frozen, "file_of", lambda step: "ut.py")
     with_step(monkeypatch, "UT", outputs=changed)
-    edit = "UT changed; write layout=3 into the Step UT in src/parkf/model/steps/ut.py"
-    with pytest.raises(ParkfError, match=f"^layout 2 is published; call this 3: {edit}$"):
+    edit = "UT changed; write layout=4 into the Step UT in src/parkf/model/steps/ut.py"
+    with pytest.raises(ParkfError, match=f"^layout 3 is published; call this 4: {edit}$"):
         kernel_forms(layouts)
-    today = with_step(monkeypatch, "UT", outputs=changed, layout=3)
+    today = with_step(monkeypatch, "UT", outputs=changed, layout=4)
     kernel = kernel_forms(layouts)
-    assert list(kernel) == ["improved", "production", "improved_2"]
-    assert (kernel["improved"], today.layout.layout_version) == (today, 3)
-    assert kernel["improved_2"].layout == FORMS["improved"].layout
+    assert list(kernel) == ["improved", "production", "improved_2", "improved_3"]
+    assert (kernel["improved"], today.layout.layout_version) == (today, 4)
+    assert kernel["improved_3"].layout == FORMS["improved"].layout
     # A step in both sets of forms would give both the same layout number.
     production = FORMS["production"]
-    shared = type(production)("production", 3, production.table, production.steps)
+    shared = type(production)("production", 4, production.table, production.steps)
     monkeypatch.setitem(frozen.FORMS, "production", shared)
-    with pytest.raises(ParkfError, match="share a step of layout 3; leave PRODUCTION as it was"):
+    with pytest.raises(ParkfError, match="share a step of layout 4; leave PRODUCTION as it was"):
         kernel_forms(layouts)
     # A layout number is given only once, even to other forms.
     with_step(monkeypatch, "UT", outputs=changed, layout=1)
     shutil.copy(layouts / "2.json", layouts / "5.json")
-    with pytest.raises(ParkfError, match="layout 2 is published; call this 6"):
+    with pytest.raises(ParkfError, match="layout 3 is published; call this 6"):
         kernel_forms(layouts)
 
 
