@@ -29,7 +29,6 @@ if RUN.simulated_steps:
         params: code=code_of("rows"), means=MEANS
         priority: FIRST
         threads: TWO_THREADS
-        resources: **needs(COSTS, "rows", lambda w: RUN.size_of("training", w.part))
         conda: ENVIRONMENT
         log: logged("rows{part}.log")
         shell:
@@ -54,7 +53,6 @@ if RUN.simulated_steps:
             params: code=code_of("datasets"), rows=lambda w, input: collapsed(input)
             priority: FIRST
             threads: TWO_THREADS
-            resources: **needs(COSTS, "datasets", sum(RUN.rows(step) for step in steps))
             conda: ENVIRONMENT
             log: logged(f"datasets/{'-'.join(steps)}.log")
             shell: stage("datasets", " --rows {params.rows:q} --outputs {output:q} --threads {threads}")

@@ -28,7 +28,6 @@ rule report:
         code=code_of("report"),
         means={**MEANS, **meanings(gates_file())},
     threads: LAST_THREADS
-    resources: **needs(COSTS, "report", 1)
     conda: ENVIRONMENT
     log: logged("report.log")
     shell:

@@ -11,7 +11,6 @@ if RUN.imports_field:
         output: FIELD
         params: code=code_of("import_field"), means=SOURCE_MEANS, **FIELD_ARGUMENTS
         priority: FIRST
-        resources: **needs(COSTS, "field", 1)
         conda: ENVIRONMENT
         log: logged("import-field.txt")
         shell:
@@ -30,7 +29,6 @@ else:
         output: FIELD
         params: code=code_of("field"), means=SOURCE_MEANS, **{n: v for n, v in FIELD_ARGUMENTS.items() if n != "source"}
         priority: FIRST
-        resources: **needs(COSTS, "field", 1)
         conda: ENVIRONMENT
         log: logged("field.log")
         shell:
@@ -54,7 +52,6 @@ rule generate:
         pile_up=RUN["events"]["pile_up"],
     priority: lambda w: FIRST if w.purpose == "training" else 0
     threads: TWO_THREADS
-    resources: **needs(COSTS, "generate", lambda w: RUN.size_of(w.purpose, w.part))
     conda: ENVIRONMENT
     log: logged("generate-{purpose}{part}.log")
     shell:
@@ -79,7 +76,6 @@ rule generate_signal:
         seed=lambda w: RUN.seed(w.chunk),
     # The measurement of other kinds of tracks, which is long, waits for the late decays.
     priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
-    resources: **needs(COSTS, "generate_signal", lambda w: len(RUN.chunk(w.chunk)))
     conda: ENVIRONMENT
     log: logged("generate-{chunk}.log")
     shell:
@@ -115,7 +111,6 @@ rule simulate_training:
         pattern=RUN["pattern"] if TRAINS_SCORE else None,
     priority: FIRST
     threads: TWO_THREADS
-    resources: **needs(COSTS, DEAR or "simulate_training", lambda w: RUN.size_of("training", w.part))
     conda: ENVIRONMENT
     log: logged("simulate-training{part}.log")
     shell:
@@ -150,7 +145,6 @@ rule simulate_validation:
         **RUN["misalignment"],
         misalignment_seed=RUN["seed"],
     threads: TWO_THREADS
-    resources: **needs(COSTS, DEAR or "simulate_validation", lambda w: RUN.size_of("validation", w.part))
     conda: ENVIRONMENT
     log: logged("simulate-validation{part}.log")
     shell:
@@ -180,7 +174,6 @@ rule simulate_signal:
         polarities=lambda w: RUN.polarity(w.chunk),
         seeds=lambda w: RUN.seed(w.chunk),
         pattern=RUN["pattern"],
-    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
     conda: ENVIRONMENT
     log: logged("simulate-{chunk}.log")
     shell: stage("simulate", TRANSPORTED, " --candidates {output:q}", CROWDED_WORD, SEARCH_WORDS)
@@ -198,7 +191,6 @@ rule simulate_decays:
         seeds=lambda w: RUN.seed(w.chunk),
         crowded=RUN["pattern"]["crowded"],
     priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
-    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
     conda: ENVIRONMENT
     log: logged("simulate-{chunk}.log")
     shell: stage("simulate", TRANSPORTED, " --hits {output.hits:q} --crossings {output.crossings:q}", CROWDED_WORD)
@@ -216,7 +208,6 @@ rule candidates:
         means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
-    resources: **needs(COSTS, SEARCHED, lambda w: RUN.size(w.chunk))
     conda: ENVIRONMENT
     log: logged("candidates-{chunk}.log")
     shell:
@@ -238,7 +229,6 @@ rule gather:
     params:
         code=code_of("gather"),
         chunks=lambda w, input: collapsed(input),
-    resources: **needs(COSTS, "gather", lambda w: RUN.size(w.sample))
     conda: ENVIRONMENT
     log: logged("gather-{product}-{sample}.log")
     shell: stage("gather", " --chunks {params.chunks:q} --output {output:q}")

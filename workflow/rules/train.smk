@@ -7,8 +7,6 @@ TRAINED_BY = code_of(
 )
 # Rows that the accuracy is measured on.
 MEASURED_ROWS = sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)
-# Rows that the RICH planes are fitted to: those of one set of each of these steps.
-PLANE_ROWS = sum(min(RUN.rows(step) // RUN.sets[step], ROWS_OF_A_PLANE) for step in ("VUT", "UT", "T"))
 
 
 rule table:
@@ -23,7 +21,6 @@ rule table:
         forms=RUN["forms"],
     priority: FIRST
     threads: TWO_THREADS
-    resources: **needs(COSTS, "table", RUN["training"]["rays"])
     conda: ENVIRONMENT
     log: logged("table.log")
     shell:
@@ -59,7 +56,6 @@ for steps in RUN.trainings:
             seed=RUN["seed"],
         priority: FIRST
         threads: cores_for(max(map(RUN.rows, steps)))
-        resources: **needs(COSTS, "train", sum(map(RUN.rows, steps)))
         conda: ENVIRONMENT
         log: logged(f"train-{'-'.join(steps)}.log")
         shell:
@@ -82,7 +78,6 @@ rule constants:
     params: code=code_of("constants"), means=MEANS, seed=RUN["seed"]
     # The set waits for it while the table is closed.
     priority: FIRST / 2
-    resources: **needs(COSTS, "constants", PLANE_ROWS)
     conda: ENVIRONMENT
     log: logged("constants.log")
     shell:
@@ -143,7 +138,6 @@ rule assemble:
     output: **({"score": SCORE} if TRAINS_SCORE else {}), outputs=SET
     params: code=code_of("assemble"), means={**MEANS, **SOURCE_MEANS}, **IN_MANIFEST
     priority: FIRST
-    resources: **needs(COSTS, "assemble", sum(map(RUN.scored, SCORED)))
     conda: ENVIRONMENT
     log: logged("assemble.log")
     shell:
@@ -169,7 +163,6 @@ rule accuracy:
     output: f"{RESULTS}/accuracy.json"
     params: code=code_of("accuracy")
     threads: cores_for(MEASURED_ROWS)
-    resources: **needs(COSTS, "accuracy", MEASURED_ROWS)
     conda: ENVIRONMENT
     log: logged("accuracy.log")
     shell:

@@ -30,7 +30,6 @@ TASKS: Mapping[str, str] = {
     "gpu": "fit on a GPU",
     "slurm": "run on a Slurm cluster",
     "htcondor": "run on an HTCondor pool",
-    "scratch": "copy files to the node that a job runs on",
     "acts": "compare the propagation with ACTS",
     "dev": "change formulas or code, and test",
 }

@@ -224,33 +224,13 @@ class Run(dict[str, Any]):
         """Return a regular expression for the samples of these purposes that are cut into several chunks."""
         return "|".join(one for one in self.samples(*purposes) if len(self.chunks(one)) > 1) or _NOTHING
 
-    def size(self, chunk: str) -> float:
-        """Count the crossings of a chunk or sample, from which the costs of its stages follow.
-
-        One in ten collisions of a signal yields a pair of tracks. Another simulation is assumed to have as
-        many crossings as the validation, since their number is unknown before its hits are read.
-        """
-        purpose = self.purpose(chunk)
-        if purpose in OTHERS:
-            return int(self["events"]["validation"])
-        chunks = self.chunks(self.sample(chunk))
-        events = len(chunks[chunk]) if chunk in chunks else sum(map(len, chunks.values()))
-        return 0.1 * events if purpose in _SIGNALS else events
-
-    def size_of(self, purpose: str, part: str) -> float:
-        """Return the sum of :meth:`size` over the chunks of all polarities that one job makes."""
-        return sum(self.size(f"{sample}{part}") for sample in self.samples(purpose))
-
-    def sizes(self, *purposes: str) -> float:
-        """Return the sum of :meth:`size` over all samples for these purposes."""
-        return sum(map(self.size, self.samples(*purposes)))
-
     def rows(self, step: str) -> int:
         """Rows of a step's dataset, at most."""
         most = int(self["training"]["max_rows"])
         if not self.simulates_datasets:
             return most
-        return min(most, round(ROWS_A_CROSSING[step] * self.sizes("training")))
+        crossings = int(self["events"]["training"]) * len(self["polarities"])
+        return min(most, round(ROWS_A_CROSSING[step] * crossings))
 
     def scored(self, chunk: str) -> int:
         """Crossings of a chunk of the training whose candidates train the ghost score."""
