@@ -22,7 +22,7 @@ from parkf.proof.gates.room import step_light
 from parkf.proof.publishing import Decision, decide
 from parkf.report import tables
 from parkf.report.closure_page import closure_page
-from parkf.report.compare_page import comparison_page, published
+from parkf.report.compare_page import comparison_page
 from parkf.report.directions import directions_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.kinds_page import kinds_page
@@ -70,10 +70,7 @@ def write_report(
 
     # Title of each page, and the function that makes its content.
     contents: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
-        "compare": (
-            "What changed",
-            lambda: comparison_page(comparison, [*published(manifest, thresholds, registry), own]),
-        )
+        "compare": ("What changed", partial(comparison_page, comparison))
     }
     for name in STEP_NAMES:
         contents[name] = (f"Step {name}", partial(step_page, fits[name], lights[name], against, pulls))
