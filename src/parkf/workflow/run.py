@@ -267,19 +267,9 @@ class Run(dict[str, Any]):
     @property
     def report_files(self) -> list[str]:
         """Files that the stage ``report`` writes in addition to its index and figures."""
-        pages = [
-            "compare",
-            *self.sets,
-            "detector",
-            "slices",
-            "directions",
-            "kinds",
-            "timing",
-        ]
-        if self["training"]["closure"] is not None:
-            pages.append("closure")
+        pages = ["compare", *self.sets, "detector", "slices", "directions", "kinds"]
         inputs = ("inputs/geometry.yaml", "inputs/alignment.yaml")
-        return [*(f"report/{page}.html" for page in pages), "stages.json", "run.json", "beside.json", *inputs]
+        return [*(f"report/{page}.html" for page in pages), "run.json", "beside.json", *inputs]
 
     def steps_by_job(self, steps: Iterable[str]) -> list[list[str]]:
         """Divide steps among jobs; steps with few rows share one job, because a job takes 0.5 s to start."""
