@@ -20,11 +20,11 @@ FIELD = f"{RESULTS}/field.npz"
 # Files that describe the transport of particles, and the words that pass them to a stage.
 PASSAGE = {**DETECTOR, "field": FIELD}
 PASSED = " --geometry {input.geometry:q} --alignment {input.alignment:q} --field {input.field:q}"
-FIELD_SOURCE = [given(file) for file in named_files(RUN["field"]["source"], Path())]
+FIELD_SOURCE = given(RUN["field"]["source"])
 # What the documents of users mean. Whether jobs run again depends on this, and not on the times of the files.
 GEOMETRY_MEANS = meanings(DETECTOR_FILES.geometry)
 MEANS = meanings(DETECTOR_FILES.geometry, DETECTOR_FILES.alignment)
-SOURCE_MEANS = meanings(*FIELD_SOURCE)
+SOURCE_MEANS = meanings(FIELD_SOURCE)
 
 
 # Packages that jobs need, if Snakemake makes environments.

@@ -1,42 +1,22 @@
 """Field, collisions, transport through the detector, hits and candidates; one file of a sample's chunks."""
 
-FIELD_ARGUMENTS = RUN.field_arguments
+FIELD_SETTINGS = {name: RUN["field"][name] for name in ("spacing", "outside", "interpolation")}
 
 
-if RUN.imports_field:
-
-    rule import_field:
-        """The field on a grid, from a foreign map, which the log describes."""
-        input: FIELD_SOURCE
-        output: FIELD
-        params: code=code_of("import_field"), means=SOURCE_MEANS, **FIELD_ARGUMENTS
-        priority: FIRST
-        conda: ENVIRONMENT
-        log: logged("import-field.txt")
-        shell:
-            stage(
-                "import_field",
-                " --reads {input:q} --output {output:q}",
-                "".join((f" --{name} {{params.{name}:q}}" for name in FIELD_ARGUMENTS)),
-                log=" > {log} 2>&1",
-            )
-
-else:
-
-    rule field:
-        """The field on a grid, from an analytic dipole or a grid of this project."""
-        input: FIELD_SOURCE
-        output: FIELD
-        params: code=code_of("field"), means=SOURCE_MEANS, **{n: v for n, v in FIELD_ARGUMENTS.items() if n != "source"}
-        priority: FIRST
-        conda: ENVIRONMENT
-        log: logged("field.log")
-        shell:
-            stage(
-                "field",
-                " --source {input:q} --output {output:q} --spacing {params.spacing}",
-                " --outside {params.outside} --interpolation {params.interpolation}",
-            )
+rule field:
+    """The field on a grid, from an analytic dipole or a grid of this project."""
+    input: FIELD_SOURCE
+    output: FIELD
+    params: code=code_of("field"), means=SOURCE_MEANS, **FIELD_SETTINGS
+    priority: FIRST
+    conda: ENVIRONMENT
+    log: logged("field.log")
+    shell:
+        stage(
+            "field",
+            " --source {input:q} --output {output:q} --spacing {params.spacing}",
+            " --outside {params.outside} --interpolation {params.interpolation}",
+        )
 
 
 rule generate:

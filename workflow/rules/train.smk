@@ -113,7 +113,7 @@ IN_MANIFEST = {
     # The manifest has these values, so that the training can be repeated.
     "configuration": text_of(RUN.training),
     "validity": text_of(RUN.get("validity", {})),
-    "inputs": lambda w: text_of({"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY}),
+    "inputs": lambda w: text_of({"field source": sha256(Path(RUN["field"]["source"])), "code": TRAINED_BY}),
 }
 ASSEMBLED = "".join(f" --{name} {{params.{name}:q}}" for name in IN_MANIFEST)
 

@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from parkf.detector.alignment import Alignment, load_alignment
-from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap, read_source
 from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.io.tables import STEP_DATA
-from parkf.workflow.sources import is_conditions, is_foreign_field, is_imported
+from parkf.workflow.sources import is_conditions
 
 T = TypeVar("T")
 
@@ -27,7 +26,7 @@ def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder
     path = folder / field["source"]
     geometry, alignment = _attempted(problems, _geometry, detector, folder) or (None, None)
     alignment = _attempted(problems, _alignment, detector, folder, geometry) or alignment
-    source = _attempted(problems, _field, field, path)
+    source = _attempted(problems, read_source, path)
     if geometry is not None and alignment is not None:
         _attempted(problems, geometry.align, alignment)
     if geometry is not None and isinstance(source, FieldMap) and field["outside"] == "error":
@@ -39,7 +38,7 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
     """Return the mistakes in files of other runs or projects: datasets, starts, a neighbour, hits."""
     training, datasets = config["training"], config["training"]["datasets"]
     start, neighbour = training["start_from"], training.get("neighbour")
-    own = datasets != "simulate" and not is_imported(datasets)
+    own = datasets != "simulate"
     problems: list[str] = []
     likeness = [folder / config.get("likeness", {}).get(name, "") for name in ("hits", "tracks")]
     # Without these files, the run leaves out their page.
@@ -51,7 +50,7 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
 
         steps = FORMS[config["forms"]].steps
         if own:
-            files = [folder / datasets / f"{step}.parquet" for step in steps]
+            files = [path for step in steps if (path := folder / datasets / f"{step}.parquet").is_file()]
             _attempted(problems, _read_all, STEP_DATA.open, files)
         if start is not None:
             files = [start_file(folder / start, step) for step in steps]
@@ -105,22 +104,6 @@ def _alignment(config: Mapping[str, str], folder: Path, geometry: Geometry | Non
         return None
     document, _ = import_alignment(conditions, geometry, tag=place.stem)
     return Alignment.model_validate(document)
-
-
-def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSources:
-    if not is_foreign_field(source.name):
-        return read_source(source)
-    from parkf.imports.columns import sign_of
-    from parkf.imports.field.read import Declared, read_field
-
-    units = Declared(
-        length=declared.get("length"),
-        field=declared.get("unit"),
-        symmetry=declared.get("symmetry", "none"),
-        polarity=sign_of(declared.get("polarity", "down")),
-        tree=declared.get("tree"),
-    )
-    return read_field(str(source), units)
 
 
 def _require_cover(source: Path, field: FieldMap, geometry: Geometry) -> None:

@@ -25,7 +25,7 @@ from parkf.params.parameter_set import ParameterSet, load
 from parkf.workflow.config import CONFIGS, load_config
 from parkf.workflow.config_files import merged
 from parkf.workflow.snakemake import environment as of_snakemake
-from parkf.workflow.sources import field_fingerprint, is_conditions, is_imported
+from parkf.workflow.sources import is_conditions
 
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
@@ -97,16 +97,14 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
     for (section, key), name in _FILES.items():
         path = project / config[section][key]
         # Files that the run imports again are compared by their results.
-        if name == "field source":
-            yield from _other(str(path), field_fingerprint(config["field"], project), manifest, name)
-        elif not (path.is_dir() or is_conditions(path)):
+        if not (path.is_dir() or is_conditions(path)):
             yield from _other_bytes(path, manifest, name)
     if neighbour := config["training"].get("neighbour"):
         yield from _other_bytes(project / neighbour / "closure/table.npz", manifest, NEIGHBOURS_TABLE)
     datasets = config["training"]["datasets"]
     for name, formula in layout_of(manifest.forms).steps.items():
-        if datasets != "simulate" and not is_imported(datasets):
-            yield from _other_bytes(project / datasets / f"{name}.parquet", manifest, f"dataset {name}")
+        if (dataset := project / datasets / f"{name}.parquet").is_file():
+            yield from _other_bytes(dataset, manifest, f"dataset {name}")
         if start := config["training"]["start_from"]:
             yield from _other_bytes(start_file(project / start, name), manifest, f"start {name}")
         if manifest.steps.get(name) != formula:
@@ -139,10 +137,7 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
     for section, key in (*_FILES, *others):
         if config[section].get(key) is not None:
             config[section][key] = _linked(config[section][key], project, work)
-    if is_imported(training["datasets"]):
-        # This is a pattern of many files, or a column map whose paths are relative to the map.
-        training["datasets"] = str((project / training["datasets"]).absolute())
-    elif training["datasets"] != "simulate":
+    if training["datasets"] != "simulate":
         training["datasets"] = _linked(training["datasets"], project, work)
     with replacing(work / "config.yaml") as temporary:
         temporary.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))

@@ -12,7 +12,6 @@ from parkf.training.ghost_score import CROSSINGS
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
 from parkf.workflow.config import CONFIGS, load_config
 from parkf.workflow.config_files import extended
-from parkf.workflow.sources import OF_MAPS, is_foreign_field, is_imported
 
 if TYPE_CHECKING:
     from parkf.model.steps.step import Step
@@ -101,39 +100,17 @@ class Run(dict[str, Any]):
         """Number of sets of each step, by the step's name, in the order of the steps."""
         return {name: len(step.sets) for name, step in self.steps.items()}
 
-    @property
-    def imports_field(self) -> bool:
-        """Whether the field is imported from a foreign map."""
-        return is_foreign_field(self["field"]["source"])
-
-    @property
-    def field_arguments(self) -> dict[str, Any]:
-        """Arguments of `parkf import field` for a foreign map, or else of `parkf field`."""
-        keys = ("source", *(OF_MAPS if self.imports_field else ["spacing"]), "outside", "interpolation")
-        return {key: value for key, value in self["field"].items() if key in keys}
-
     @cached_property
-    def imported_steps(self) -> tuple[str, ...]:
-        """Steps whose datasets are imported from foreign tuples."""
-        datasets = self["training"]["datasets"]
-        if not is_imported(datasets):
-            return ()
-        from parkf.imports.steps.take import steps_of
-
-        return steps_of(datasets)
+    def own_steps(self) -> list[str]:
+        """Steps whose datasets are in the user's folder."""
+        folder = Path(self["training"]["datasets"])
+        there = [step for step in self.sets if (folder / f"{step}.parquet").is_file()]
+        return [] if self.simulates_datasets else there
 
     @property
     def simulated_steps(self) -> list[str]:
-        """Steps whose datasets are simulated: all, or those that the foreign tuples do not contain."""
-        if not (self.simulates_datasets or self.imported_steps):
-            return []
-        return [step for step in self.sets if step not in self.imported_steps]
-
-    def dataset_files(self, step: str) -> list[str]:
-        """Files that a step's dataset is imported from."""
-        from parkf.imports.steps.take import files_of
-
-        return [str(path) for path in files_of(self["training"]["datasets"], step)]
+        """Steps whose datasets are simulated: all, or those that the user's folder does not have."""
+        return [step for step in self.sets if step not in self.own_steps]
 
     def start(self, step: str) -> list[str]:
         """Return a list with the file that a step's fit starts from, or an empty list if there is none."""
