@@ -150,7 +150,7 @@ CASES = [
     ),
     _family("empty", ""),
     _family("unknown key", _FAMILY + "condition: {a: {}}\n"),
-    _family("matrix and conditions", _FAMILY + "matrix: [{a: {}}]\nconditions: {a: {}}\n"),
+    _family("rounds and conditions", _FAMILY + "rounds: 2\nconditions: {a: {}}\n"),
     _family("member twice", _FAMILY + "conditions:\n  a: {}\n  a: {}\n"),
     _family("member's name", _FAMILY + "conditions:\n  'a; ls': {}\n"),
     _family("family's name", _FAMILY.replace("fam\n", "../fam\n") + "conditions: {a: {}}\n"),
