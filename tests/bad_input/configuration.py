@@ -126,11 +126,10 @@ CASES = [
     changed("field of an unknown kind", "dipole.json", "dipole.doc"),
     changed("no such field", "field/dipole.json", "field/map.npz"),
     changed("no datasets", "datasets: simulate", "datasets: mine"),
-    Case("configuration", "no start", edited(CONFIG, ("start_from: null", "start_from: results/x"))),
     Case(
         "configuration",
         "the name of a neighbour, not its folder",
-        edited(CONFIG, ("start_from: null", "start_from: null\n  neighbour: default")),
+        edited(CONFIG, ("datasets: simulate", "datasets: simulate\n  neighbour: default")),
     ),
     changed(
         "validity ends before it begins",

@@ -46,7 +46,6 @@ for steps in RUN.trainings:
             # Tracks that are born in the magnet are carried through the field.
             field=[FIELD] if displaced else [],
             geometry=[GEOMETRY] if displaced else [],
-            start_from=[given(file) for step in steps for file in RUN.start(step)],
         output: [f"{RESULTS}/fits/{step}.json" for step in steps]
         params:
             code=code_of("train"),
@@ -62,7 +61,7 @@ for steps in RUN.trainings:
             stage(
                 "train",
                 " --steps {params.steps} --datasets {input.datasets:q} --outputs {output:q}",
-                passed(("table", "field", "geometry", "start_from")),
+                passed(("table", "field", "geometry")),
                 " --forms {params.forms} --seed {params.seed} --threads {threads}",
             )
 

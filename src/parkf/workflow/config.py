@@ -118,7 +118,7 @@ def _missing(config: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, s
         names = {path.stem for path in (folder / datasets).glob("*.parquet")}
         # A step without a file is simulated, which must not happen to a misspelt one.
         if not names or names - FORMS[config["forms"]].steps.keys():
-            got = f"{min(names)}.parquet" if names else "no such files"
+            got = f"{min(names)}.parquet" if names else "no files"
             what = f"{datasets}: got {got}, expected <step>.parquet of some of "
             yield ("training", "datasets"), f"{what}{', '.join(FORMS[config['forms']].steps)}, or simulate"
     if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:

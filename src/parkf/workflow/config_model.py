@@ -200,7 +200,6 @@ class Training(Strict):
         " gates; trigger: LHCb's, with the forms of production"
     )
     closure: Closure | None
-    start_from: Path | None = Field(description="folder of a like run or set that the fits start from")
     neighbour: Path = Field(
         LEFT_OUT,
         description="folder of a run of another alignment, whose closed table and ghost score the set takes",

@@ -35,26 +35,15 @@ def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder
 
 
 def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return the mistakes in files of other runs or projects: datasets, starts, a neighbour, hits."""
+    """Return the mistakes in files of other runs or projects: datasets, a neighbour, hits."""
     training, datasets = config["training"], config["training"]["datasets"]
-    start, neighbour = training["start_from"], training.get("neighbour")
-    own = datasets != "simulate"
+    neighbour = training.get("neighbour")
     problems: list[str] = []
     likeness = [folder / config.get("likeness", {}).get(name, "") for name in ("hits", "tracks")]
     # Without these files, the run leaves out their page.
     _attempted(problems, _read_all, CheckedFile, [path for path in likeness if path.is_file()])
-    if own or start is not None:
-        # Imported here, because most configurations name neither.
-        from parkf.model.steps import FORMS
-        from parkf.params.configuration import start_file
-
-        steps = FORMS[config["forms"]].steps
-        if own:
-            files = [path for step in steps if (path := folder / datasets / f"{step}.parquet").is_file()]
-            _attempted(problems, _read_all, STEP_DATA.open, files)
-        if start is not None:
-            files = [start_file(folder / start, step) for step in steps]
-            _attempted(problems, _read_all, read_json, files)
+    if datasets != "simulate":
+        _attempted(problems, _read_all, STEP_DATA.open, sorted((folder / datasets).glob("*.parquet")))
     if neighbour is not None and not (folder / neighbour).is_dir():
         what = "no such folder; expected that of a run in training.neighbour, such as results/default"
         problems.append(f"{folder / neighbour}: {what}")

@@ -19,7 +19,7 @@ from parkf.io.process_settings import environment
 from parkf.model.layout import layout_of
 from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.comparison import changed
-from parkf.params.configuration import NEIGHBOURS_TABLE, nested, start_file
+from parkf.params.configuration import NEIGHBOURS_TABLE, nested
 from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.workflow.config import CONFIGS, load_config
@@ -83,7 +83,11 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
     # A set whose manifest lacks these keys was made without them.
     default["training"]["noise_scale"] = dict.fromkeys(default["training"]["noise_scale"], 1.0)
     default["training"] |= {"closure": None, "client": "parkf"}
-    return merged(default, nested(manifest.configuration)) | {"run": RUN}
+    config = merged(default, nested(manifest.configuration)) | {"run": RUN}
+    # Sets of before had this key, mostly null: a fit could start from another one.
+    if config["training"].get("start_from", 0) is None:
+        del config["training"]["start_from"]
+    return config
 
 
 def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Iterator[str]:
@@ -105,8 +109,6 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
     for name, formula in layout_of(manifest.forms).steps.items():
         if (dataset := project / datasets / f"{name}.parquet").is_file():
             yield from _other_bytes(dataset, manifest, f"dataset {name}")
-        if start := config["training"]["start_from"]:
-            yield from _other_bytes(start_file(project / start, name), manifest, f"start {name}")
         if manifest.steps.get(name) != formula:
             yield f"step {name}: its formulas are not those of the set any more"
 
@@ -133,7 +135,7 @@ def _other(source: str, found: str, manifest: Manifest, name: str) -> Iterator[s
 def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
     work.mkdir(parents=True, exist_ok=True)
     training = config["training"]
-    others = (("detector", "base"), ("training", "start_from"), ("training", "neighbour"))
+    others = (("detector", "base"), ("training", "neighbour"))
     for section, key in (*_FILES, *others):
         if config[section].get(key) is not None:
             config[section][key] = _linked(config[section][key], project, work)

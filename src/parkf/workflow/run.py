@@ -112,15 +112,6 @@ class Run(dict[str, Any]):
         """Steps whose datasets are simulated: all, or those that the user's folder does not have."""
         return [step for step in self.sets if step not in self.own_steps]
 
-    def start(self, step: str) -> list[str]:
-        """Return a list with the file that a step's fit starts from, or an empty list if there is none."""
-        place = self["training"]["start_from"]
-        if place is None:
-            return []
-        from parkf.params.configuration import start_file
-
-        return [str(start_file(Path(place), step))]
-
     def likeness(self, folder: Path) -> str | None:
         """Polarity of the other simulation, "up" or "down"; None if it or one of its files is missing."""
         other = self.get("likeness")
