@@ -8,13 +8,11 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # machine for what is too small to submit.
 PROFILE ?= local
 PLUGINS = $(shell sed -nE 's/^executor: *//p' $(call quoted,workflow/profiles/$(PROFILE)/profile.yaml))
-# Snakemake's executor for a cluster, which the profile names, and its copying are packages of their own.
-EXTRAS = $(patsubst %,$(VENV)/.extra-%,$(PLUGINS) $(if $(SCRATCH),scratch))
+# Snakemake's executor for a cluster, which the profile names, is a package of its own.
+EXTRAS = $(patsubst %,$(VENV)/.extra-%,$(PLUGINS))
 # What is given on the command line is one word to the shell, whatever is in it.
 quoted = '$(subst ','\'',$(1))'
-# A folder that each machine has of its own, SCRATCH=/scratch/me: jobs copy what they read there, and what they write back.
-LEAD = $(VENV)/bin/parkf run --profile $(call quoted,$(PROFILE)) --cores $(CORES) \
-	$(if $(SCRATCH),--scratch $(call quoted,$(SCRATCH)))
+LEAD = $(VENV)/bin/parkf run --profile $(call quoted,$(PROFILE)) --cores $(CORES)
 NAME = $(call quoted,$(RUN))
 
 # The editable build is unisolated so that a changed formula recompiles in seconds; setuptools is for what snakemake
@@ -41,7 +39,7 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(PIP) 'parkf[$*]'
 	touch $@
 
-.PHONY: run family dry-run why validate verify publish test lint docs build smoke paper faults clean
+.PHONY: run family dry-run validate verify publish test lint docs build smoke paper faults clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
@@ -53,9 +51,6 @@ family: build  ## several sets in one go: workflow/config/families/$(FAMILY).yam
 
 dry-run: build  ## what a run would do now
 	$(LEAD) --dry-run -- $(NAME)
-
-why: build  ## in words what changed since results/$(RUN) was made, what runs again, and for how long
-	@$(VENV)/bin/parkf why --cores $(CORES) -- $(NAME)
 
 validate: build  ## train what is missing, and measure: validation.json alone
 	$(LEAD) -- $(NAME) validate

@@ -25,7 +25,8 @@ import numpy as np
 import yaml
 from benchmarks.command import parser
 
-from parkf.io.files import read_json, write_json
+from parkf.io.files import write_json
+from parkf.io.ledger import Ledger
 
 ROOT = Path(__file__).parents[1]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
@@ -81,7 +82,7 @@ def timed(folder: Path, snakefile: str, config: Path) -> dict[str, float]:
     took = time.perf_counter() - begin
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     # Jobs are forks of a process that nobody waits for, but they tell their own costs.
-    jobs = sum(read_json(file)["total_cpu_s"] for file in folder.glob("results/*/stages.json"))
+    jobs = sum(entry.cpu_s for run in folder.glob("results/*") for entry in Ledger(run).entries())
     return {"wall_s": took, "cpu_s": spent + jobs}
 
 

@@ -23,8 +23,8 @@ def test_same_packages_and_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     own, *tools = extras["dev"]
-    assert own == "parkf[train,slurm,htcondor,scratch,docs]"
-    named = [one for name in ("train", "slurm", "htcondor", "scratch", "docs") for one in extras[name]]
+    assert own == "parkf[train,slurm,htcondor,docs]"
+    named = [one for name in ("train", "slurm", "htcondor", "docs") for one in extras[name]]
     pip = _versions(project["dependencies"] + tools + named + extras["acts"])
     entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     nested = next(entry["pip"] for entry in entries if isinstance(entry, dict))

@@ -42,13 +42,13 @@ rule overview:
     input:
         # The report is the last product of a member.
         reports=REPORTS,
-        gates=local(ancient(gates_file())),
+        gates=ancient(gates_file()),
     output: f"{OVERVIEW}/index.html"
     params:
         code=code_of("family_report"),
         means=meanings(gates_file()),
         runs=list(RUNS.values()),
-    log: local(f"{OVERVIEW}/logs/overview.log")
+    log: f"{OVERVIEW}/logs/overview.log"
     shell:
         stage_words() + " family_report --reads {input.reports:q} --gates {input.gates:q} --runs {params.runs:q}"
         " --output {output:q} --code {params.code} 2> {log}"

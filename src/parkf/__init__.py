@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parkf.api.comparison import compare
-    from parkf.api.drawing import draw
     from parkf.api.hits import example
     from parkf.api.parameters import Parameters, load, published
     from parkf.api.runs import Run, run
@@ -30,7 +29,6 @@ _HOME = {
     "StepFunction": "parkf.api.steps",
     "Tracks": "parkf.api.tracks",
     "compare": "parkf.api.comparison",
-    "draw": "parkf.api.drawing",
     "example": "parkf.api.hits",
     "load": "parkf.api.parameters",
     "published": "parkf.api.parameters",
@@ -45,7 +43,6 @@ __all__ = [
     "Tracks",
     "__version__",
     "compare",
-    "draw",
     "example",
     "load",
     "published",

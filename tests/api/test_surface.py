@@ -14,7 +14,6 @@ import parkf
 ROOT = Path(__file__).parents[2]
 SIGNATURES = {
     "compare": "(first: str | pathlib.Path, *others: str | pathlib.Path)",
-    "draw": "(what: ",
     "example": "()",
     "load": "(which: str | pathlib.Path, *, sha256: str | None = None, withdrawn: bool = False)",
     "published": "()",

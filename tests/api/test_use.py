@@ -191,11 +191,6 @@ def test_gates_and_comparison(parameters):
     assert f"{NAME} → 2026-run3-like-2-r008" in str(comparison)
 
 
-def test_a_geometry_is_drawn():
-    figure = parkf.draw("data/geometry/run3.yaml")
-    assert len(figure.axes) > 18
-
-
 WRONG = {
     "no folder of a set and no run; did you mean 2026-run3-like-2-r0": lambda p, f: parkf.load(
         "2026-run3-like-2-r00"
@@ -230,7 +225,6 @@ WRONG = {
     "z1, row 1: got nan": lambda p, f: p.steps["V"](np.zeros((2, 5)), 0, [1.0, np.nan], polarity=1),
     "no set 'up'; sets are forward, backward": lambda p, f: p.steps["V"].parameters("up"),
     "no finished run": lambda p, f: parkf.run("no-such-run"),
-    "expected an event, a track or a geometry": lambda p, f: parkf.draw(3),
 }
 
 

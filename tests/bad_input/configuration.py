@@ -126,11 +126,10 @@ CASES = [
     changed("field of an unknown kind", "dipole.json", "dipole.doc"),
     changed("no such field", "field/dipole.json", "field/map.npz"),
     changed("no datasets", "datasets: simulate", "datasets: mine"),
-    Case("configuration", "no start", edited(CONFIG, ("start_from: null", "start_from: results/x"))),
     Case(
         "configuration",
         "the name of a neighbour, not its folder",
-        edited(CONFIG, ("start_from: null", "start_from: null\n  neighbour: default")),
+        edited(CONFIG, ("datasets: simulate", "datasets: simulate\n  neighbour: default")),
     ),
     changed(
         "validity ends before it begins",
@@ -150,7 +149,7 @@ CASES = [
     ),
     _family("empty", ""),
     _family("unknown key", _FAMILY + "condition: {a: {}}\n"),
-    _family("matrix and conditions", _FAMILY + "matrix: [{a: {}}]\nconditions: {a: {}}\n"),
+    _family("rounds and conditions", _FAMILY + "rounds: 2\nconditions: {a: {}}\n"),
     _family("member twice", _FAMILY + "conditions:\n  a: {}\n  a: {}\n"),
     _family("member's name", _FAMILY + "conditions:\n  'a; ls': {}\n"),
     _family("family's name", _FAMILY.replace("fam\n", "../fam\n") + "conditions: {a: {}}\n"),

@@ -172,7 +172,7 @@ def test_keys_are_kept_until_a_source_changes(toy, monkeypatch):
     keys = first.code_key(FIT), first.code_key("toy.math.far")
     assert len(list(toy.caches.iterdir())) == 1
     again = toy.process(settled=True)
-    monkeypatch.setattr(again, "what_counts", None)
+    monkeypatch.setattr(again, "_read", None)
     assert (again.code_key(FIT), again.code_key("toy.math.far")) == keys
     toy.write("src/toy/math/far.py", "X = 2\n")
     assert toy.process(settled=True).code_key("toy.math.far") != keys[1]

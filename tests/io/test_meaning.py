@@ -33,40 +33,6 @@ def test_a_comment_in_a_document_means_nothing(tmp_path, name):
     assert is_file_of(path, meaning_of(path))
 
 
-CONDITIONS = """\
-FT: !alignment
-  position: [1.0 * mm, 2, 0.]
-  rotation: [0.0, 0.0, 1.e-3]
-"""
-
-
-@pytest.mark.parametrize(
-    ("other", "same"),
-    [
-        (f"# A comment\n{CONDITIONS}", True),
-        (CONDITIONS.replace("[1.0 * mm, 2, 0.]", "[ 1.0 * mm,  2.0, 0.0 ]  # why"), True),
-        ("FT: !alignment\n  rotation: [0.0, 0.0, 0.001]\n  position:\n  - 1.0 * mm\n  - 2\n  - 0\n", True),
-        (CONDITIONS.replace("2", "3"), False),
-        (CONDITIONS.replace("mm", "cm"), False),
-        (CONDITIONS.replace("!alignment", "!other"), False),
-        (CONDITIONS.replace("2, 0.", "010, 0."), False),
-    ],
-)
-def test_conditions_count_by_their_content(tmp_path, other, same):
-    one, two = tmp_path / "a.yml", tmp_path / "b.yml"
-    one.write_text(CONDITIONS)
-    two.write_text(other)
-    assert (meaning_of(one) == meaning_of(two)) == same
-
-
-def test_a_number_of_another_base_is_another_number(tmp_path):
-    """YAML reads 010 as eight, but conditions keep its digits."""
-    one, two = tmp_path / "a.yml", tmp_path / "b.yml"
-    one.write_text(CONDITIONS.replace("2, 0.", "010, 0."))
-    two.write_text(CONDITIONS.replace("2, 0.", "8, 0."))
-    assert meaning_of(one) != meaning_of(two)
-
-
 def test_what_is_no_document_counts_by_its_bytes(tmp_path):
     for name in ("a.npz", "b.yaml", "c.json"):
         path = tmp_path / name

@@ -189,17 +189,17 @@ CASES: dict[str, tuple[Spoil, str]] = {
     ),
     "unknown forms": (
         edit(lambda c: c.update(forms="best")),
-        "manifest.json: forms: got the text 'best', expected improved or production",
+        "manifest.json: forms: got the text 'best', expected 'improved' or 'production'",
     ),
     "unknown field": (edit(lambda c: c.update(extra=1)), "manifest.json: extra: unknown key 'extra'; known"),
     "unknown field inside": (
         _number(lambda n: n.update(extra=1)),
         "manifest.json: layout.0.sets.0.numbers.0.extra: unknown key 'extra'; did you mean 'text'?",
     ),
-    "missing field": (edit(lambda c: c.pop("seeds")), "manifest.json: seeds: missing; expected a mapping"),
+    "missing field": (edit(lambda c: c.pop("seeds")), "manifest.json: seeds: missing; expected a value"),
     "wrong type": (
         edit(lambda c: c["constants"].update(velo_sigma="x")),
-        "manifest.json: constants.velo_sigma: got the text 'x', expected a number above 0",
+        "manifest.json: constants.velo_sigma: got the text 'x', expected a number",
     ),
     "true for a number": (
         edit(lambda c: c["constants"].update(beam_x=True)),
@@ -245,15 +245,15 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "text for a checksum": (edit(lambda c: c.update(checksum="g" * 64)), f"manifest.json: {DAMAGED}"),
     "no checksum": (
         edit(lambda c: c["blobs"]["table"].update(sha256="ab")),
-        "manifest.json: blobs.table.sha256: got the text 'ab', expected text like ^[0-9a-f]{64}$",
+        "manifest.json: blobs.table.sha256: got the text 'ab', expected text like '^[0-9a-f]{64}$'",
     ),
     "path for a version": (
         edit(lambda c: c.update(version="../../etc/2026-run3-r001")),
-        f"manifest.json: version: got the text '../../etc/2026-run3-r001', expected text like {VERSION}",
+        f"manifest.json: version: got the text '../../etc/2026-run3-r001', expected text like '{VERSION}'",
     ),
     "path for a predecessor": (
         edit(lambda c: c.update(supersedes="2026-run3-r001/..")),
-        f"manifest.json: supersedes: got the text '2026-run3-r001/..', expected text like {VERSION}",
+        f"manifest.json: supersedes: got the text '2026-run3-r001/..', expected text like '{VERSION}'",
     ),
     "duplicate block": (
         edit(lambda c: c["layout"][1].update(name="V")),

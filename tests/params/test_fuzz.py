@@ -12,7 +12,7 @@ from parkf.params import load
 from parkf.params.exchange import import_trigger
 from parkf.params.exchange.trigger import export_trigger
 
-reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -89,7 +89,7 @@ def _whole_or_refused(folder, parameters):
 
 
 @pytest.mark.parametrize("name", ["params.json", "parkf.json"])
-@settings(reuse, max_examples=20)
+@settings(reuse, max_examples=10)
 @given(st.data())
 def test_the_trigger_s_files_with_spoiled_text(tmp_path, dipole, name, data):
     if not (tmp_path / "kept").exists():

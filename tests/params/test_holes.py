@@ -4,11 +4,8 @@
 """
 
 import json
-import os
 import shutil
-import subprocess
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -23,9 +20,7 @@ from parkf.params.index import INDEX_FILE, read_index
 from parkf.params.manifest import Gate
 from parkf.params.publisher import Publisher
 from parkf.params.registry import Registry, readable_registry
-from parkf.params.signature import check, sign
 
-from ..keys import new_key
 from ..sets import random_set
 
 GATES = [Gate(what="ghosts", measured="25 %", bar="40 %", met=True)]
@@ -52,12 +47,6 @@ def forged(here, made, tmp_path):
     return path
 
 
-def put_in_place(path, link):
-    target = claims.FOLDER / FIRST
-    shutil.rmtree(target)
-    target.symlink_to(path) if link else shutil.copytree(path, target)
-
-
 def ways(name):
     """Ways to read a set of the working folder's registry, by its version or by its path."""
     yield lambda: parkf.load(name)
@@ -67,54 +56,20 @@ def ways(name):
     yield lambda: load(readable_registry().find(name))
 
 
-@pytest.mark.parametrize("state", ["published", "open"])
-def test_a_link_in_place_of_a_set_is_refused(forged, state):
-    if state == "open":
-        load(forged, sha256=digest_of(forged)).save(forged)
-    put_in_place(forged, link=True)
-    for read in ways(FIRST):
-        with pytest.raises(ParkfError, match=f"params/{FIRST}: a symbolic link; expected the folder"):
-            read()
-    assert any("a link" in one for one in audit(claims.FOLDER))
-
-
 def digest_of(folder):
     with pytest.raises(ParkfError) as caught:
         load(folder, sha256="0" * 64)
     return str(caught.value).partition("digest ")[2][:64]
 
 
-@pytest.mark.parametrize("name", ["constant.f32", "manifest.json"])
-def test_a_link_in_place_of_a_file_is_refused(here, name, tmp_path):
-    path = claims.FOLDER / FIRST / name
-    # Even the right bytes, because whoever owns the other place can change them later.
-    shutil.copy(path, tmp_path / name)
-    path.unlink()
-    path.symlink_to(tmp_path / name)
-    for read in ways(FIRST):
-        with pytest.raises(ParkfError, match=f"{name}: a symbolic link"):
-            read()
-    assert f"params/{FIRST}/{name}: a symbolic link" in audit(claims.FOLDER)[0]
-
-
-def test_a_link_in_place_of_the_index_is_refused(here, tmp_path):
-    shutil.move(claims.FOLDER / INDEX_FILE, tmp_path / INDEX_FILE)
-    (claims.FOLDER / INDEX_FILE).symlink_to(tmp_path / INDEX_FILE)
-    with pytest.raises(ParkfError, match=r"params/index\.json: a symbolic link"):
-        parkf.load(FIRST)
-
-
-def test_a_link_to_a_registry_leads_nowhere_else(here, tmp_path):
-    """The registry itself may lie elsewhere: its sets and index are then there, too."""
-    (tmp_path / "link").symlink_to(claims.FOLDER)
-    assert load(tmp_path / "link" / FIRST).sha256 == parkf.load(FIRST).sha256
-
-
+@pytest.mark.parametrize("link", [False, True])
 @pytest.mark.parametrize("state", ["published", "open"])
-def test_a_changed_set_is_refused(forged, state):
+def test_another_set_in_its_place_is_refused(forged, state, link):
     if state == "open":
         load(forged, sha256=digest_of(forged)).save(forged)
-    put_in_place(forged, link=False)
+    target = claims.FOLDER / FIRST
+    shutil.rmtree(target)
+    target.symlink_to(forged) if link else shutil.copytree(forged, target)
     for read in ways(FIRST):
         with pytest.raises(ParkfError, match=r"digest [0-9a-f]+, expected [0-9a-f]+ of index\.json"):
             read()
@@ -204,19 +159,24 @@ def test_a_set_swapped_while_it_is_read_is_read_whole_or_refused(here, tmp_path,
     whole = parkf.load(FIRST).sha256
     other = tmp_path / "other"
     random_set(field="abc", seed=8).save(other)
-    reading = set_folder.SetFolder._read
-    for turn in range(200):
+    reading = set_folder.SetFolder.read
+    for turn in range(3):
+        read = set()
 
-        def swapped(self, name, turn=turn):
+        def swapped(self, name, turn=turn, read=read):
             content = reading(self, name)
-            if self.path.name == FIRST and len(self._contents) == turn % 3:
-                exchange(claims.FOLDER / FIRST, other)
+            if self.path.name == FIRST and name not in read:
+                read.add(name)
+                if len(read) == turn + 1:
+                    exchange(claims.FOLDER / FIRST, other)
             return content
 
-        monkeypatch.setattr(set_folder.SetFolder, "_read", swapped)
-        # The folder was opened before the swap, so all bytes are those of the published set.
-        assert parkf.load(FIRST).sha256 == whole
-        monkeypatch.setattr(set_folder.SetFolder, "_read", reading)
+        with monkeypatch.context() as patched:
+            patched.setattr(set_folder.SetFolder, "read", swapped)
+            try:
+                assert parkf.load(FIRST).sha256 == whole
+            except ParkfError as error:
+                assert "sha256" in str(error) or "bytes" in str(error)  # noqa: PT017
         exchange(claims.FOLDER / FIRST, other)
 
 
@@ -225,83 +185,6 @@ def exchange(one, other):
     one.rename(aside)
     other.rename(one)
     aside.rename(other)
-
-
-def test_bytes_are_read_once(here, monkeypatch):
-    opened = []
-    opening = os.open
-
-    def noted(path, *arguments, **more):
-        opened.append(Path(path).name)
-        return opening(path, *arguments, **more)
-
-    monkeypatch.setattr(os, "open", noted)
-    parkf.load(FIRST)
-    files = [name for name in opened if name.endswith((".f32", "manifest.json"))]
-    assert sorted(files) == ["constant.f32", "global.f32", "manifest.json"]
-
-
-@pytest.fixture
-def signed(here, tmp_path):
-    """A registry with a signed index, its key, and the reader's file of keys."""
-    key = new_key(tmp_path / "key")
-    sign(claims.FOLDER, key)
-    kind, blob, _ = key.with_suffix(".pub").read_text().split()
-    signers = tmp_path / "signers"
-    signers.write_text(f'maintainer namespaces="parkf-registry" {kind} {blob}\n')
-    return SimpleNamespace(key=key, signers=signers, line=signers.read_text())
-
-
-def test_a_signed_index_is_accepted_by_its_key_alone(signed, here, tmp_path):
-    assert check(claims.FOLDER, signed.signers)[1] == "maintainer"
-    assert audit(claims.FOLDER, signed.signers) == []
-    stranger = new_key(tmp_path / "stranger", "stranger")
-    sign(claims.FOLDER, stranger)
-    with pytest.raises(ParkfError, match=r"index\.json\.sig: not by a key in .*signers"):
-        check(claims.FOLDER, signed.signers)
-    sign(claims.FOLDER, signed.key)
-    here.withdraw(FIRST, "wrong field")
-    with pytest.raises(ParkfError, match=r"not maintainer's signature of index\.json; sign again"):
-        check(claims.FOLDER, signed.signers)
-    (claims.FOLDER / "index.json.sig").unlink()
-    assert "index.json.sig: no such file" in audit(claims.FOLDER, signed.signers)[0]
-
-
-def test_keys_that_lie_in_the_registry_do_not_count(signed, tmp_path):
-    """Only the reader's file counts; without one, no signature is looked at."""
-    shutil.copy(signed.signers, claims.FOLDER / "allowed_signers")
-    empty = tmp_path / "empty"
-    empty.write_text("")
-    with pytest.raises(ParkfError, match="not by a key in"):
-        check(claims.FOLDER, empty)
-    assert audit(claims.FOLDER) == []
-
-
-@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
-@pytest.mark.parametrize("before", ["", "# a comment", "other"])
-def test_the_file_of_keys_is_read_by_openssh(signed, before, end):
-    """Whatever ends its lines, parkf accepts a signature exactly if OpenSSH does."""
-    signed.signers.write_bytes(f"{before}{end}{signed.line.rstrip()}{end}".encode())
-    try:
-        accepted = check(claims.FOLDER, signed.signers)[1] == "maintainer"
-    except ParkfError as error:
-        assert "ssh-keygen says" in str(error)  # noqa: PT017
-        accepted = False
-    assert accepted == openssh_accepts(signed.signers)
-
-
-def openssh_accepts(signers):
-    command = ["ssh-keygen", "-Y", "verify", "-n", "parkf-registry", "-I", "maintainer"]
-    command += ["-f", signers, "-s", claims.FOLDER / "index.json.sig"]
-    content = (claims.FOLDER / INDEX_FILE).read_bytes()
-    return subprocess.run(command, input=content, capture_output=True, check=False).returncode == 0
-
-
-def test_without_openssh_the_error_says_so(signed, monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    for act in (lambda: sign(claims.FOLDER, signed.key), lambda: check(claims.FOLDER, signed.signers)):
-        with pytest.raises(ParkfError, match="ssh-keygen: no such program, expected OpenSSH's"):
-            act()
 
 
 def call(*words):

@@ -1,7 +1,5 @@
 """The interval logic finds the same valid set as a count run by run."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,17 +51,15 @@ def test_every_run_has_the_sets_that_it_should(made):
         assert bool(found.versions) == bool(found.holding)
 
 
-@given(several())
-def test_stretches_cut_all_runs_once_and_agree_with_each_run(made):
+@given(several(), intervals)
+def test_for_an_interval_those_hold_that_hold_for_one_of_its_runs(made, interval):
     series, *_ = made
-    pieces = series.stretches()
-    assert pieces[0].interval.first is None
-    assert pieces[-1].interval.last is None
-    for one, next_ in pairwise(pieces):
-        assert one.interval.last + 1 == next_.interval.first
-    for run in RUNS:
-        (piece,) = [piece for piece in pieces if piece.interval.holds(run)]
-        assert piece.holding == series.at(Moment("run", run)).holding
+    found = {version for run in range(-1, 13) if interval.holds(run) for version in at(series, run).holding}
+    assert series.holding(interval) == sorted(found)
+
+
+def at(series, run):
+    return series.at(Moment("run", run))
 
 
 @given(st.integers(0, 253_402_300_799))
@@ -121,11 +117,6 @@ def test_a_manifest_with_a_time_that_is_none_is_named():
     written = Validity(first_run=None, last_run=None, first_time="2026-13-41T00:00:00Z", last_time=None)
     with pytest.raises(ParkfError, match="2026-13-41T00:00:00Z is no time"):
         Interval.of(written)
-
-
-def test_the_last_second_that_can_be_written_is_followed_by_none():
-    series = Series({"r1": Interval.of(validity_of({"last_time": "9999-12-31T23:59:59Z"}))}, {"r1": None})
-    assert [str(one.interval) for one in series.stretches()] == ["all data"]
 
 
 def test_runs_and_times_do_not_mix():

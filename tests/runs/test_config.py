@@ -29,7 +29,7 @@ def test_shipped_configs_pass_and_are_named_after_their_file(path):
 
 def test_the_paper_runs_ten_thousand_events_a_polarity():
     run = Run(load_config(laid(read_layers(ROOT / "workflow/config/paper.yaml")), ROOT))
-    assert [run.size(sample) for sample in run.samples("training")] == [10_000, 10_000]
+    assert [len(run.chunk(sample)) for sample in run.samples("training")] == [10_000, 10_000]
 
 
 def test_lhcbs_files_stand_where_the_projects_own_do(config, tmp_path):

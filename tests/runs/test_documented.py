@@ -51,12 +51,10 @@ def test_the_page_of_python_runs(folder, monkeypatch, capsys):
     names = {}
     for block in blocks(DOCS / "reference/python/index.md"):
         exec(compile(block.text, "index.md", "exec"), names)
-    assert (folder / "event.png").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("name", ["start", "event"])
-def test_the_notebooks_run(name, folder):
-    notebook = nbformat.read(DOCS / f"notebooks/{name}.ipynb", as_version=4)
+def test_the_notebook_runs(folder):
+    notebook = nbformat.read(DOCS / "notebooks/start.ipynb", as_version=4)
     drawn = [_figures(cell) for cell in notebook.cells]
     assert sum(drawn) >= 3
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
@@ -73,7 +71,7 @@ def test_the_gallery_shows_what_its_blocks_draw(folder, monkeypatch):
     for block in blocks(page):
         exec(compile(block.text, "gallery.md", "exec"), {})
     pictures = set(re.findall(r"\]\(gallery/(\w+\.png)\)", page.read_text()))
-    assert len(pictures) >= 10
+    assert len(pictures) >= 7
     assert pictures == {path.name for path in folder.glob("*.png")}
     assert pictures == {path.name for path in (DOCS / "gallery").iterdir()}
     assert all((folder / name).stat().st_size > 5_000 for name in pictures)

@@ -31,16 +31,14 @@ EVERY_KEY = {
     "maps": {
         "detector": {"geometry": "data/other.yaml", "base": "data/other.yaml", "alignment": SHIFTED},
         "field": {
-            **{"source": "data/map.csv", "length": "cm", "unit": "G", "symmetry": "octant", "polarity": "up"},
-            **{"outside": "zero", "interpolation": "cubic"},
+            **{"source": "data/map.npz", "outside": "zero", "interpolation": "cubic"},
         },
         "polarities": ["down"],
-        "training": {"start_from": "results/before", "neighbour": "results/before"},
+        "training": {"neighbour": "results/before"},
     },
-    "trees": {
+    "datasets": {
         "seed": 7,
-        "field": {"source": "data/map.root", "tree": "map"},
-        "training": {"datasets": "data/trees-*.root", "datasets_polarity": "up"},
+        "training": {"datasets": "data/own"},
         "validity": {"first_run": 5, "last_run": 6},
     },
     "production": {
@@ -110,14 +108,12 @@ def everything(project):
     """A project with the files that the members of EVERY_KEY name."""
     data = project.folder / "data"
     shutil.copy(data / "geometry/run3.yaml", data / "other.yaml")
-    for name in ("map.csv", "map.root", "trees-1.root", "hits.parquet", "tracks.parquet"):
+    for name in ("map.npz", "own/V.parquet", "hits.parquet", "tracks.parquet"):
+        (data / name).parent.mkdir(exist_ok=True)
         (data / name).touch()
     (data / "before.json").write_text("{}")
     before = project.folder / "results/before"
-    for name in (
-        *(f"fits/{step}.json" for step in STEPS),
-        *("closure/table.npz", "closure/accuracy.json", "closure/closure.json", "score.json"),
-    ):
+    for name in ("closure/table.npz", "closure/accuracy.json", "closure/closure.json", "score.json"):
         (before / name).parent.mkdir(parents=True, exist_ok=True)
         (before / name).write_text("{}")
     return project
@@ -158,7 +154,7 @@ def test_every_command_of_a_family_is_a_call_of_a_stage(everything, monkeypatch)
         words = words[: next(place for place, word in enumerate(words) if word in ("2>", ">"))]
         place = words.index("--code")
         names.add(read_call(words[0], words[1:place] + words[place + 2 :]).stage)
-    assert names > {"family_report", "report", "import_steps", "import_field", "take_closure", "calibrate"}
+    assert names > {"family_report", "report", "adopt_dataset", "take_closure", "calibrate"}
 
 
 def test_members_take_what_is_the_same_and_nothing_else(family):

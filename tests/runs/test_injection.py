@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from parkf.io.errors import ParkfError
-from parkf.model.steps import FORMS
 from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.family import load_family
@@ -26,7 +25,7 @@ FRAGMENTS = (
     *("*", "?[a-z]", "~root", "-n --help", "%s%n", "=x", "$HOME", "!!", "é µ 磁", "\\"),
 )
 # Number of paths in a configuration that can contain fragments.
-SLOTS = 6
+SLOTS = 5
 NOT_NAMES = ("a{b}", "{input:q}", f"${{x:-$({PLANT})}}", "a\nb", "a\x00b", "a\x1b[31m", "", "a\u0007", "a\n")
 # Replaces every program: prints its arguments, one in each line.
 SHELL = r"""parkf() { printf '%s\n' "$@"; }; PATH=; """
@@ -44,7 +43,7 @@ def ran(command: str, folder: Path) -> list[str]:
 
 def test_no_rule_runs_a_part_of_a_name(project) -> None:
     names = ["".join(FRAGMENTS[slot::SLOTS]) for slot in range(SLOTS)]
-    geometry, alignment, source, start, hits, tracks = names
+    geometry, alignment, source, hits, tracks = names
     folder = project.folder
     config = laid(read_layers(folder / "workflow/config/smoke.yaml"))
     given = {
@@ -60,10 +59,6 @@ def test_no_rule_runs_a_part_of_a_name(project) -> None:
     config["likeness"] = {"hits": f"data/{hits}", "tracks": f"data/{tracks}", "polarity": "up"}
     for name in (hits, tracks):
         (folder / "data" / name).touch()
-    config["training"]["start_from"] = f"data/{start}"
-    for step in FORMS["production"].steps:
-        (folder / "data" / start / "fits").mkdir(parents=True, exist_ok=True)
-        (folder / "data" / start / "fits" / f"{step}.json").touch()
     (folder / "nasty.yaml").write_text(yaml.safe_dump(config, allow_unicode=True))
     said = project.plan("--printshellcmds", "--configfile", str(folder / "nasty.yaml"))
     planned = [command for _, command in commands(said)]
@@ -72,7 +67,7 @@ def test_no_rule_runs_a_part_of_a_name(project) -> None:
     assert all(command.startswith(f"{stage_words()} ") for command in planned)
     programs = (command.replace(stage_words(), "parkf", 1) for command in planned)
     seen = {one for command in programs for one in ran(command, folder)}
-    assert {*paths, f"data/{hits}", f"data/{tracks}", f"data/{start}/fits/V.json"} <= seen
+    assert {*paths, f"data/{hits}", f"data/{tracks}"} <= seen
     parts = {word for name in names for word in name.split() if len(word) > 3}
     assert seen.isdisjoint(parts)
     assert not list(folder.rglob("*canary"))
@@ -82,7 +77,7 @@ def test_no_rule_runs_a_part_of_a_name(project) -> None:
 def test_what_is_no_name_is_refused_for_each_path(name: str) -> None:
     config = laid(read_layers(ROOT / "workflow/config/smoke.yaml"))
     places = (("detector", "geometry"), ("detector", "alignment"), ("field", "source"))
-    for section, key in (*places, ("training", "datasets"), ("training", "start_from")):
+    for section, key in (*places, ("training", "datasets")):
         broken = config | {section: config[section] | {key: name}}
         with pytest.raises(ParkfError, match=rf"config: {section}\.{key}: got the text"):
             load_config(broken, ROOT)
@@ -112,10 +107,9 @@ def test_make_quotes_what_it_is_given(name: str, tmp_path: Path) -> None:
         ".venv/.installed",
         "run",
         f"RUN={given}",
-        f"SCRATCH={given}",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = [line for line in done.stdout.splitlines() if ".venv/bin/parkf" in line]
     arguments = [one for line in lines for one in ran(line.replace(".venv/bin/parkf", "parkf"), tmp_path)]
-    assert arguments[arguments.index("--scratch") + 1 :] == [name, "--", name]
+    assert arguments[-2:] == ["--", name]
     assert not (ROOT / "canary").exists()

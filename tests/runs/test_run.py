@@ -22,8 +22,6 @@ def test_leaves_a_set_numbers_and_report(finished):
         assert 0.8 < validation["fits"]["parkf"]["pulls"][component]["width"] < 1.2
         assert 0.8 < validation["kinds"]["long_no_ut"]["pulls"][component]["width"] < 1.2
     assert validation["kinds"]["scifi"]["domain"]["q68"] < 0.02  # mm
-    stages = read_json(results / "stages.json")["stages"]
-    assert {"table", "datasets", "train UTTF, TFT, T", "validate"} <= stages.keys()
     # The ledger has the times of jobs: those that make the parts of the set ended before it was assembled.
     jobs = list(Ledger(results).latest().values())
     (begin,) = {job.began for job in jobs if job.stage == "assemble"}

@@ -154,7 +154,7 @@ def test_chunks_of_a_pattern_are_in_the_order_of_their_numbers():
         ({"settings": "{"}, "toy: --settings: got {, expected a mapping as JSON: Expecting property name"),
         ({"settings": "[1]"}, "toy: --settings: got [1], expected a mapping as JSON: it is no mapping"),
         ({"settings": '{"a": 1, "a": 2}'}, "expected a mapping as JSON: key 'a' is there twice"),
-        ({"settings": '{"a": NaN}'}, "expected a mapping as JSON: a: got NaN, expected a finite number"),
+        ({"settings": '{"a": NaN}'}, "expected a mapping as JSON: a: got nan, expected a finite number"),
     ],
 )
 def test_a_mistake_is_named_with_stage_and_argument(changed, said):

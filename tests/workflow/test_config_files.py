@@ -85,7 +85,7 @@ def test_order_and_comments_change_nothing(write):
         ),
         ({"a": "extend: default\nrun: a\n"}, r"a\.yaml:1: extend: unknown key .* mean 'extends'\?"),
         # A configuration does not inherit the name of its base.
-        ({"a": "extends: default\nseed: 5\n"}, r"a\.yaml: run: missing; expected text"),
+        ({"a": "extends: default\nseed: 5\n"}, r"a\.yaml: run: missing; expected a value"),
         (
             {"a": "extends: default\nrun: a\nforms: improved\n"},
             r"default\.yaml:\d+: training\.noise_scale\.BEND: is for forms: production alone; extends: impr",

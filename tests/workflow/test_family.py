@@ -1,7 +1,6 @@
-"""A family has a member for each combination: the base with the settings of that combination."""
+"""A family has a member for each condition: the base with the settings of that condition."""
 
 import json
-from math import prod
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ parts = st.fixed_dictionaries(
 
 @given(st.dictionaries(names, parts, min_size=1, max_size=5))
 def test_a_member_is_the_base_but_for_its_own(conditions):
-    members = expand("fam", BASE, [conditions])
+    members = expand("fam", BASE, conditions)
     assert [member.name for member in members] == list(conditions)
     for member in members:
         found, base = dict(leaves(member.config)), dict(leaves(BASE))
@@ -41,16 +40,6 @@ def test_a_member_is_the_base_but_for_its_own(conditions):
         assert dict(leaves(conditions[member.name])) == member.own
 
 
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=3))
-def test_a_matrix_has_every_combination_once(sizes):
-    axes = [{f"v{value}": {f"key{axis}": value} for value in range(size)} for axis, size in enumerate(sizes)]
-    members = expand("fam", {}, axes)
-    combinations = [tuple(member.config[f"key{axis}"] for axis in range(len(sizes))) for member in members]
-    assert len(set(combinations)) == len(members) == len({member.name for member in members})
-    assert combinations == sorted(combinations)
-    assert len(members) == prod(sizes)
-
-
 @given(parts, parts)
 def test_merging_keeps_what_only_one_has_and_changes_neither(below, above):
     before = (dict(leaves(below)), dict(leaves(above)))
@@ -59,18 +48,6 @@ def test_merging_keeps_what_only_one_has_and_changes_neither(below, above):
         assert found.get(key, value) == value
     assert (dict(leaves(below)), dict(leaves(above))) == before
     assert merged({}, above) == above
-
-
-def test_axes_do_not_set_the_same_key():
-    axes = [{"a": {"field": {"spacing": 50}}}, {"b": {"field": {"spacing": 60}}}]
-    with pytest.raises(ParkfError, match=r"two axes set field\.spacing"):
-        expand("fam", BASE, axes)
-
-
-def test_members_have_names_of_their_own():
-    axes = [{"a": {}, "a_b": {}}, {"b_c": {}, "c": {}}]
-    with pytest.raises(ParkfError, match="two members are called a_b_c"):
-        expand("fam", BASE, axes)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -93,8 +70,8 @@ def config():
     ("change", "message"),
     [
         (lambda c: c.update(famly=1), "family: famly: unknown key 'famly'; did you mean 'family'"),
-        (lambda c: c.update(matrix=[{"a": {}}]), "family: expected either matrix or conditions"),
-        (lambda c: c.pop("conditions"), "family: expected either matrix or conditions"),
+        (lambda c: c.update(rounds=2), "family: expected either conditions or rounds"),
+        (lambda c: c.pop("conditions"), "family: expected either conditions or rounds"),
         (lambda c: c.update(family="a.b"), r"family: family: got the text 'a\.b', expected text like"),
         (
             lambda c: c["conditions"].update({"Three-4": {}}),

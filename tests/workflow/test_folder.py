@@ -80,11 +80,10 @@ def test_profiles_and_rules_are_the_folders_own_where_it_has_them(folder):
     # A cluster's profile needs no number of cores, because the scheduler counts them.
     ours = folder / "workflow/profiles/ours"
     shutil.copytree(PROJECT / "workflow/profiles/slurm", ours)
-    words = command(SMOKE, ["publish"], profile="ours", scratch=Path("/scratch/me"))
+    words = command(SMOKE, ["publish"], profile="ours")
     assert words[words.index("--workflow-profile") + 1] == "workflow/profiles/ours"
     assert "--local-cores" in words
     assert "--cores" not in words
-    assert words[words.index("--local-storage-prefix") + 1] == "/scratch/me"
     assert words[-2:] == ["--", "publish"]
     with pytest.raises(ParkfError, match=r"nosuch: no such profile; there are htcondor, local, ours, slurm"):
         command(SMOKE, profile="nosuch")

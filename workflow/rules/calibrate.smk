@@ -32,7 +32,6 @@ if CALIBRATION:
             reference_pairs=[decay for decay, _ in REFERENCE_PAIRS],
             survey=[f"{freedom}={error}" for freedom, error in CALIBRATION["survey"].items()],
         threads: LAST_THREADS
-        resources: **needs(COSTS, "calibrate", RUN.sizes("validation"))
         conda: ENVIRONMENT
         log: logged("calibrate.log")
         shell:

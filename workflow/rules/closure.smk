@@ -40,7 +40,6 @@ elif CLOSURE:
             polarities=list(map(RUN.polarity, RUN.samples("closure"))),
         priority: FIRST
         threads: TWO_THREADS
-        resources: **needs(COSTS, "closure_tracks", CLOSURE["tracks"] * len(RUN["polarities"]))
         conda: ENVIRONMENT
         log: logged("closure-tracks.log")
         shell:
@@ -68,7 +67,6 @@ elif CLOSURE:
             configuration=text_of(NOISE),
         priority: FIRST
         threads: TWO_THREADS
-        resources: **needs(COSTS, "close", CLOSURE["rays"])
         conda: ENVIRONMENT
         log: logged("close.log")
         shell:

@@ -1,18 +1,16 @@
 """Files, settings and parts of commands that rules of several stages use."""
 
-# Files of the user and logs are in the working folder, also if a storage has the products.
-
 
 def given(path):
     """A file as an input; whether jobs run again depends on a document's meaning, not on its time."""
     if Path(path).is_relative_to("results"):
         return path
-    return local(ancient(path) if is_document(path) else path)
+    return ancient(path) if is_document(path) else path
 
 
 def logged(name):
     """The log of a job."""
-    return local(f"{RESULTS}/logs/{name}")
+    return f"{RESULTS}/logs/{name}"
 
 
 DETECTOR_FILES = Detector.of(RUN["detector"], f"{RESULTS}/detector", Path.cwd())
@@ -22,11 +20,11 @@ FIELD = f"{RESULTS}/field.npz"
 # Files that describe the transport of particles, and the words that pass them to a stage.
 PASSAGE = {**DETECTOR, "field": FIELD}
 PASSED = " --geometry {input.geometry:q} --alignment {input.alignment:q} --field {input.field:q}"
-FIELD_SOURCE = [given(file) for file in named_files(RUN["field"]["source"], Path())]
+FIELD_SOURCE = given(RUN["field"]["source"])
 # What the documents of users mean. Whether jobs run again depends on this, and not on the times of the files.
 GEOMETRY_MEANS = meanings(DETECTOR_FILES.geometry)
 MEANS = meanings(DETECTOR_FILES.geometry, DETECTOR_FILES.alignment)
-SOURCE_MEANS = meanings(*FIELD_SOURCE)
+SOURCE_MEANS = meanings(FIELD_SOURCE)
 
 
 # Packages that jobs need, if Snakemake makes environments.
@@ -67,9 +65,6 @@ SET = [f"{RESULTS}/set/{file}" for file in (*BLOBS, "slices.f32", *(["ghosts.f32
 SIGNALS = RUN.samples("jpsi", "d0")
 # Kinds of tracks that the validation measures besides long ones.
 KINDS = [kind for kind in kinds.KINDS if kind != kinds.LONG.name]
-# Crowded hits and the search for segments cost several times as much.
-DEAR = "simulate_crowded" if RUN["pattern"]["crowded"] or RUN["pattern"]["segments"] == "found" else None
-SEARCHED = "candidates_found" if RUN["pattern"]["segments"] == "found" else "candidates"
 
 
 def chunks(kind, *purposes):
@@ -80,8 +75,3 @@ def chunks(kind, *purposes):
 def products(kind, *samples):
     """Files of one kind of whole samples."""
     return [f"{RESULTS}/{kind}/{sample}.parquet" for sample in samples]
-
-
-def crossings(names, fits=1):
-    """The size of a job that fits these candidates several times."""
-    return lambda w: fits * sum(RUN.size(name.format(**w)) for name in names)

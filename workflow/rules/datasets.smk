@@ -29,7 +29,6 @@ if RUN.simulated_steps:
         params: code=code_of("rows"), means=MEANS
         priority: FIRST
         threads: TWO_THREADS
-        resources: **needs(COSTS, "rows", lambda w: RUN.size_of("training", w.part))
         conda: ENVIRONMENT
         log: logged("rows{part}.log")
         shell:
@@ -54,40 +53,17 @@ if RUN.simulated_steps:
             params: code=code_of("datasets"), rows=lambda w, input: collapsed(input)
             priority: FIRST
             threads: TWO_THREADS
-            resources: **needs(COSTS, "datasets", sum(RUN.rows(step) for step in steps))
             conda: ENVIRONMENT
             log: logged(f"datasets/{'-'.join(steps)}.log")
             shell: stage("datasets", " --rows {params.rows:q} --outputs {output:q} --threads {threads}")
 
-if RUN.imported_steps:
-    POLARITY = RUN["training"].get("datasets_polarity")
-
-    rule import_steps:
-        """The dataset of a step from foreign tuples; the log has what is found in them."""
-        input:
-            **PASSAGE,
-            reads=lambda w: list(map(given, RUN.dataset_files(w.step))),
-        output: f"{RESULTS}/datasets/{{step}}.parquet"
-        wildcard_constraints: step="|".join(RUN.imported_steps)
-        params: code=code_of("import_steps"), means=MEANS, source=RUN["training"]["datasets"], polarity=POLARITY
-        conda: ENVIRONMENT
-        log: logged("import-steps/{step}.txt")
-        shell:
-            stage(
-                "import_steps",
-                PASSED,
-                " --source {params.source:q} --reads {input.reads:q} --output {output:q}",
-                " --step {wildcards.step}",
-                " --polarity {params.polarity}" if POLARITY else "",
-                log=" > {log} 2>&1",
-            )
-
-elif not RUN.simulates_datasets:
+if RUN.own_steps:
 
     rule adopt_dataset:
         """A dataset of the user, if it passes the checks."""
         input: dataset=given(f"{RUN['training']['datasets']}/{{step}}.parquet")
         output: f"{RESULTS}/datasets/{{step}}.parquet"
+        wildcard_constraints: step="|".join(RUN.own_steps)
         params: code=code_of("adopt_dataset")
         conda: ENVIRONMENT
         log: logged("adopt-{step}.log")

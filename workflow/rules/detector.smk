@@ -10,7 +10,6 @@ if DETECTOR_FILES.dumps:
             alignment=f"{RESULTS}/detector/alignment_of_dumps.yaml",
             told=f"{RESULTS}/detector/import_geometry.txt",
         params: code=code_of("import_geometry"), means=meanings(RUN["detector"]["base"])
-        resources: **needs(COSTS, "field", 1)
         conda: ENVIRONMENT
         log: logged("import-geometry.log")
         shell:
@@ -30,7 +29,6 @@ if DETECTOR_FILES.conditions is not None:
             output=f"{RESULTS}/detector/alignment_of_conditions.yaml",
             told=f"{RESULTS}/detector/import_alignment.txt",
         params: code=code_of("import_alignment"), means=GEOMETRY_MEANS
-        resources: **needs(COSTS, "field", 1)
         conda: ENVIRONMENT
         log: logged("import-alignment.log")
         shell:

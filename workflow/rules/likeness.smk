@@ -38,7 +38,6 @@ rule candidates_matched:
     input: **PASSAGE, hits=f"{RESULTS}/hits/{{like}}.parquet"
     output: f"{RESULTS}/candidates/matched-{{like}}.parquet"
     params: code=code_of("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
-    resources: **needs(COSTS, "candidates", lambda w: RUN.size(w.like))
     conda: ENVIRONMENT
     log: logged("candidates-matched-{like}.log")
     shell:
@@ -54,7 +53,6 @@ rule candidates_of_segments:
     input: **PASSAGE, hits=f"{RESULTS}/hits/{{like}}.parquet"
     output: f"{RESULTS}/candidates/{{segments}}-{{like}}.parquet"
     params: code=code_of("candidates"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
-    resources: **needs(COSTS, "candidates_found", lambda w: RUN.size(w.like))
     conda: ENVIRONMENT
     log: logged("candidates-{segments}-{like}.log")
     shell:

@@ -4,7 +4,7 @@ GATES = given(gates_file())
 
 
 rule report:
-    """The pages of the run, and run.json, stages.json and copies of its inputs beside its figures."""
+    """The pages of the run, and run.json and copies of its inputs beside its figures."""
     input:
         LHCB_FIGURES,
         CLOSED["summary"] if CLOSURE else [],
@@ -28,7 +28,6 @@ rule report:
         code=code_of("report"),
         means={**MEANS, **meanings(gates_file())},
     threads: LAST_THREADS
-    resources: **needs(COSTS, "report", 1)
     conda: ENVIRONMENT
     log: logged("report.log")
     shell:

@@ -1,44 +1,22 @@
 """Field, collisions, transport through the detector, hits and candidates; one file of a sample's chunks."""
 
-FIELD_ARGUMENTS = RUN.field_arguments
+FIELD_SETTINGS = {name: RUN["field"][name] for name in ("spacing", "outside", "interpolation")}
 
 
-if RUN.imports_field:
-
-    rule import_field:
-        """The field on a grid, from a foreign map, which the log describes."""
-        input: FIELD_SOURCE
-        output: FIELD
-        params: code=code_of("import_field"), means=SOURCE_MEANS, **FIELD_ARGUMENTS
-        priority: FIRST
-        resources: **needs(COSTS, "field", 1)
-        conda: ENVIRONMENT
-        log: logged("import-field.txt")
-        shell:
-            stage(
-                "import_field",
-                " --reads {input:q} --output {output:q}",
-                "".join((f" --{name} {{params.{name}:q}}" for name in FIELD_ARGUMENTS)),
-                log=" > {log} 2>&1",
-            )
-
-else:
-
-    rule field:
-        """The field on a grid, from an analytic dipole or a grid of this project."""
-        input: FIELD_SOURCE
-        output: FIELD
-        params: code=code_of("field"), means=SOURCE_MEANS, **{n: v for n, v in FIELD_ARGUMENTS.items() if n != "source"}
-        priority: FIRST
-        resources: **needs(COSTS, "field", 1)
-        conda: ENVIRONMENT
-        log: logged("field.log")
-        shell:
-            stage(
-                "field",
-                " --source {input:q} --output {output:q} --spacing {params.spacing}",
-                " --outside {params.outside} --interpolation {params.interpolation}",
-            )
+rule field:
+    """The field on a grid, from an analytic dipole or a grid of this project."""
+    input: FIELD_SOURCE
+    output: FIELD
+    params: code=code_of("field"), means=SOURCE_MEANS, **FIELD_SETTINGS
+    priority: FIRST
+    conda: ENVIRONMENT
+    log: logged("field.log")
+    shell:
+        stage(
+            "field",
+            " --source {input:q} --output {output:q} --spacing {params.spacing}",
+            " --outside {params.outside} --interpolation {params.interpolation}",
+        )
 
 
 rule generate:
@@ -54,7 +32,6 @@ rule generate:
         pile_up=RUN["events"]["pile_up"],
     priority: lambda w: FIRST if w.purpose == "training" else 0
     threads: TWO_THREADS
-    resources: **needs(COSTS, "generate", lambda w: RUN.size_of(w.purpose, w.part))
     conda: ENVIRONMENT
     log: logged("generate-{purpose}{part}.log")
     shell:
@@ -79,7 +56,6 @@ rule generate_signal:
         seed=lambda w: RUN.seed(w.chunk),
     # The measurement of other kinds of tracks, which is long, waits for the late decays.
     priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
-    resources: **needs(COSTS, "generate_signal", lambda w: len(RUN.chunk(w.chunk)))
     conda: ENVIRONMENT
     log: logged("generate-{chunk}.log")
     shell:
@@ -115,7 +91,6 @@ rule simulate_training:
         pattern=RUN["pattern"] if TRAINS_SCORE else None,
     priority: FIRST
     threads: TWO_THREADS
-    resources: **needs(COSTS, DEAR or "simulate_training", lambda w: RUN.size_of("training", w.part))
     conda: ENVIRONMENT
     log: logged("simulate-training{part}.log")
     shell:
@@ -150,7 +125,6 @@ rule simulate_validation:
         **RUN["misalignment"],
         misalignment_seed=RUN["seed"],
     threads: TWO_THREADS
-    resources: **needs(COSTS, DEAR or "simulate_validation", lambda w: RUN.size_of("validation", w.part))
     conda: ENVIRONMENT
     log: logged("simulate-validation{part}.log")
     shell:
@@ -180,7 +154,6 @@ rule simulate_signal:
         polarities=lambda w: RUN.polarity(w.chunk),
         seeds=lambda w: RUN.seed(w.chunk),
         pattern=RUN["pattern"],
-    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
     conda: ENVIRONMENT
     log: logged("simulate-{chunk}.log")
     shell: stage("simulate", TRANSPORTED, " --candidates {output:q}", CROWDED_WORD, SEARCH_WORDS)
@@ -198,7 +171,6 @@ rule simulate_decays:
         seeds=lambda w: RUN.seed(w.chunk),
         crowded=RUN["pattern"]["crowded"],
     priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
-    resources: **needs(COSTS, "simulate_signal", lambda w: RUN.size(w.chunk))
     conda: ENVIRONMENT
     log: logged("simulate-{chunk}.log")
     shell: stage("simulate", TRANSPORTED, " --hits {output.hits:q} --crossings {output.crossings:q}", CROWDED_WORD)
@@ -216,7 +188,6 @@ rule candidates:
         means=MEANS,
         polarity=lambda w: RUN.polarity(w.chunk),
         segments=RUN["pattern"]["segments"],
-    resources: **needs(COSTS, SEARCHED, lambda w: RUN.size(w.chunk))
     conda: ENVIRONMENT
     log: logged("candidates-{chunk}.log")
     shell:
@@ -238,7 +209,6 @@ rule gather:
     params:
         code=code_of("gather"),
         chunks=lambda w, input: collapsed(input),
-    resources: **needs(COSTS, "gather", lambda w: RUN.size(w.sample))
     conda: ENVIRONMENT
     log: logged("gather-{product}-{sample}.log")
     shell: stage("gather", " --chunks {params.chunks:q} --output {output:q}")

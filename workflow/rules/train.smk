@@ -7,8 +7,6 @@ TRAINED_BY = code_of(
 )
 # Rows that the accuracy is measured on.
 MEASURED_ROWS = sum(min(RUN.rows(step), MOST_ROWS) for step in STEPS)
-# Rows that the RICH planes are fitted to: those of one set of each of these steps.
-PLANE_ROWS = sum(min(RUN.rows(step) // RUN.sets[step], ROWS_OF_A_PLANE) for step in ("VUT", "UT", "T"))
 
 
 rule table:
@@ -23,7 +21,6 @@ rule table:
         forms=RUN["forms"],
     priority: FIRST
     threads: TWO_THREADS
-    resources: **needs(COSTS, "table", RUN["training"]["rays"])
     conda: ENVIRONMENT
     log: logged("table.log")
     shell:
@@ -49,7 +46,6 @@ for steps in RUN.trainings:
             # Tracks that are born in the magnet are carried through the field.
             field=[FIELD] if displaced else [],
             geometry=[GEOMETRY] if displaced else [],
-            start_from=[given(file) for step in steps for file in RUN.start(step)],
         output: [f"{RESULTS}/fits/{step}.json" for step in steps]
         params:
             code=code_of("train"),
@@ -59,14 +55,13 @@ for steps in RUN.trainings:
             seed=RUN["seed"],
         priority: FIRST
         threads: cores_for(max(map(RUN.rows, steps)))
-        resources: **needs(COSTS, "train", sum(map(RUN.rows, steps)))
         conda: ENVIRONMENT
         log: logged(f"train-{'-'.join(steps)}.log")
         shell:
             stage(
                 "train",
                 " --steps {params.steps} --datasets {input.datasets:q} --outputs {output:q}",
-                passed(("table", "field", "geometry", "start_from")),
+                passed(("table", "field", "geometry")),
                 " --forms {params.forms} --seed {params.seed} --threads {threads}",
             )
 
@@ -82,7 +77,6 @@ rule constants:
     params: code=code_of("constants"), means=MEANS, seed=RUN["seed"]
     # The set waits for it while the table is closed.
     priority: FIRST / 2
-    resources: **needs(COSTS, "constants", PLANE_ROWS)
     conda: ENVIRONMENT
     log: logged("constants.log")
     shell:
@@ -118,7 +112,7 @@ IN_MANIFEST = {
     # The manifest has these values, so that the training can be repeated.
     "configuration": text_of(RUN.training),
     "validity": text_of(RUN.get("validity", {})),
-    "inputs": lambda w: text_of({"field source": field_fingerprint(RUN["field"], Path.cwd()), "code": TRAINED_BY}),
+    "inputs": lambda w: text_of({"field source": sha256(Path(RUN["field"]["source"])), "code": TRAINED_BY}),
 }
 ASSEMBLED = "".join(f" --{name} {{params.{name}:q}}" for name in IN_MANIFEST)
 
@@ -143,7 +137,6 @@ rule assemble:
     output: **({"score": SCORE} if TRAINS_SCORE else {}), outputs=SET
     params: code=code_of("assemble"), means={**MEANS, **SOURCE_MEANS}, **IN_MANIFEST
     priority: FIRST
-    resources: **needs(COSTS, "assemble", sum(map(RUN.scored, SCORED)))
     conda: ENVIRONMENT
     log: logged("assemble.log")
     shell:
@@ -169,7 +162,6 @@ rule accuracy:
     output: f"{RESULTS}/accuracy.json"
     params: code=code_of("accuracy")
     threads: cores_for(MEASURED_ROWS)
-    resources: **needs(COSTS, "accuracy", MEASURED_ROWS)
     conda: ENVIRONMENT
     log: logged("accuracy.log")
     shell:

@@ -22,7 +22,6 @@ for purpose, names in FITTED.items():
         wildcard_constraints: chunk=CHUNK
         params: code=code_of("fit"), fits=text_of({fit: RUN.fit_arguments(fit) for fit in RUN.fits(purpose)})
         priority: FIRST / 2
-        resources: **needs(COSTS, "fit", crossings(names, len(RUN.fits(purpose))))
         conda: ENVIRONMENT
         log: logged(f"fit-{JOB}.log")
         shell:
@@ -39,7 +38,6 @@ for purpose, names in FITTED.items():
         output: [f"{RESULTS}/fitted/full/{name}.parquet" for name in names]
         wildcard_constraints: chunk=CHUNK
         params: code=code_of("fit_full"), means=MEANS
-        resources: **needs(COSTS, "fit_full", crossings(names))
         conda: ENVIRONMENT
         log: logged(f"fit-full-{JOB}.log")
         shell: stage("fit_full", PASSED, " --candidates {input.candidates:q} --outputs {output:q}")
@@ -57,7 +55,6 @@ rule measure_long:
     output: without_ut=f"{RESULTS}/kinds/long_no_ut.json", electron=f"{RESULTS}/kinds/electron.json"
     params: code=code_of("measure_long"), means=MEANS
     threads: SIDE_THREADS
-    resources: **needs(COSTS, "measure_long", RUN.sizes("validation", *ELECTRONS))
     conda: ENVIRONMENT
     log: logged("measure-long.log")
     shell:
@@ -85,7 +82,6 @@ rule measure_kinds:
     # The longest of these jobs begins first.
     priority: FIRST / 2
     threads: SIDE_THREADS
-    resources: **needs(COSTS, "measure_kinds", RUN.sizes("validation"))
     conda: ENVIRONMENT
     log: logged("measure-kinds.log")
     shell:
@@ -119,7 +115,6 @@ rule validate:
         signals=SIGNALS,
         fits=RUN["fits"]["of"],
     threads: LAST_THREADS
-    resources: **needs(COSTS, "validate", RUN.sizes("validation", "misaligned", "jpsi", "d0"))
     conda: ENVIRONMENT
     log: logged("validate.log")
     shell:
@@ -138,7 +133,6 @@ rule throughput:
     params: code=code_of("throughput")
     # All cores of this machine; on a cluster, the profile sets the number.
     threads: CORES
-    resources: **needs(COSTS, "throughput", 1)
     conda: ENVIRONMENT
     log: logged("throughput.log")
     shell:

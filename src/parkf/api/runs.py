@@ -1,4 +1,4 @@
-"""Finished runs: their figures as a table, their set, their events."""
+"""Finished runs: their figures as a table, and their set."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from parkf.params.registry import readable_registry
 from parkf.proof.comparing.figures import compare_figures
 from parkf.proof.comparing.subject import load_subject
 from parkf.proof.gates import GATES_FILE, load_thresholds
-from parkf.report.event import Event, load_event
 
 
 def run(which: str | Path = "default") -> "Run":
@@ -54,14 +53,6 @@ class Run:
     def gates(self) -> pd.DataFrame:
         """Today's gates, applied to the run: what, value, measured, bar, met, reason."""
         return gates_table(self._subject.gates)
-
-    def event(self, number: int | None = None, *, sample: str | None = None) -> Event:
-        """Read one event with its hits, its tracks and the truth, for :func:`parkf.draw`.
-
-        The default is the first event with a track in the first validation sample; ``validation_up`` is the
-        name of a sample. An event that the run does not have raises a ParkfError.
-        """
-        return load_event(self.folder, sample=sample, number=number)
 
     def table(self, name: str) -> Any:
         """Read one of the run's Parquet tables into pandas, such as ``fitted/parkf/validation_up``.

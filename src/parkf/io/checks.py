@@ -4,17 +4,14 @@ A message names file, column and row (from 0), the value that was found, the one
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # Fewer values decide nothing: a few tracks may be unusual.
 _FEWEST = 20
@@ -57,15 +54,6 @@ def broken(where: object, rule: Rule, columns: Mapping[str, NDArray[Any]], row: 
     got = ", ".join(shown) if len(shown) > 1 else shown[0].partition(" = ")[2]
     place = f"{where}: column '{names.split()[0]}', row {number}"
     return f"{place}: got {got}, expected {expected}; correct the row, or convert the column"
-
-
-def require_no_nulls(where: object, rows: "pa.RecordBatch", names: Iterable[str], begin: int = 0) -> None:
-    """Raise a ParkfError for the first null in these columns of rows, of which `begin` is the first."""
-    for name in names:
-        column = rows.column(name)
-        if column.null_count:
-            row = begin + column.is_null().index(True).as_py()
-            raise ParkfError(f"{where}: column '{name}', row {row}: null, expected a value")
 
 
 @dataclass(frozen=True)

@@ -142,12 +142,9 @@ def here(name: str | Path) -> Path:
     return path
 
 
-def fingerprint(path: Path, name: str | None = None) -> str:
-    """Return the SHA-256 of a product, or of what a user's document means.
-
-    `name` is the product's path in the working folder, if `path` is that of a copy.
-    """
-    return content_of(path) if run_of(here(name or path)) else meaning_of(path)
+def fingerprint(path: Path) -> str:
+    """Return the SHA-256 of a product, or of what a user's document means."""
+    return content_of(path) if run_of(here(path)) else meaning_of(path)
 
 
 def content_of(path: Path) -> str:

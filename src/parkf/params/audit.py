@@ -9,17 +9,15 @@ from parkf.params.binary_form import digest
 from parkf.params.index import INDEX_FILE, VERSION, Entry, index_bytes, parse_index
 from parkf.params.parameter_set import read_files
 from parkf.params.set_folder import SetFolder
-from parkf.params.signature import check
 
 
-def audit(registry: Path, signers: Path | None = None) -> list[str]:
+def audit(registry: Path) -> list[str]:
     """Compare a registry with its index; return a message for each file or set that is not what it lists.
 
-    With `signers`, the reader's file of keys, the index must be signed by one of them
-    (:mod:`parkf.params.signature`). A folder without index and sets has no problems, but is not signed.
+    A folder without index and sets has no problems.
     """
     try:
-        content = index_bytes(registry) if signers is None else check(registry, signers)[0]
+        content = index_bytes(registry)
         index = parse_index(registry, content)
     except ParkfError as error:
         return [str(error)]
@@ -44,8 +42,7 @@ def _of_set(folder: Path, entry: Entry) -> Iterator[str]:
     if found:
         return
     try:
-        with SetFolder(folder, links=False) as files:
-            loaded, form = read_files(files)
+        loaded, form = read_files(SetFolder(folder))
         if digest(form) != entry.sha256 or not entry.agrees(folder.name, loaded.manifest):
             yield f"{folder}: other than its entry in {INDEX_FILE}; get both again from another copy"
     except ParkfError as error:
@@ -53,21 +50,21 @@ def _of_set(folder: Path, entry: Entry) -> Iterator[str]:
 
 
 def _of_files(folder: Path, listed: dict[str, str]) -> Iterator[str]:
-    try:
-        with SetFolder(folder, links=False) as files:
-            for name, expected in listed.items():
-                try:
-                    got = hashlib.sha256(files.read(name)).hexdigest()
-                except ParkfError as error:
-                    yield str(error)
-                    continue
-                if got != expected:
-                    yield (
-                        f"{folder / name}: sha256 {got}, expected {expected} of {INDEX_FILE}; it was changed"
-                        " after its publication: get it again from another copy"
-                    )
-            for name in files.names():
-                if name not in listed:
-                    yield f"{folder / name}: not in {INDEX_FILE}; the set was published without it: remove it"
-    except ParkfError:
-        yield f"{folder}: missing, or a link; {INDEX_FILE} lists it: get it again from another copy"
+    if not folder.is_dir():
+        yield f"{folder}: missing; {INDEX_FILE} lists it: get it again from another copy"
+        return
+    files = SetFolder(folder)
+    for name, expected in listed.items():
+        try:
+            got = hashlib.sha256(files.read(name)).hexdigest()
+        except ParkfError as error:
+            yield str(error)
+            continue
+        if got != expected:
+            yield (
+                f"{folder / name}: sha256 {got}, expected {expected} of {INDEX_FILE}; it was changed after"
+                " its publication: get it again from another copy"
+            )
+    for path in sorted(folder.iterdir()):
+        if path.name not in listed:
+            yield f"{path}: not in {INDEX_FILE}; the set was published without it: remove it"

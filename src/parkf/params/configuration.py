@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from parkf.io.errors import ParkfError
@@ -54,11 +53,3 @@ def client(entries: Mapping[str, str] | None) -> Client:
     """Return the fitter that a set was trained for; older and imported sets are for parkf's own."""
     name: Client = json.loads((entries or {}).get("training.client", '"parkf"'))
     return name
-
-
-def start_file(source: Path, step: str) -> Path:
-    """Return the file to start a step's fit from: `source`, or a file in it if it is a set or a run."""
-    if source.suffix == ".json":
-        return source
-    manifest = source / "manifest.json"
-    return manifest if manifest.is_file() else source / "fits" / f"{step}.json"

@@ -7,15 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from parkf.io.errors import ParkfError
 from parkf.params.manifest import Validity
 
 Unit = Literal["run", "time"]
 _RUN = re.compile(r"[0-9]{1,12}")
-# 9999-12-31T23:59:59Z, the last second that can be written; it means "without end".
-_LAST_SECOND = 253_402_300_799
 _EXPECTED = (
     "expected a run number such as 300123, or a time with its zone such as 2026-05-03T12:00Z;"
     " write one of them"
@@ -87,13 +85,11 @@ class Interval:
         return f"{self.unit}s from {first} on" if last is None else f"{self.unit}s {first} to {last}"
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """A stretch of data for which the same sets are valid."""
+class Sets(NamedTuple):
+    """Sets that are for the same data, in the order of their names."""
 
-    interval: Interval
-    versions: tuple[str, ...]  # all sets for this data, in the order of their names
-    # Sets that no other of them superseded: one where it is clear which set to use, none in a gap.
+    versions: tuple[str, ...]
+    # Those that no other of them superseded: one where it is clear which set to use, none in a gap.
     holding: tuple[str, ...]
 
 
@@ -119,39 +115,30 @@ class Series:
         self.intervals = dict(sorted(intervals.items()))
         self._supersedes = supersedes
 
-    def at(self, moment: Moment) -> Stretch:
+    def at(self, moment: Moment) -> Sets:
         """Return the sets for one run or one second; if they are limited in the other unit, a ParkfError."""
         if self.unit not in (None, moment.unit):
             raise ParkfError(f"limited in {self.unit}s; ask with a {self.unit}, got {moment.unit} {moment}")
-        return self._stretch(Interval(moment.unit, moment.value, moment.value))
+        return self._at(moment.value)
 
     def holding(self, interval: Interval) -> list[str]:
         """Return the sets to use for some data of an interval, in the order of their names."""
-        new = ""
-        both = Series({**self.intervals, new: interval}, self._supersedes)
-        found = {v for one in both.stretches() if new in one.versions for v in one.holding}
-        return sorted(found - {new})
+        Series({**self.intervals, "the new set": interval}, {})
+        # Which sets hold changes only where a set begins, or behind the end of one.
+        ends = [one.last + 1 for one in self.intervals.values() if one.last is not None]
+        starts = {interval.first, *(one.first for one in self.intervals.values()), *ends}
+        inside = [one for one in starts if (interval.first is None if one is None else interval.holds(one))]
+        return sorted({version for start in inside for version in self._at(start).holding})
 
-    def stretches(self) -> list[Stretch]:
-        """Cut all data wherever a set begins or ends, and return the pieces in order."""
-        starts = {i.first for i in self.intervals.values() if i.first is not None}
-        lasts = {i.last for i in self.intervals.values() if i.last is not None}
-        starts |= {last + 1 for last in lasts if self.unit == "run" or last < _LAST_SECOND}
-        ordered: list[int | None] = [None, *sorted(starts)]
-        ends = [None if start is None else start - 1 for start in [*ordered[1:], None]]
-        pieces = [Interval(self.unit, *limits) for limits in zip(ordered, ends, strict=True)]
-        return [self._stretch(piece) for piece in pieces]
-
-    def _stretch(self, piece: Interval) -> Stretch:
-        # No interval begins or ends inside a piece, so the first value of the piece decides for all of it.
-        first = piece.first
+    def _at(self, value: int | None) -> Sets:
+        """Return the sets for a run or a second; None is before all limits."""
         versions = tuple(
             version
             for version, interval in self.intervals.items()
-            if (interval.first is None if first is None else interval.holds(first))
+            if (interval.first is None if value is None else interval.holds(value))
         )
         replaced = {older for version in versions for older in self._older(version)}
-        return Stretch(piece, versions, tuple(v for v in versions if v not in replaced))
+        return Sets(versions, tuple(version for version in versions if version not in replaced))
 
     def _older(self, version: str) -> Iterator[str]:
         """Yield the sets that a set superseded, directly or through others."""

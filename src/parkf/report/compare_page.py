@@ -7,13 +7,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from parkf.params.manifest import Manifest
-from parkf.params.registry import Registry
-from parkf.proof.comparing import Comparison, Subject, load_subject
-from parkf.proof.comparing.figures import MOVED, Row, compare_figures
-from parkf.proof.gates import Thresholds
+from parkf.proof.comparing import Comparison, Subject
+from parkf.proof.comparing.figures import MOVED, Row
 from parkf.report import figures
-from parkf.report.drawing import Drawn
 from parkf.report.site import write_page
 from parkf.report.tables import Cells
 
@@ -26,8 +22,6 @@ _TITLES = {
     "cost": "Cost",
     "gates": "Gates",
 }
-# A figure shows the trend of more sets than this.
-_MANY = 2
 
 
 def write_comparison(comparison: Comparison, path: Path) -> None:
@@ -35,21 +29,12 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
     write_page(path, "compare.html", folder=f"{path.stem}-figures", **comparison_page(comparison))
 
 
-def published(manifest: Manifest, thresholds: Thresholds, registry: Registry) -> list[Subject]:
-    """Return the published sets for the detector of a set, the oldest first."""
-    return [load_subject(one, thresholds, registry) for one in registry.valid(detector=manifest.detector)]
-
-
-def comparison_page(comparison: Comparison | None, alike: Sequence[Subject] = ()) -> dict[str, Any]:
-    """Return the content of ``compare.html``; without a comparison, the page says that there is none.
-
-    The trend is that of the sets `alike`; by default, of those that are compared.
-    """
+def comparison_page(comparison: Comparison | None) -> dict[str, Any]:
+    """Return the content of ``compare.html``; without a comparison, the page says that there is none."""
     if comparison is None:
         return {"comparison": None}
     subjects = comparison.subjects
     fits = fits_of(subjects)
-    alike = alike or subjects
     same_tracks = len(fits) == 1 + sum(subject.borrowed is not None for subject in subjects)
     return {
         "comparison": comparison,
@@ -59,7 +44,6 @@ def comparison_page(comparison: Comparison | None, alike: Sequence[Subject] = ()
         ],
         "moved": MOVED,
         "drawn": figures.verdict(fits, same_tracks=same_tracks) if fits else None,
-        "trend": _trend(alike) if len(alike) > _MANY else None,
         "tables": {
             _TITLES[group]: (group, _table(comparison, list(rows)))
             for group, rows in groupby(comparison.rows, key=lambda row: row.group)
@@ -86,19 +70,3 @@ def _table(comparison: Comparison, rows: Sequence[Row]) -> Cells:
             line += [row.figure(number), in_errors or "–", ratio or "–"]
         cells.append(line)
     return Cells(head, cells, ("figure",))
-
-
-def _trend(subjects: Sequence[Subject]) -> Drawn:
-    """Draw the figures of gates that the last subject and most of the others have."""
-    rows = [
-        row
-        for row in compare_figures(subjects)
-        if row.group == "gates"
-        and row.measured[-1] is not None
-        and 2 * sum(one is not None for one in row.measured) > len(subjects)
-    ]
-    return figures.trend(
-        [one.name for one in subjects],
-        [one.manifest.forms for one in subjects],
-        {row.what: [None if one is None else one.value for one in row.measured] for row in rows},
-    )

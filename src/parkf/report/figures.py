@@ -1,6 +1,5 @@
 """The figures of the pages, made from the numbers of a run."""
 
-import re
 from collections.abc import Mapping, Sequence
 from math import exp, pi, sqrt
 from typing import Any
@@ -242,25 +241,3 @@ def by_bin(
         Panel(axis, "pull width", pulls, names=names, band=_BAND),
     ]
     return Drawn(name, title, [*panels, *more])
-
-
-def trend(names: Sequence[str], forms: Sequence[str], figures: Mapping[str, Sequence[float | None]]) -> Drawn:
-    """Draw the figures of sets one after the other; points of sets with the same forms are joined."""
-    # Versions are <year>-<detector>-r<number>: the last part distinguishes them.
-    short = [re.sub(r"^.*-(r\d+)$", r"\1", name) for name in names]
-    alike = {
-        form: [n for n, own in enumerate(forms) if own == form] for form in sorted(set(forms), reverse=True)
-    }
-    panels = [
-        Panel(
-            "",
-            what,
-            [
-                Series(form, numbers, [values[n] for n in numbers], shape="joined", colour=colour)
-                for colour, (form, numbers) in enumerate(alike.items())
-            ],
-            names=short,
-        )
-        for what, values in figures.items()
-    ]
-    return Drawn("trend", panels=panels, **words("trend"))

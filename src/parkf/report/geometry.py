@@ -1,15 +1,13 @@
-"""Drawings of a geometry: from the side, every plane from the front, and its material."""
+"""Drawings of a geometry: from the side, around the beam, and its material."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from parkf.detector.budget import budget
 from parkf.detector.description import StripLayer
@@ -22,7 +20,6 @@ _DETECTORS = {"VELO": (VELO_PLANES, _VELO), "UT": (UT_PLANES, _UT), "SciFi": (SC
 _DPI = 110
 _ETA = np.linspace(1.9, 5.1, 129)
 _PHI = np.linspace(-np.pi, np.pi, 48, endpoint=False)
-_ETA_OF_Z = 3.0
 # Corners of a rectangle from its middle, in halves of its sides.
 _ALONG, _ACROSS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1.0])
 
@@ -40,23 +37,13 @@ def draw(geometry: Geometry, path: Path) -> None:
 
 
 def geometry_figure(geometry: Geometry) -> Figure:
-    """Draw a geometry as a figure of Matplotlib: the side view, the material, every plane from the front."""
-    # No wider than a page of text.
-    page = Figure(figsize=(11.0, 27.0), dpi=_DPI)
-    grid = page.add_gridspec(
-        9, 6, height_ratios=(1.9, 1, *[0.95] * 7), hspace=0.45, wspace=0.6, left=0.07, right=0.985,
-        top=0.965, bottom=0.015,
-    )  # fmt: skip
-    page.suptitle(f"geometry {geometry.description.tag}", fontsize=15, y=0.988)
-    _side(page.add_subplot(grid[0, :]), geometry)
-    _close_up(page.add_subplot(grid[1, :]), geometry)
-    _material_by_eta(page.add_subplot(grid[2, :3]), geometry)
-    _material_by_z(page.add_subplot(grid[2, 3:]), geometry)
-    fronts = [page.add_subplot(grid[row, first : first + 2]) for row in range(3, 9) for first in (0, 2, 4)]
-    _velo_front(fronts[0], geometry, "right")
-    _velo_front(fronts[1], geometry, "left")
-    for front, (plane, layer, name) in zip(fronts[2:], _strip_layers(geometry), strict=True):
-        _strips_front(front, geometry, plane, layer, name)
+    """Draw a geometry as a figure of Matplotlib: from the side, around the beam, and its material."""
+    page = Figure(figsize=(11.0, 9.0), dpi=_DPI, layout="constrained")
+    side, close_up, material = page.subplots(3, 1, height_ratios=(1.9, 1, 1))
+    page.suptitle(f"geometry {geometry.description.tag}", fontsize=15)
+    _side(side, geometry)
+    _close_up(close_up, geometry)
+    _material_by_eta(material, geometry)
     return page
 
 
@@ -152,53 +139,3 @@ def _material_by_eta(axes: Axes, geometry: Geometry) -> None:
     axes.set(xlim=(_ETA[0], _ETA[-1]), ylim=(0, 1.3 * highest), xlabel="η", ylabel="X/X0 [%]")
     axes.legend(fontsize=8, ncols=3, loc="upper center")
     axes.set_title("material of lines from the origin, mean over φ", fontsize=10)
-
-
-def _material_by_z(axes: Axes, geometry: Geometry) -> None:
-    layers = budget(geometry, np.full(len(_PHI), _ETA_OF_Z), _PHI)
-    total = 100 * np.cumsum([layer.x0.mean() for layer in layers])
-    axes.step(np.array([layer.z for layer in layers]), total, where="post", color="black")
-    for name, (planes, colour) in _DETECTORS.items():
-        z = geometry.planes()[list(planes), 0]
-        axes.axvspan(z.min(), z.max(), color=colour, alpha=0.2, label=name)
-    axes.set(xlabel="z [mm]", ylabel="X/X0 [%]", ylim=(0, None))
-    axes.legend(fontsize=8)
-    axes.set_title(f"the same up to z, at η = {_ETA_OF_Z:g}", fontsize=10)
-
-
-def _velo_front(axes: Axes, geometry: Geometry, side: str) -> None:
-    planes = [plane for plane in VELO_PLANES if geometry.velo.modules[plane][1] == side]
-    for plane in planes:
-        outlines = list(_sensors(geometry, plane)[..., :2])
-        axes.add_collection(PolyCollection(outlines, facecolors="none", edgecolors=_VELO, lw=0.4))
-    angle = np.linspace(0, 2 * np.pi, 60)
-    for tube in geometry.description.tubes:
-        axes.plot(tube.radius * np.cos(angle), tube.radius * np.sin(angle), color=_OTHER, lw=0.8)
-    axes.set(xlim=(-60, 60), ylim=(-60, 60), aspect="equal")
-    axes.set_title(f"VELO {side}, {len(planes)} modules", fontsize=9)
-
-
-def _strips_front(axes: Axes, geometry: Geometry, plane: int, layer: StripLayer, detector: str) -> None:
-    planes, colour = _DETECTORS[detector]
-    outlines = list(_outlines(geometry, plane, layer)[..., :2])
-    axes.add_collection(PolyCollection(outlines, facecolors=colour, edgecolors=colour, lw=0.4, alpha=0.25))
-    hole = geometry.ut.hole if detector == "UT" else geometry.scifi.hole
-    _rectangle(axes, hole.half_width, hole.half_height, facecolor="white", lw=0.6)
-    for zone in geometry.ut.zones[:-1] if detector == "UT" else ():
-        _rectangle(axes, zone.half_width, zone.half_height, fill=False, lw=0.4, ls=":")
-    x, _, slope, _ = geometry.frames[plane].lines(np.linspace(-0.8, 0.8, 5) * layer.half_width, layer.dxdy)
-    y = np.array([-1.0, 1.0]) * layer.half_height
-    for begin, tilt in zip(x, slope, strict=True):
-        axes.plot(begin + tilt * y, y, color=colour, lw=0.6, ls="--")
-    width = 1.12 * layer.half_width + abs(layer.dxdy) * layer.half_height
-    axes.set(xlim=(-width, width), ylim=(-1.12 * layer.half_height, 1.12 * layer.half_height), aspect="equal")
-    z0, _, dzdy = geometry.frames[plane].plane
-    title = f"{detector} {plane - planes.start}: z = {z0:.2f} mm"
-    axes.set_title(f"{title}\ndx/dy {slope[0]:+.4f}, dz/dy {1e3 * dzdy:+.2f}e-3", fontsize=8)
-    axes.tick_params(labelsize=7)
-    axes.locator_params(nbins=5)
-
-
-def _rectangle(axes: Axes, half_width: float, half_height: float, **style: Any) -> None:
-    corner = (-half_width, -half_height)
-    axes.add_patch(Rectangle(corner, 2 * half_width, 2 * half_height, edgecolor="black", **style))

@@ -20,18 +20,14 @@ from parkf.proof.comparing.subject import IDENTITY_FILE, identify, measure_besid
 from parkf.proof.gates import Thresholds
 from parkf.proof.gates.room import step_light
 from parkf.proof.publishing import Decision, decide
-from parkf.report import tables
-from parkf.report.closure_page import closure_page
-from parkf.report.compare_page import comparison_page, published
+from parkf.report.compare_page import comparison_page
 from parkf.report.directions import directions_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
 from parkf.report.site import Page, write_page
 from parkf.report.slices import slices_page
-from parkf.report.stages import collect_stages
 from parkf.report.step_page import moves, step_page
-from parkf.training.assembly import CLOSED_TABLE
 from parkf.training.result import FitResult
 
 
@@ -43,7 +39,7 @@ def write_report(
     inputs: Mapping[str, Path] | None = None,
     threads: int = 1,
 ) -> None:
-    """Write a run's report, ``run.json``, ``stages.json``, ``beside.json`` and copies of its inputs.
+    """Write a run's report, ``run.json``, ``beside.json`` and copies of its inputs.
 
     `index` is the path of the overview; the other pages lie beside it. `inputs` are the ``geometry`` and the
     ``alignment`` that the set was made from; they are searched for by default. `threads` pages are drawn at
@@ -52,8 +48,6 @@ def write_report(
     validation, accuracy, throughput = (
         read_json(results / f"{name}.json") for name in ("validation", "accuracy", "throughput")
     )
-    stages = collect_stages(results)
-    write_sealed(results / "stages.json", stages)
     for measured in (validation, validation.get("misaligned", {"fits": {}})):
         measured["fits"] = {name: measured["fits"][name] for name in FIT_NAMES if name in measured["fits"]}
     parameters, registry = load(results / "set"), readable_registry()
@@ -70,22 +64,15 @@ def write_report(
 
     # Title of each page, and the function that makes its content.
     contents: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
-        "compare": (
-            "What changed",
-            lambda: comparison_page(comparison, [*published(manifest, thresholds, registry), own]),
-        )
+        "compare": ("What changed", partial(comparison_page, comparison))
     }
     for name in STEP_NAMES:
         contents[name] = (f"Step {name}", partial(step_page, fits[name], lights[name], against, pulls))
-    if CLOSED_TABLE in manifest.inputs:
-        closure = results / "closure" / "closure.json"
-        contents["closure"] = ("Closure", lambda: closure_page(read_json(closure)))
     contents |= {
         "detector": ("Detector", partial(_detector, results, index.with_name("figures"))),
         "slices": ("Slices", partial(slices_page, validation["fits"]["parkf"])),
         "directions": ("Directions", partial(directions_page, validation["fits"])),
         "kinds": ("Kinds of tracks", partial(kinds_page, validation.get("kinds", {}))),
-        "timing": ("How it ran", lambda: {"content": stages, "stages": tables.stages(stages)}),
     }
     titles = [(f"{name}.html", title) for name, (title, _) in contents.items()]
     pages = [Page(index.name, "Overview"), *(Page(*one) for one in titles)]

@@ -164,18 +164,6 @@ def masses(fits: Mapping[str, Any]) -> Cells:
     return table_of(peaks, columns, text=("signal", "fit"))
 
 
-def stages(content: Mapping[str, Any]) -> Cells:
-    """Wall and processor time and peak memory of each stage, the longest first."""
-    rows = [{"stage": name, **stage} for name, stage in content["stages"].items()]
-    columns: Columns = {
-        "stage": lambda stage: stage["stage"],
-        "wall [s]": lambda stage: f"{stage['wall_s']:.1f}",
-        "processor [s]": lambda stage: f"{stage['cpu_s']:.1f}",
-        "peak memory [MB]": lambda stage: f"{stage['peak_mb']:.0f}",
-    }
-    return table_of(sorted(rows, key=lambda stage: -stage["wall_s"]), columns)
-
-
 def throughput(content: Mapping[str, Any]) -> Cells:
     """Tracks per second by precision and number of threads."""
     columns: Columns = {

@@ -5,7 +5,7 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from parkf.io import ledger, store
 from parkf.io.errors import ParkfError
 from parkf.io.files import remove
 from parkf.io.fingerprints.code_key import sources_state
-from parkf.io.ledger import RESULTS, Entry, Ledger, content_of, fingerprint, stamp_of
+from parkf.io.ledger import Entry, Ledger, content_of, fingerprint, stamp_of
 from parkf.io.process_settings import environment
 from parkf.io.terminal import say
 from parkf.stages.call import Call, code_of
@@ -36,14 +36,12 @@ def run_stage(call: Call, code: str | None, state: str) -> None:
         return
     if code_of(call.stage) != code:
         raise ParkfError(f"{call.stage}: {_CHANGED}")
-    plain = _plain(call)
-    run = _run_of(plain(call.outputs[0]))
+    run = _run_of(call.outputs[0])
     began, clock, used = time.time(), time.perf_counter(), _cpu_s()
     inputs = {
-        argument: {(name := plain(path)): fingerprint(path, name) for path in files}
-        for argument, files in call.inputs.items()
+        argument: {str(path): fingerprint(path) for path in files} for argument, files in call.inputs.items()
     }
-    makes = [str(Path(plain(path)).relative_to(run)) for path in call.outputs]
+    makes = [str(path.relative_to(run)) for path in call.outputs]
     key = _key(call, code, inputs, makes) if _is_shared(call) else ""
     read = {path: digest for files in inputs.values() for path, digest in files.items()}
     # A process that waits for the same products takes them, and finds them by the ledger.
@@ -52,19 +50,18 @@ def run_stage(call: Call, code: str | None, state: str) -> None:
         if not taken:
             _work(call, state)
         outputs = {path: content_of(path) for path in call.outputs}
-        # Copies of a job are removed when it ends; links to them would need space.
-        if key and not taken and call.outputs[0].is_relative_to(RESULTS):
+        if key and not taken:
             store.keep(outputs)
         Ledger(run).append(
             Entry(
                 key=key,
                 stage=call.stage,
-                outputs={plain(path): digest for path, digest in outputs.items()},
+                outputs={str(path): digest for path, digest in outputs.items()},
                 inputs=read,
                 code=code,
                 values=dict(call.values),
                 environment=environment(),
-                stamps={plain(path): stamp_of(path) for path in call.outputs},
+                stamps={str(path): stamp_of(path) for path in call.outputs},
                 taken_from=taken,
                 began=round(began, 3),
                 wall_s=round(time.perf_counter() - clock, 3),
@@ -127,19 +124,11 @@ def _key(call: Call, code: str, inputs: Mapping[str, Mapping[str, str]], makes: 
     return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _run_of(product: str) -> Path:
-    run = ledger.run_of(Path(product))
+def _run_of(product: Path) -> Path:
+    run = ledger.run_of(product)
     if run is None:
         raise ParkfError(f"{product}: a planned stage makes files of a run, expected results/<run>/...")
     return run
-
-
-def _plain(call: Call) -> Callable[[Path], str]:
-    """Return a function for a product's path in the working folder; a storage has copies of it elsewhere."""
-    parts = call.outputs[0].parts
-    here = call.outputs[0].is_relative_to(RESULTS) or RESULTS.name not in parts
-    storage = Path(*([] if here else parts[: len(parts) - 1 - parts[::-1].index(RESULTS.name)]))
-    return lambda path: str(path.relative_to(storage) if path.is_relative_to(storage) else path)
 
 
 def _cpu_s() -> float:

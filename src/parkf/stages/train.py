@@ -7,7 +7,6 @@ from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS
 from parkf.stages.files import AllMade, AllRead, Read
 from parkf.training.displaced import displaced_rows
-from parkf.training.neighbour import neighbour
 from parkf.training.train import train_step
 
 
@@ -21,7 +20,6 @@ def train(
     table: Read | None = None,
     field: Read | None = None,
     geometry: Read | None = None,
-    start_from: AllRead | None = None,
     threads: int = 1,
 ) -> None:
     """Fit the parameters of each step, then its scattering.
@@ -30,9 +28,8 @@ def train(
     ----------
     datasets
         A file for each of the `steps`, in their order.
-    outputs, start_from
-        One file for each of the `steps`, in their order; a fit may start from the fit of the step, or the
-        set, of a similar detector.
+    outputs
+        One file for each of the `steps`, in their order.
     table
         Magnet table, for UTTF.
     field, geometry
@@ -49,7 +46,7 @@ def train(
         born = displaced_rows(*place, seed=seed, threads=threads)
     of_forms = FORMS[forms].steps
     of_tables, of_born = ["UTTF"], [step for step in steps if step in of_forms and of_forms[step].displaced]
-    for number, (step, dataset, output) in enumerate(zip(steps, datasets, outputs, strict=True)):
+    for step, dataset, output in zip(steps, datasets, outputs, strict=True):
         train_step(
             dataset,
             step,
@@ -57,6 +54,5 @@ def train(
             # What no step takes is given to the first one, which refuses it.
             table=table if step in of_tables or not {*of_tables} & {*steps} else None,
             displaced=born if step in of_born or not of_born else None,
-            neighbour=neighbour(start_from[number], step, forms) if start_from else None,
             workers=threads,
         ).save(output)

@@ -109,7 +109,6 @@ def assemble(
             "table": sha256(table),
             **({} if closed is None else {CLOSED_TABLE: sha256(closed)}),
             **{f"dataset {name}": result.dataset for name, result in results.items()},
-            **{f"start {name}": result.start for name, result in results.items() if result.start},
             **(inputs or {}),
         },
         seeds={"run": seed, **(seeds or {})},

@@ -23,15 +23,12 @@ MOST_STEPS = 10
 ROUNDING = 1e-8
 
 
-def fit_extrapolation(
-    functions: NumpyStep, fits: Fits, start: F64, near: F64 | None = None
-) -> tuple[F64, list[Minimum], str]:
+def fit_extrapolation(functions: NumpyStep, fits: Fits, start: F64) -> tuple[F64, list[Minimum], str]:
     """Fit the parameters of the state's formulas, component by component.
 
-    `start` (m,) float64 has all parameters of the set. The search for the minima begins at `near` (m,), the
-    parameters of a neighbour's fit. Return `start` with the fitted parameters filled in, a minimum for each
-    component whose fit had parameters to determine, and a note on those that the rows do not determine: they
-    are zero.
+    `start` (m,) float64 has all parameters of the set. Return it with the fitted parameters filled in, a
+    minimum for each component whose fit had parameters to determine, and a note on those that the rows do not
+    determine: they are zero.
     """
     values, minima, fixed = start.copy(), [], []
     step = functions.step
@@ -43,7 +40,7 @@ def fit_extrapolation(
             values[own] = 0.0
             fixed += [f"p{i}" for i in own]
         elif own:
-            minimum = _fit_component(functions, fits, values, component, own, near)
+            minimum = _fit_component(functions, fits, values, component, own)
             values[own] = minimum.values[: len(own)]
             minima.append(minimum)
     note = f"{', '.join(fixed)} fixed at zero: the rows have no bend that determines them" if fixed else ""
@@ -75,9 +72,7 @@ def scattering_weights(functions: NumpyStep, rows: Rows, p: F64, component: str)
     return np.abs(rows["qop"])
 
 
-def _fit_component(
-    functions: NumpyStep, fits: Fits, p: F64, component: str, own: list[int], near: F64 | None
-) -> Minimum:
+def _fit_component(functions: NumpyStep, fits: Fits, p: F64, component: str, own: list[int]) -> Minimum:
     """Maximise Π N(form − Runge–Kutta; θ·σ_MS) with p and log θ floating.
 
     The squares in the exponent are s²·ln(1 + δ²/s²), s = `REACH`·σ_MS, which reduces the weight of outliers.
@@ -128,5 +123,4 @@ def _fit_component(
         directions,
         target=component,
         kind="extrapolation",
-        near=near,
     )

@@ -1,12 +1,10 @@
 """Minimisation with iminuit: analytic gradients, sandwich errors; an invalid minimum is refused.
 
 Minuit minimises on a sample of the rows. From there Newton's method reaches the minimum of all rows in three
-or four passes over them. Only these passes read all rows, so the rows need not be in memory. Where a
-neighbour's fit is near the minimum, Newton's method begins at that fit.
+or four passes over them. Only these passes read all rows, so the rows need not be in memory.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -74,7 +72,6 @@ class Fits:
         *,
         target: str,
         kind: str,
-        near: F64 | None = None,
     ) -> Minimum:
         """Minimise a negative log-likelihood.
 
@@ -83,30 +80,19 @@ class Fits:
         each of the size of an error. If the columns are independent in the likelihood, the search stays short
         even for correlated parameters. A parameter with limits needs a column with no other parameter.
 
-        `near` has all parameters of a neighbour's set, where the minimum is expected nearby. Newton's method
-        then begins there. If it does not end in a minimum, Minuit searches as it does by default. Neither the
-        minimised function nor the allowed distance to its minimum depends on `near`. A ParkfError names the
-        reason when the minimum is not valid.
+        A ParkfError names the reason when the minimum is not valid.
         """
         problem = _Problem(likelihood, start, floating, directions)
         indices = [f.index for f in floating]
-        found, calls, w = None, 0, np.zeros(len(floating))
-        if near is not None:
-            # If it begins too far away, Newton's method may leave the domain of the formulas.
-            with suppress(_InvalidError, np.linalg.LinAlgError), np.errstate(all="ignore"):
-                # Nuisances, which lie behind the parameters, begin at the start.
-                shift = np.append(near, start[self._parameters :])[indices] - start[indices]
-                begin = np.linalg.solve(directions, shift)
-                found = self._descend(problem, np.clip(begin, *problem.limits.T))
+        w = np.zeros(len(floating))
         try:
-            if found is None:
-                # On its way to the minimum, the search may leave the domain of the formulas.
-                with np.errstate(all="ignore"):
-                    minuit = problem.search(self.sample)
-                w, calls = np.array(minuit.values), int(minuit.nfcn)
-                if not minuit.valid:
-                    raise _InvalidError(_reason(minuit))
-                found = self._descend(problem, w)
+            # On its way to the minimum, the search may leave the domain of the formulas.
+            with np.errstate(all="ignore"):
+                minuit = problem.search(self.sample)
+            w = np.array(minuit.values)
+            if not minuit.valid:
+                raise _InvalidError(_reason(minuit))
+            end, hessian = self._descend(problem, w)
         except _InvalidError as invalid:
             place = problem.place(w)
             culprits = _culprits(problem, w, self.rows)
@@ -115,7 +101,6 @@ class Fits:
                 f"{self.where}: fit of {target} ({kind}) is invalid: {invalid}; at {values}. "
                 + (culprits or "More events, or a form with fewer parameters, may help")
             ) from None
-        end, hessian = found
         w, free = end.w, end.free
         place = problem.place(w)
         # A parameter at its limit counts as fixed. An example is the fraction in the tail if there is no
@@ -137,7 +122,7 @@ class Fits:
             correlation=_correlation(sandwich).tolist(),
             edm=end.edm,
             nll=end.nll,
-            calls=calls + end.passes,
+            calls=int(minuit.nfcn) + end.passes,
         )
 
     def _descend(self, problem: "_Problem", w: F64) -> tuple["_End", F64]:

@@ -37,9 +37,7 @@ _PEAK = {1: np.sqrt(np.pi) / 2, 2: 1.0}
 Density = Callable[[str, dict[str, F64], dict[str, F64], float], tuple[F64, F64, F64]]
 
 
-def fit_noise(
-    functions: NumpyStep, fits: Fits, start: F64, near: F64 | None = None
-) -> tuple[F64, list[Minimum]]:
+def fit_noise(functions: NumpyStep, fits: Fits, start: F64) -> tuple[F64, list[Minimum]]:
     """Fit the parameters of the noise; arguments and first results as in :func:`fit_extrapolation`."""
     values, step = start.copy(), functions.step
     minima: list[Minimum] = []
@@ -50,12 +48,12 @@ def fit_noise(
     # The other parameters appear only in correlations.
     correlations = [i for i in step.indices("noise") if i not in widths]
     if widths:
-        minima.append(_fit(functions, fits, values, widths, COMPONENTS, _width, near))
+        minima.append(_fit(functions, fits, values, widths, COMPONENTS, _width))
         values[widths] = minima[-1].values[: len(widths)]
     if correlations:
         for plane in ("x", "y"):
             values *= _signs(functions, values, fits.sample, plane)
-        minima.append(_fit(functions, fits, values, correlations, ("rho_x", "rho_y"), _correlation, near))
+        minima.append(_fit(functions, fits, values, correlations, ("rho_x", "rho_y"), _correlation))
         values[correlations] = minima[-1].values[: len(correlations)]
     return values, minima
 
@@ -67,7 +65,6 @@ def _fit(
     own: list[int],
     parts: tuple[str, ...],
     density: Density,
-    near: F64 | None,
 ) -> Minimum:
     """Fit the parameters `own` to the densities of all `parts`; the fraction of each tail floats."""
     # Positions in `own` of the parameters that each part depends on.
@@ -104,7 +101,6 @@ def _fit(
         np.diag(steps),
         target=",".join(parts),
         kind="noise",
-        near=near,
     )
 
 

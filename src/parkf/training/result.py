@@ -97,7 +97,7 @@ class StoredModel(Strict):
 
 
 class FitResult(StoredModel):
-    """All fits of one step; `table`, `start` and `dataset` are SHA-256."""
+    """All fits of one step; `table` and `dataset` are SHA-256."""
 
     what = "fit result"
 
@@ -105,7 +105,6 @@ class FitResult(StoredModel):
     step: str
     formula: str  # fingerprint of the step's formulas
     table: str | None  # the magnet table, for the step that builds on it
-    start: str | None = None  # the neighbour's fit, or the manifest of its set, that this fit started from
     sets: list[SetResult]  # in the step's order
     dataset: str
 

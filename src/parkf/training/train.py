@@ -17,7 +17,6 @@ from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.magnet_hop import count_inside, loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import Fits
-from parkf.training.neighbour import Neighbour
 from parkf.training.noise import fit_noise
 from parkf.training.result import FitResult, Minimum, SetResult
 from parkf.training.rows import F64, SAMPLE, UNREAD, Rows, StoredRows, read_batches, residuals, store_dataset
@@ -40,15 +39,12 @@ def train_step(
     forms: FormsName,
     table: Path | None = None,
     displaced: Sequence[Rows] | None = None,
-    neighbour: Neighbour | None = None,
     workers: int = 1,
 ) -> FitResult:
     """Fit all parameter sets of a step to its dataset, both polarities together.
 
     UTTF needs the magnet table. Steps that are `displaced` need rows of displaced tracks for each of their
-    sets, of :func:`parkf.training.displaced.displaced_rows`. `neighbour` is the fit for a similar detector:
-    the search for each minimum then begins at the neighbour's minimum. This moves the results by a few per
-    cent of an error at most.
+    sets, of :func:`parkf.training.displaced.displaced_rows`.
     Rows of a user's own dataset are asked before, where a run adopts it
     (:mod:`parkf.training.datasets.checks`). Equal inputs lead to equal results, with any number of processes,
     `workers`. TMPDIR must have room for
@@ -77,7 +73,6 @@ def train_step(
             numbers,
             table=magnet,
             displaced=displaced,
-            neighbour=neighbour,
             where=str(dataset),
             even=True,
         )
@@ -90,7 +85,6 @@ def train_step(
         step=step,
         formula=own.formula_hash(),
         table=sha256(table) if table else None,
-        start=neighbour.fingerprint if neighbour else None,
         sets=sets,
         dataset=sha256(dataset),
     )
@@ -103,7 +97,6 @@ def train_sets(
     *,
     table: MagnetTable | None = None,
     displaced: Sequence[Rows] | None = None,
-    neighbour: Neighbour | None = None,
     where: str = "rows",
     even: bool = False,
 ) -> list[SetResult]:
@@ -130,13 +123,12 @@ def train_sets(
                 partial(count_inside, table), partial(through_magnet, functions, table, p=start)
             )
         fits = Fits(rows, len(start), name)
-        near = None if neighbour is None else neighbour.values[number]
         followed = fits
         if displaced is not None:
             loss = float(start[list(step.indices("loss"))][0])
             followed = fits.on(beside(rows, displaced[number], loss))
-        values, minima, note = fit_extrapolation(functions, followed, start, near)
-        values, more = fit_noise(functions, fits, values, near)
+        values, minima, note = fit_extrapolation(functions, followed, start)
+        values, more = fit_noise(functions, fits, values)
         scatters = bool(step.noise)
         result = set_result(functions, label, rows, values, minima + more, scatters=scatters)
         if even:

@@ -14,7 +14,6 @@ from parkf.io.documents.position import Place
 from parkf.io.errors import ParkfError
 from parkf.workflow.config_files import configurations, laid, read_layers
 from parkf.workflow.config_model import RunConfig
-from parkf.workflow.sources import is_imported, named_files
 
 CONFIGS = Path("workflow/config")
 _NO_DUMPS = (
@@ -108,22 +107,20 @@ def _missing(config: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, s
     """Yield what a configuration names and this machine does not have."""
     yield from _missing_detector(config["detector"], folder)
     source, training = config["field"]["source"], config["training"]
-    if not named_files(source, folder):
+    if not (folder / source).is_file():
         yield ("field", "source"), f"{source}: no such file"
     yield from _missing_data(config.get("calibration"), folder)
     datasets = training["datasets"]
-    if is_imported(datasets):
-        if not named_files(datasets, folder):
-            yield ("training", "datasets"), f"{datasets}: no such file"
-    elif datasets != "simulate":
+    if datasets != "simulate":
         # Imported here, because most configurations name no datasets.
         from parkf.model.steps import FORMS
 
-        steps = FORMS[config["forms"]].steps
-        missing = [step for step in steps if not (folder / datasets / f"{step}.parquet").is_file()]
-        if missing:
-            what = f"{datasets}/{missing[0]}.parquet: no such file; expected <step>.parquet of each of "
-            yield ("training", "datasets"), f"{what}{', '.join(steps)}, or simulate"
+        names = {path.stem for path in (folder / datasets).glob("*.parquet")}
+        # A step without a file is simulated, which must not happen to a misspelt one.
+        if not names or names - FORMS[config["forms"]].steps.keys():
+            got = f"{min(names)}.parquet" if names else "no files"
+            what = f"{datasets}: got {got}, expected <step>.parquet of some of "
+            yield ("training", "datasets"), f"{what}{', '.join(FORMS[config['forms']].steps)}, or simulate"
     if config["fits"]["backend"] == "gpu" and find_spec("cupy") is None:
         yield ("fits", "backend"), "gpu: CuPy is missing; install parkf[gpu], or say auto, or cpu"
 

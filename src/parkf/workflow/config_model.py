@@ -6,7 +6,6 @@ here; what depends on the files that a configuration names is in :mod:`parkf.wor
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -16,7 +15,6 @@ from parkf.io.documents.messages import got
 from parkf.io.documents.models import Strict, refuse
 from parkf.io.documents.position import Place
 from parkf.io.errors import ParkfError
-from parkf.workflow.sources import OF_MAPS, is_foreign_field
 
 LEFT_OUT: Any = None
 
@@ -66,25 +64,9 @@ class Detector(Strict):
 class FieldSource(Strict):
     """The magnetic field, and how it is looked up."""
 
-    source: Annotated[
-        str, Field(pattern=r"\.(json|npz|cdf|bin|txt|xyz|csv|root)$"), AfterValidator(_path)
-    ] = Field(
-        description="sources of a dipole (.json), a grid (.npz), or what parkf import field takes: a map of"
-        " LHCb's or ACTS's; of .cdf a pattern for four files"
+    source: Annotated[str, Field(pattern=r"\.(json|npz)$"), AfterValidator(_path)] = Field(
+        description="sources of a dipole (.json), or a grid (.npz): parkf import field makes it of other maps"
     )
-    length: Literal["mm", "cm", "m"] = Field(
-        LEFT_OUT, description="unit of x, y, z in a map that does not say it"
-    )
-    unit: Literal["T", "kG", "G", "Gaudi"] = Field(
-        LEFT_OUT, description="unit of the field in a map that does not say it"
-    )
-    symmetry: Literal["none", "octant", "quadrant"] = Field(
-        LEFT_OUT, description="the part of a map that stands for the whole"
-    )
-    polarity: Polarity = Field(
-        LEFT_OUT, description="that a map of LHCb's or ACTS's was made for; down where it is left out"
-    )
-    tree: str = Field(LEFT_OUT, min_length=1, description="of a map in ROOT")
     spacing: float = Field(
         ge=20,
         le=200,
@@ -208,10 +190,9 @@ class Training(Strict):
     """What the numbers of a set are trained on, and for."""
 
     datasets: Path = Field(
-        description="'simulate', a folder of step datasets, or what parkf import steps takes: a column map"
-        " (.yaml), or a pattern for tuning trees (.root); steps that these lack are simulated"
+        description="'simulate', or a folder of step datasets, which parkf import steps makes of tuples;"
+        " steps that it lacks are simulated"
     )
-    datasets_polarity: Polarity = Field(LEFT_OUT, description="of tuning trees, which do not say it")
     max_rows: Billion = Field(ge=1000, description="rows kept of each step")
     rays: Billion = Field(ge=10_000, description="through the magnet, for its 240,000 numbers")
     client: kinds.Client = Field(
@@ -219,7 +200,6 @@ class Training(Strict):
         " gates; trigger: LHCb's, with the forms of production"
     )
     closure: Closure | None
-    start_from: Path | None = Field(description="folder of a like run or set that the fits start from")
     neighbour: Path = Field(
         LEFT_OUT,
         description="folder of a run of another alignment, whose closed table and ghost score the set takes",
@@ -280,15 +260,7 @@ class RunConfig(Strict):
 
     def _contradictions(self) -> Iterator[tuple[Place, str]]:
         """Yield keys that do not agree with other keys."""
-        given, field, training = self.model_fields_set, self.field, self.training
-        of_maps = [key for key in OF_MAPS if key in field.model_fields_set]
-        if of_maps and not is_foreign_field(field.source):
-            what = f"{field.source}: a file of this project says that itself; leave it out"
-            yield ("field", of_maps[0]), what
-        trees = PurePath(training.datasets).suffix == ".root"
-        if trees != ("datasets_polarity" in training.model_fields_set):
-            what = "missing: up or down, of tuning trees" if trees else "of tuning trees (.root) alone"
-            yield ("training", "datasets_polarity"), what
+        given, training = self.model_fields_set, self.training
         if "likeness" in given and self.likeness.polarity not in self.polarities:
             what = f"got {self.likeness.polarity}, expected one of polarities: {', '.join(self.polarities)}"
             yield ("likeness", "polarity"), what

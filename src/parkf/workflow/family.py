@@ -5,16 +5,14 @@ as alone. What another member has made of the same is copied (:mod:`parkf.stages
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
 from parkf.io.documents.document import Document, read_document
 from parkf.io.documents.messages import got, together
 from parkf.io.documents.models import validated
-from parkf.io.documents.position import Place
 from parkf.io.errors import ParkfError
 from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, merged, read_layers
@@ -23,18 +21,14 @@ from parkf.workflow.inputs import input_problems
 from parkf.workflow.rounds import have_ended, rounds
 from parkf.workflow.sources import Detector
 
-# Entries of an axis: by name, the part of a run's configuration that is laid over the base.
-Axis = Mapping[str, Mapping[str, Any]]
-
 
 @dataclass(frozen=True)
 class Member:
     """A run of a family."""
 
-    name: str  # the names of its entry on each axis, joined by ``_``
+    name: str
     config: dict[str, Any]  # complete
     own: dict[str, Any]  # values that differ from the base, by keys such as ``detector.alignment``
-    labels: tuple[str, ...]  # name of its entry on each axis
 
 
 @dataclass(frozen=True)
@@ -67,18 +61,13 @@ def load_family(
     validated(dict(config), FamilyConfig, (lambda place: "family") if document is None else document.where)
     problems: list[str] = []
     base = read_layers(folder / config["base"])
-    axes: dict[Place, Axis]
     if "rounds" in config:
-        axes = {("rounds",): rounds(config["family"], config["rounds"], folder)}
+        members = expand(config["family"], laid(base), rounds(config["family"], config["rounds"], folder))
         document = None
-    elif "matrix" in config:
-        axes = {("matrix", number): axis for number, axis in enumerate(config["matrix"])}
     else:
-        axes = {("conditions",): config["conditions"]}
-    members = expand(config["family"], laid(base), list(axes.values()))
+        members = expand(config["family"], laid(base), config["conditions"])
     for member in members:
-        places = [(*place, label) for place, label in zip(axes, member.labels, strict=True)]
-        parts = [] if document is None else map(document.inside, places)
+        parts = [] if document is None else [document.inside(("conditions", member.name))]
         try:
             load_config(member.config, folder, [*base, *parts])
         except ParkfError as error:
@@ -117,27 +106,12 @@ def read_family(path: Path, folder: Path) -> Family:
     return load_family(document.content, folder, document, look_into_inputs=True)
 
 
-def expand(family: str, base: Mapping[str, Any], axes: Sequence[Axis]) -> list[Member]:
-    """Return a member for every combination of one entry of each axis; the last axis changes fastest.
-
-    Two axes that set the same key, or two combinations with the same name, raise a ParkfError.
-    """
-    keys = [{key for own in axis.values() for key, _ in leaves(own)} for axis in axes]
-    for one, other in combinations(keys, 2):
-        if both := sorted(one & other):
-            raise ParkfError(f"family: matrix: two axes set {', '.join(both)}; one of them has to")
-    members: dict[str, Member] = {}
-    for chosen in product(*(axis.items() for axis in axes)):
-        labels = tuple(label for label, _ in chosen)
-        name = "_".join(labels)
-        if name in members:
-            raise ParkfError(f"family: two members are called {name}; name them differently")
-        config, own = dict(base), dict[str, Any]()
-        for _, part in chosen:
-            config = merged(config, part)
-            own |= dict(leaves(part))
-        members[name] = Member(name, config | {"run": f"{family}.{name}"}, own, labels)
-    return list(members.values())
+def expand(family: str, base: Mapping[str, Any], conditions: Mapping[str, Mapping[str, Any]]) -> list[Member]:
+    """Return a member for each condition: by its name, the part of a configuration laid over the base."""
+    return [
+        Member(name, merged(base, part) | {"run": f"{family}.{name}"}, dict(leaves(part)))
+        for name, part in conditions.items()
+    ]
 
 
 def leaves(part: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

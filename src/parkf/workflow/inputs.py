@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from parkf.detector.alignment import Alignment, load_alignment
-from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap, read_source
 from parkf.detector.geometry import Geometry, geometry_of, load_geometry
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.io.tables import STEP_DATA
-from parkf.workflow.sources import is_conditions, is_foreign_field, is_imported
+from parkf.workflow.sources import is_conditions
 
 T = TypeVar("T")
 
@@ -27,7 +26,7 @@ def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder
     path = folder / field["source"]
     geometry, alignment = _attempted(problems, _geometry, detector, folder) or (None, None)
     alignment = _attempted(problems, _alignment, detector, folder, geometry) or alignment
-    source = _attempted(problems, _field, field, path)
+    source = _attempted(problems, read_source, path)
     if geometry is not None and alignment is not None:
         _attempted(problems, geometry.align, alignment)
     if geometry is not None and isinstance(source, FieldMap) and field["outside"] == "error":
@@ -36,26 +35,15 @@ def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder
 
 
 def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return the mistakes in files of other runs or projects: datasets, starts, a neighbour, hits."""
+    """Return the mistakes in files of other runs or projects: datasets, a neighbour, hits."""
     training, datasets = config["training"], config["training"]["datasets"]
-    start, neighbour = training["start_from"], training.get("neighbour")
-    own = datasets != "simulate" and not is_imported(datasets)
+    neighbour = training.get("neighbour")
     problems: list[str] = []
     likeness = [folder / config.get("likeness", {}).get(name, "") for name in ("hits", "tracks")]
     # Without these files, the run leaves out their page.
     _attempted(problems, _read_all, CheckedFile, [path for path in likeness if path.is_file()])
-    if own or start is not None:
-        # Imported here, because most configurations name neither.
-        from parkf.model.steps import FORMS
-        from parkf.params.configuration import start_file
-
-        steps = FORMS[config["forms"]].steps
-        if own:
-            files = [folder / datasets / f"{step}.parquet" for step in steps]
-            _attempted(problems, _read_all, STEP_DATA.open, files)
-        if start is not None:
-            files = [start_file(folder / start, step) for step in steps]
-            _attempted(problems, _read_all, read_json, files)
+    if datasets != "simulate":
+        _attempted(problems, _read_all, STEP_DATA.open, sorted((folder / datasets).glob("*.parquet")))
     if neighbour is not None and not (folder / neighbour).is_dir():
         what = "no such folder; expected that of a run in training.neighbour, such as results/default"
         problems.append(f"{folder / neighbour}: {what}")
@@ -105,22 +93,6 @@ def _alignment(config: Mapping[str, str], folder: Path, geometry: Geometry | Non
         return None
     document, _ = import_alignment(conditions, geometry, tag=place.stem)
     return Alignment.model_validate(document)
-
-
-def _field(declared: Mapping[str, Any], source: Path) -> FieldMap | DipoleSources:
-    if not is_foreign_field(source.name):
-        return read_source(source)
-    from parkf.imports.columns import sign_of
-    from parkf.imports.field.read import Declared, read_field
-
-    units = Declared(
-        length=declared.get("length"),
-        field=declared.get("unit"),
-        symmetry=declared.get("symmetry", "none"),
-        polarity=sign_of(declared.get("polarity", "down")),
-        tree=declared.get("tree"),
-    )
-    return read_field(str(source), units)
 
 
 def _require_cover(source: Path, field: FieldMap, geometry: Geometry) -> None:

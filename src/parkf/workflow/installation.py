@@ -9,10 +9,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
+from typing import Any
 
 import psutil
 from packaging.requirements import Requirement
@@ -30,71 +29,34 @@ TASKS: Mapping[str, str] = {
     "gpu": "fit on a GPU",
     "slurm": "run on a Slurm cluster",
     "htcondor": "run on an HTCondor pool",
-    "scratch": "copy files to the node that a job runs on",
     "acts": "compare the propagation with ACTS",
     "dev": "change formulas or code, and test",
 }
 
 
-@dataclass(frozen=True)
-class Package:
-    """A package that a task needs."""
+def examine() -> dict[str, Any]:
+    """Return all that ``parkf doctor`` reports; memory is in GB (10⁹ bytes).
 
-    name: str
-    asked: str  # versions that are accepted, such as ``>=2.0``
-    found: str | None  # the installed version
-    good: bool
-
-
-@dataclass(frozen=True)
-class Task:
-    """A task, such as a fit on a GPU, and the packages that it needs."""
-
-    extra: str
-    what: str
-    packages: tuple[Package, ...]
-
-    @property
-    def missing(self) -> tuple[Package, ...]:
-        """Packages that are not installed, or whose version is not accepted."""
-        return tuple(one for one in self.packages if not one.good)
-
-
-@dataclass(frozen=True)
-class Installation:
-    """Everything that ``parkf doctor`` reports."""
-
-    versions: dict[str, str]  # of parkf, Python and the operating system
-    builds: tuple[str, ...]  # instruction sets of the kernel that this processor has; fits use the first
-    current: bool  # whether the kernel was compiled from the formulas of the installed package
-    cores: int  # that this process may use
-    memory_gb: float  # of this machine, GB (10⁹ bytes)
-    free_gb: float
-    gpu: str  # name of the GPU, or the reason why fits cannot use one
-    compiler: str | None  # line of its output with its version; None where it is missing
-    nvcc: str | None
-    tasks: tuple[Task, ...]
-
-
-def examine() -> Installation:
-    """Return the properties of this installation and its machine."""
+    ``builds`` are the instruction sets of the kernel that this processor has; fits use the first. ``current``
+    is whether the kernel was compiled from the formulas of the installed package. ``missing`` has the
+    requirements that are not met, by the extra that they are of.
+    """
     from parkf.fit.gpu import choose_backend
 
-    memory = psutil.virtual_memory()
+    memory, compiler = psutil.virtual_memory(), found_compiler()
     where, device = choose_backend("auto")
-    compiler = found_compiler()
-    return Installation(
-        versions={"parkf": __version__, "python": platform.python_version(), "system": platform.platform()},
-        builds=tuple(_fitter.builds()),
-        current=kernel_is_current(),
-        cores=default_workers(),
-        memory_gb=round(memory.total / 1e9, 1),
-        free_gb=round(memory.available / 1e9, 1),
-        gpu=device if where == "gpu" else device.removeprefix("processor cores (").removesuffix(")"),
-        compiler=compiler and _says(compiler),
-        nvcc=_says("nvcc") if shutil.which("nvcc") else None,
-        tasks=tuple(Task(extra, what, _packages(extra)) for extra, what in TASKS.items()),
-    )
+    return {
+        **{"parkf": __version__, "python": platform.python_version(), "system": platform.platform()},
+        "builds": [*_fitter.builds()],
+        "current": kernel_is_current(),
+        "cores": default_workers(),
+        "memory_gb": round(memory.total / 1e9, 1),
+        "free_gb": round(memory.available / 1e9, 1),
+        "gpu": device if where == "gpu" else device.removeprefix("processor cores (").removesuffix(")"),
+        "compiler": compiler and _says(compiler),
+        "nvcc": _says("nvcc") if shutil.which("nvcc") else None,
+        "missing": {extra: _missing(extra) for extra in TASKS},
+    }
 
 
 def kernel_is_current() -> bool:
@@ -150,16 +112,17 @@ def _says(program: str) -> str:
     return next((line for line in lines if "release" in line), lines[0])
 
 
-def _packages(extra: str) -> tuple[Package, ...]:
-    """Return the packages that an extra needs in addition to those of parkf itself, which are those of ""."""
-    packages = []
+def _missing(extra: str) -> list[str]:
+    """Return the requirements of an extra that are not met; those of parkf itself are of the extra ""."""
+    missing = []
     for requirement in map(Requirement, requires("parkf") or ()):
         name, marker = requirement.name, requirement.marker
         with_package, with_extra = (marker is None or marker.evaluate({"extra": one}) for one in ("", extra))
         if with_extra and with_package == (not extra) and name != "parkf":
-            installed: str | None = None
-            with suppress(PackageNotFoundError):
-                installed = version(name)
-            good = installed is not None and requirement.specifier.contains(installed, prereleases=True)
-            packages.append(Package(name, str(requirement.specifier), installed, good))
-    return tuple(packages)
+            try:
+                good = requirement.specifier.contains(version(name), prereleases=True)
+            except PackageNotFoundError:
+                good = False
+            if not good:
+                missing.append(f"{name}{requirement.specifier}")
+    return missing

@@ -19,13 +19,13 @@ from parkf.io.process_settings import environment
 from parkf.model.layout import layout_of
 from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.comparison import changed
-from parkf.params.configuration import NEIGHBOURS_TABLE, nested, start_file
+from parkf.params.configuration import NEIGHBOURS_TABLE, nested
 from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.workflow.config import CONFIGS, load_config
 from parkf.workflow.config_files import merged
 from parkf.workflow.snakemake import environment as of_snakemake
-from parkf.workflow.sources import field_fingerprint, is_conditions, is_imported
+from parkf.workflow.sources import is_conditions
 
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
@@ -83,7 +83,11 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
     # A set whose manifest lacks these keys was made without them.
     default["training"]["noise_scale"] = dict.fromkeys(default["training"]["noise_scale"], 1.0)
     default["training"] |= {"closure": None, "client": "parkf"}
-    return merged(default, nested(manifest.configuration)) | {"run": RUN}
+    config = merged(default, nested(manifest.configuration)) | {"run": RUN}
+    # Sets of before had this key, mostly null: a fit could start from another one.
+    if config["training"].get("start_from", 0) is None:
+        del config["training"]["start_from"]
+    return config
 
 
 def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Iterator[str]:
@@ -97,18 +101,14 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
     for (section, key), name in _FILES.items():
         path = project / config[section][key]
         # Files that the run imports again are compared by their results.
-        if name == "field source":
-            yield from _other(str(path), field_fingerprint(config["field"], project), manifest, name)
-        elif not (path.is_dir() or is_conditions(path)):
+        if not (path.is_dir() or is_conditions(path)):
             yield from _other_bytes(path, manifest, name)
     if neighbour := config["training"].get("neighbour"):
         yield from _other_bytes(project / neighbour / "closure/table.npz", manifest, NEIGHBOURS_TABLE)
     datasets = config["training"]["datasets"]
     for name, formula in layout_of(manifest.forms).steps.items():
-        if datasets != "simulate" and not is_imported(datasets):
-            yield from _other_bytes(project / datasets / f"{name}.parquet", manifest, f"dataset {name}")
-        if start := config["training"]["start_from"]:
-            yield from _other_bytes(start_file(project / start, name), manifest, f"start {name}")
+        if (dataset := project / datasets / f"{name}.parquet").is_file():
+            yield from _other_bytes(dataset, manifest, f"dataset {name}")
         if manifest.steps.get(name) != formula:
             yield f"step {name}: its formulas are not those of the set any more"
 
@@ -135,14 +135,11 @@ def _other(source: str, found: str, manifest: Manifest, name: str) -> Iterator[s
 def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
     work.mkdir(parents=True, exist_ok=True)
     training = config["training"]
-    others = (("detector", "base"), ("training", "start_from"), ("training", "neighbour"))
+    others = (("detector", "base"), ("training", "neighbour"))
     for section, key in (*_FILES, *others):
         if config[section].get(key) is not None:
             config[section][key] = _linked(config[section][key], project, work)
-    if is_imported(training["datasets"]):
-        # This is a pattern of many files, or a column map whose paths are relative to the map.
-        training["datasets"] = str((project / training["datasets"]).absolute())
-    elif training["datasets"] != "simulate":
+    if training["datasets"] != "simulate":
         training["datasets"] = _linked(training["datasets"], project, work)
     with replacing(work / "config.yaml") as temporary:
         temporary.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))

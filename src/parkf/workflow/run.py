@@ -12,7 +12,6 @@ from parkf.training.ghost_score import CROSSINGS
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
 from parkf.workflow.config import CONFIGS, load_config
 from parkf.workflow.config_files import extended
-from parkf.workflow.sources import OF_MAPS, is_foreign_field, is_imported
 
 if TYPE_CHECKING:
     from parkf.model.steps.step import Step
@@ -101,48 +100,17 @@ class Run(dict[str, Any]):
         """Number of sets of each step, by the step's name, in the order of the steps."""
         return {name: len(step.sets) for name, step in self.steps.items()}
 
-    @property
-    def imports_field(self) -> bool:
-        """Whether the field is imported from a foreign map."""
-        return is_foreign_field(self["field"]["source"])
-
-    @property
-    def field_arguments(self) -> dict[str, Any]:
-        """Arguments of `parkf import field` for a foreign map, or else of `parkf field`."""
-        keys = ("source", *(OF_MAPS if self.imports_field else ["spacing"]), "outside", "interpolation")
-        return {key: value for key, value in self["field"].items() if key in keys}
-
     @cached_property
-    def imported_steps(self) -> tuple[str, ...]:
-        """Steps whose datasets are imported from foreign tuples."""
-        datasets = self["training"]["datasets"]
-        if not is_imported(datasets):
-            return ()
-        from parkf.imports.steps.take import steps_of
-
-        return steps_of(datasets)
+    def own_steps(self) -> list[str]:
+        """Steps whose datasets are in the user's folder."""
+        folder = Path(self["training"]["datasets"])
+        there = [step for step in self.sets if (folder / f"{step}.parquet").is_file()]
+        return [] if self.simulates_datasets else there
 
     @property
     def simulated_steps(self) -> list[str]:
-        """Steps whose datasets are simulated: all, or those that the foreign tuples do not contain."""
-        if not (self.simulates_datasets or self.imported_steps):
-            return []
-        return [step for step in self.sets if step not in self.imported_steps]
-
-    def dataset_files(self, step: str) -> list[str]:
-        """Files that a step's dataset is imported from."""
-        from parkf.imports.steps.take import files_of
-
-        return [str(path) for path in files_of(self["training"]["datasets"], step)]
-
-    def start(self, step: str) -> list[str]:
-        """Return a list with the file that a step's fit starts from, or an empty list if there is none."""
-        place = self["training"]["start_from"]
-        if place is None:
-            return []
-        from parkf.params.configuration import start_file
-
-        return [str(start_file(Path(place), step))]
+        """Steps whose datasets are simulated: all, or those that the user's folder does not have."""
+        return [step for step in self.sets if step not in self.own_steps]
 
     def likeness(self, folder: Path) -> str | None:
         """Polarity of the other simulation, "up" or "down"; None if it or one of its files is missing."""
@@ -224,33 +192,13 @@ class Run(dict[str, Any]):
         """Return a regular expression for the samples of these purposes that are cut into several chunks."""
         return "|".join(one for one in self.samples(*purposes) if len(self.chunks(one)) > 1) or _NOTHING
 
-    def size(self, chunk: str) -> float:
-        """Count the crossings of a chunk or sample, from which the costs of its stages follow.
-
-        One in ten collisions of a signal yields a pair of tracks. Another simulation is assumed to have as
-        many crossings as the validation, since their number is unknown before its hits are read.
-        """
-        purpose = self.purpose(chunk)
-        if purpose in OTHERS:
-            return int(self["events"]["validation"])
-        chunks = self.chunks(self.sample(chunk))
-        events = len(chunks[chunk]) if chunk in chunks else sum(map(len, chunks.values()))
-        return 0.1 * events if purpose in _SIGNALS else events
-
-    def size_of(self, purpose: str, part: str) -> float:
-        """Return the sum of :meth:`size` over the chunks of all polarities that one job makes."""
-        return sum(self.size(f"{sample}{part}") for sample in self.samples(purpose))
-
-    def sizes(self, *purposes: str) -> float:
-        """Return the sum of :meth:`size` over all samples for these purposes."""
-        return sum(map(self.size, self.samples(*purposes)))
-
     def rows(self, step: str) -> int:
         """Rows of a step's dataset, at most."""
         most = int(self["training"]["max_rows"])
         if not self.simulates_datasets:
             return most
-        return min(most, round(ROWS_A_CROSSING[step] * self.sizes("training")))
+        crossings = int(self["events"]["training"]) * len(self["polarities"])
+        return min(most, round(ROWS_A_CROSSING[step] * crossings))
 
     def scored(self, chunk: str) -> int:
         """Crossings of a chunk of the training whose candidates train the ghost score."""
@@ -287,19 +235,9 @@ class Run(dict[str, Any]):
     @property
     def report_files(self) -> list[str]:
         """Files that the stage ``report`` writes in addition to its index and figures."""
-        pages = [
-            "compare",
-            *self.sets,
-            "detector",
-            "slices",
-            "directions",
-            "kinds",
-            "timing",
-        ]
-        if self["training"]["closure"] is not None:
-            pages.append("closure")
+        pages = ["compare", *self.sets, "detector", "slices", "directions", "kinds"]
         inputs = ("inputs/geometry.yaml", "inputs/alignment.yaml")
-        return [*(f"report/{page}.html" for page in pages), "stages.json", "run.json", "beside.json", *inputs]
+        return [*(f"report/{page}.html" for page in pages), "run.json", "beside.json", *inputs]
 
     def steps_by_job(self, steps: Iterable[str]) -> list[list[str]]:
         """Divide steps among jobs; steps with few rows share one job, because a job takes 0.5 s to start."""

@@ -42,7 +42,6 @@ def command(
     rules: str = "Snakefile",
     profile: str = "local",
     cores: int | None = None,
-    scratch: Path | None = None,
     dry_run: bool = False,
 ) -> list[str]:
     """Return the command line of Snakemake for a run in the working folder.
@@ -51,8 +50,7 @@ def command(
     the one in the working folder is preferred to the project's. `profile` is the name of a folder in
     ``workflow/profiles`` of either; a missing folder raises a ParkfError. `cores` is the number of cores of
     this machine to use, by default all that this process may use. On a cluster, they run the jobs that are
-    too small to submit. Jobs copy their inputs to `scratch`, a local folder of each machine, and their
-    outputs back. A dry run lists the jobs that would run, and runs nothing.
+    too small to submit. A dry run lists the jobs that would run, and runs nothing.
     """
     # An executor submits the jobs; without one, they run on this machine.
     submits = "executor" in settings(profile)
@@ -62,9 +60,6 @@ def command(
         *("--local-cores" if submits else "--cores", str(cores or default_workers())),
         *("--configfile", str(configuration)),
     ]
-    if scratch is not None:
-        words += ["--default-storage-provider", "fs", "--local-storage-prefix", str(scratch)]
-        words += ["--shared-fs-usage", "persistence", "sources", "source-cache", "software-deployment"]
     if dry_run:
         words.append("--dry-run")
     # Without the separator, Snakemake would read targets as configuration files.

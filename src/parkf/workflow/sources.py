@@ -1,45 +1,14 @@
-"""Files that a configuration names: files of this project, and foreign files, which are imported first."""
+"""Geometry and alignment that a configuration names: of this project, or LHCb's, which are imported first."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
-
-from parkf.io.errors import ParkfError
-from parkf.io.files import matching, sha256
-
-OF_MAPS = ("length", "unit", "symmetry", "polarity", "tree")
-"""Keys of the section ``field`` that only a map of others needs."""
-
-
-def is_foreign_field(source: str) -> bool:
-    """Whether a field is a foreign map, which `parkf import field` reads."""
-    return Path(source).suffix not in (".json", ".npz")
-
-
-def is_imported(datasets: str) -> bool:
-    """Whether datasets are foreign tuples, which `parkf import steps` reads."""
-    return Path(datasets).suffix in (".yaml", ".yml", ".root")
+from typing import Self
 
 
 def is_conditions(path: Path) -> bool:
     """Whether a file is YAML of LHCb's conditions rather than an alignment of this project."""
     return path.is_file() and b"!alignment" in path.read_bytes()
-
-
-def named_files(pattern: str, folder: Path) -> list[str]:
-    """Return the files that match a pattern; an empty list if there is none."""
-    try:
-        return [str(path) for path in matching(pattern, folder)]
-    except ParkfError:
-        return []
-
-
-def field_fingerprint(config: Mapping[str, Any], folder: Path) -> str:
-    """Return the SHA-256 of the file of a section ``field``, or, of several files, of their checksums."""
-    prints = [sha256(path) for path in matching(config["source"], folder)]
-    return prints[0] if len(prints) == 1 else hashlib.sha256(" ".join(prints).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def refused(tmp_path):
             "name: a\nby_side:\n  lift: {low: 1, high: 2}",
             ":3: by_side.lift: unknown key 'lift'; did you mean 'left'?",
         ),
-        ("name: a\nby_name: {A: 1}", "by_name.A: got the text 'A', expected text like ^[a-z]+$"),
+        ("name: a\nby_name: {A: 1}", "by_name.A: got the text 'A', expected text like '^[a-z]+$'"),
         ("name: a\nby_name: {a: 1.0}", "by_name.a: got 1, expected a whole number; write 1, without"),
         ("name: a\nby_number: {4: 1}", "by_number.4: got 4, expected less than 4"),
         (

@@ -23,8 +23,11 @@ def test_shipped_file_is_whole():
     [
         ([], r"gates\.yaml:1: gates: got 0 entries, expected at least 1"),
         ([{**GOOD, "at_mots": 2}], r"gates\.0\.at_mots: unknown key 'at_mots'; did you mean 'at_most'"),
-        ([{k: v for k, v in GOOD.items() if k != "reason"}], r"gates\.0\.reason: missing; expected text"),
-        ([{**GOOD, "reason": ""}], r"gates\.0\.reason: got the text '', expected text that is not empty"),
+        ([{k: v for k, v in GOOD.items() if k != "reason"}], r"gates\.0\.reason: missing; expected a value"),
+        (
+            [{**GOOD, "reason": ""}],
+            r"gates\.0\.reason: got the text '', expected text of at least 1 character",
+        ),
         ([{**GOOD, "at_most": "1"}], r"gates\.0\.at_most: got the text '1', expected a number"),
         ([{**GOOD, "at_most": float("nan")}], r"gates\.0\.at_most: got nan, expected a finite number"),
         ([{**GOOD, "at_most": None}], r"gates\.0: .*at_least or at_most is missing"),
@@ -36,7 +39,7 @@ def test_shipped_file_is_whole():
         ([{**GOOD, "minus": GOOD["figure"], "errors": 3}], r"gates\.0: .*minus stands alone"),
         (
             [{**GOOD, "forms": "best"}],
-            r"gates\.0\.forms: got the text 'best', expected improved or production",
+            r"gates\.0\.forms: got the text 'best', expected 'improved' or 'production'",
         ),
         ([{**GOOD, "at_most_each": [1.0]}], r"gates\.0: .*at_most_each stands alone"),
         (

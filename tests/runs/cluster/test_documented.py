@@ -10,7 +10,6 @@ def test_commands_run(project):
     for name, module in (
         ("slurm", "snakemake_executor_plugin_slurm"),
         ("htcondor", "snakemake_executor_plugin_htcondor"),
-        ("scratch", "snakemake_storage_plugin_fs"),
     ):
         pytest.importorskip(module, reason=f"needs pip install 'parkf[{name}]'")
     folder = checkout(project)

@@ -1,7 +1,5 @@
 """A real Slurm runs the chain, and ends jobs for each of its reasons."""
 
-import shutil
-
 import pytest
 
 from ..conftest import Project
@@ -69,17 +67,3 @@ def test_the_set_has_the_bytes_of_the_local_run(training, finished):
     for name in SET:
         got = (folder / "results/smoke/set" / name).read_bytes()
         assert got == (finished.folder / "results/smoke/set" / name).read_bytes(), name
-
-
-def test_jobs_that_copy_their_files_to_the_node_give_the_same_bytes(node, project, finished, tmp_path):
-    if shutil.which("rsync") is None:
-        pytest.skip("needs rsync")
-    scratch, wanted = tmp_path / "scratch", "results/smoke/states/training_up.parquet"
-    folder = checkout(project)
-    arguments = snakemake(f"make run PROFILE=slurm RUN=smoke SCRATCH={scratch}", folder)
-    workflow = Workflow(folder, *arguments, *OFTEN, "--", wanted)
-    assert workflow.wait() == 0, workflow.said[-5000:]
-    assert (folder / wanted).read_bytes() == (finished.folder / wanted).read_bytes()
-    assert "(retrieve from storage)" in workflow.said
-    # Copies are removed when the jobs that needed them end.
-    assert not [path for path in scratch.rglob("*") if path.is_file()]

@@ -112,8 +112,7 @@ def test_a_score_keeps_its_flat_cut(cut, tmp_path):
     assert load_score(tmp_path / "score.json").flat == cut
     assert score.description().flat == cut
     (tmp_path / "ghosts.f32").write_bytes(score.numbers.tobytes())
-    with SetFolder(tmp_path) as files:
-        assert read_score(files, score.description()).flat == cut
+    assert read_score(SetFolder(tmp_path), score.description()).flat == cut
 
 
 @pytest.mark.parametrize(
@@ -130,6 +129,5 @@ def test_a_wrong_flat_cut_is_refused(knots, cuts, problem, tmp_path):
     assert problem in check(flat)
     score = Score(np.ones(NUMBERS, np.float32), 1000, 500, flat)
     (tmp_path / "ghosts.f32").write_bytes(score.numbers.tobytes())
-    refused = pytest.raises(ParkfError, match=r"manifest\.json: ghost_score\.flat: pt: ")
-    with SetFolder(tmp_path) as files, refused:
-        read_score(files, score.description())
+    with pytest.raises(ParkfError, match=r"manifest\.json: ghost_score\.flat: pt: "):
+        read_score(SetFolder(tmp_path), score.description())

@@ -80,6 +80,6 @@ def test_htcondor_is_asked_for_memory_disk_and_time(tmp_path):
     (job,) = map(json.loads, (tmp_path / "submitted.jsonl").read_text().splitlines())
     assert job["request_cpus"] == "1"
     assert job["environment"].split()[-1] == "PYTHONSAFEPATH=1"
-    assert 500 < float(job["request_memory"].removesuffix("MB")) < 2000
-    assert int(job["request_disk"]) >= 100 * 1024  # kB
-    assert int(job["allowed_execute_duration"]) >= 600
+    assert float(job["request_memory"].removesuffix("MB")) == 4000
+    assert int(job["request_disk"]) == 10_000 * 1024  # kB
+    assert int(job["allowed_execute_duration"]) == 7200

@@ -279,7 +279,7 @@ def show(
     output: Annotated[Path, Argument(help="Picture to write (.svg or .png).")],
     alignment: AlignmentOption = None,
 ) -> None:
-    """Draw a geometry: from the side, each plane from the front, and its material."""
+    """Draw a geometry: from the side, around the beam, and its material."""
     from parkf.detector.geometry import load_geometry
     from parkf.report.geometry import draw
 

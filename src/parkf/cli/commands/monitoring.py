@@ -67,7 +67,6 @@ def monitor(
         list[str], Option(help="The same decays in a sample that the set is right for, with --reference.")
     ] = [],  # noqa: B006
     to: Annotated[Path | None, Option("--json", metavar="FILE", help="Figures to write (.json).")] = None,
-    report: Annotated[Path | None, Option(metavar="FILE", help="Page to write (.html).")] = None,
     withdrawn: options.Withdrawn = False,
 ) -> None:
     """Compare candidates without truth with what a set expects; exits with 1 when the set does not fit."""
@@ -84,11 +83,7 @@ def monitor(
     )
     if to is not None:
         write_sealed(to, content)
-    if report is not None:
-        from parkf.report.monitor_page import write_monitor
-
-        write_monitor(content, folder.name, report)
-    written(to, report)
+    written(to)
     answer(False, content, "\n".join(content["sentences"]), yes=content["verdict"] == "fits")
 
 

@@ -1,10 +1,9 @@
 """Commands that show and check an installation, tables and the results of runs."""
 
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option, Typer
 
@@ -21,9 +20,6 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.io.terminal import aligned, say, shortened
 
-if TYPE_CHECKING:
-    from parkf.workflow.installation import Installation, Task
-
 app = Typer()
 
 # Missed gates that are named at the end of a run.
@@ -36,45 +32,31 @@ def doctor(as_json: Json = False) -> None:
 
     Exits with 1 when something is missing that training, validating or fitting needs.
     """
-    from parkf.workflow.installation import examine
+    from parkf.workflow.installation import TASKS, examine
 
     found = examine()
-    tasks = [asdict(task) | {"ready": not task.missing} for task in found.tasks]
-    ready = found.current and not found.tasks[0].missing
-    answer(as_json, asdict(found) | {"tasks": tasks}, _text(found), yes=ready)
-
-
-def _text(found: "Installation") -> str:
-    taken, *others = found.builds
-    facts = [
-        *found.versions.items(),
-        ("kernel", f"runs in the {taken} build" + (f" (also here: {', '.join(others)})" if others else "")),
-        ("formulas", "those that the kernel was compiled from" if found.current else "NEWER than the kernel"),
-        ("cores", found.cores),
-        ("memory", f"{found.memory_gb} GB, {found.free_gb} GB free"),
-        ("GPU", found.gpu),
-        ("compiler", found.compiler or "none: changed formulas cannot be compiled"),
-        ("nvcc", found.nvcc or "none; CuPy brings its own compiler"),
+    taken, *others = found["builds"]
+    facts = {
+        **{name: found[name] for name in ("parkf", "python", "system")},
+        "kernel": f"runs in the {taken} build" + (f" (also here: {', '.join(others)})" if others else ""),
+        "formulas": "those that the kernel was compiled from"
+        if found["current"]
+        else "NEWER than the kernel: run `make build`",
+        "cores": found["cores"],
+        "memory": f"{found['memory_gb']} GB, {found['free_gb']} GB free",
+        "GPU": found["gpu"],
+        "compiler": found["compiler"] or "none: changed formulas cannot be compiled",
+        "nvcc": found["nvcc"] or "none; CuPy brings its own compiler",
+    }
+    rows = [
+        (what, f"lacks {', '.join(lacks)}", f"pip install 'parkf{f'[{extra}]' if extra else ''}'")
+        if (lacks := found["missing"][extra])
+        else (what, "ready", "")
+        for extra, what in TASKS.items()
     ]
-    packages = [
-        (one.name, one.found or "MISSING", one.asked) for task in found.tasks[:2] for one in task.packages
-    ]
-    parts = [
-        "\n".join(f"{what:<10}{value}" for what, value in facts),
-        aligned(("package", "installed", "asked for"), packages),
-        aligned(("task", "", "how"), [_row(task) for task in found.tasks]),
-    ]
-    if not found.current:
-        parts.append("The kernel is older than the formulas: run `make build`.")
-    return "\n\n".join(parts)
-
-
-def _row(task: "Task") -> tuple[str, str, str]:
-    if not task.missing:
-        return task.what, "ready", ""
-    names = ", ".join(one.name if one.found is None else f"{one.name} {one.asked}" for one in task.missing)
-    name = f"parkf[{task.extra}]" if task.extra else "parkf"
-    return task.what, f"lacks {names}", f"pip install '{name}'"
+    text = "\n".join(f"{what:<10}{value}" for what, value in facts.items())
+    ready = found["current"] and not found["missing"][""]
+    answer(as_json, found, f"{text}\n\n{aligned(('task', '', 'how'), rows)}", yes=ready)
 
 
 @app.command(epilog="Example: parkf schema candidates")
@@ -110,23 +92,6 @@ def schema(
     answer(as_json, content, aligned(("column", "type", "unit", "meaning"), rows))
 
 
-@app.command(epilog="Example: parkf why default")
-def why(
-    run: Annotated[Path, Argument(metavar="RUN", help="A run, results/<run>, or its configuration.")],
-    cores: Annotated[int | None, Option(help="Cores of the run; all of this machine by default.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Report what changed since a run's results were made, what would be made again, and for how long."""
-    from parkf.workflow.config import CONFIGS
-    from parkf.workflow.why import in_words
-    from parkf.workflow.why import why as ask
-
-    config = run if run.suffix == ".yaml" else CONFIGS / f"{run.name}.yaml"
-    found = ask(config, cores or os.cpu_count() or 1)
-    content = asdict(found) | {"made": None if found.made is None else found.made.isoformat()}
-    answer(as_json, content, in_words(found))
-
-
 @app.command(epilog="Example: parkf gate results/default")
 def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) -> None:
     """Compare a run's figures with the gates; exits with 1 when one is missed, with 2 without figures."""
@@ -144,10 +109,6 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
 @app.command(epilog="Example: parkf verify results/default params")
 def verify(
     folders: Annotated[list[Path], Argument(help="Folders of runs, or registries of sets.")],
-    signers: Annotated[
-        Path | None,
-        Option(help="Your file of keys (allowed_signers); one of them must have signed the index."),
-    ] = None,
 ) -> None:
     """Read every table, archive, JSON file and set in folders, and compare them with their checksums.
 
@@ -157,7 +118,7 @@ def verify(
     from parkf.workflow.damage import verify as run
     from parkf.workflow.products import check_runs
 
-    results = [run(folder, signers) for folder in folders]
+    results = [run(folder) for folder in folders]
     count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]
     broken = [one for folder in folders for one in check_runs(folder)]
     named = {one.partition(":")[0] for one in broken}
@@ -189,8 +150,7 @@ def print_end(results: Path, gates: Path) -> None:
 
 @app.command(epilog="Example: parkf compare 2026-run3-like-2-r003 results/default")
 def compare(
-    subjects: Annotated[list[str] | None, Argument(metavar="A B …", help="Runs, sets or versions.")] = None,
-    detector: Annotated[str | None, Option(help="All published sets of this detector, oldest first.")] = None,
+    subjects: Annotated[list[str], Argument(metavar="A B …", help="Runs, sets or versions.")],
     everything: Annotated[bool, Option("--all", help="Also show figures that are the same.")] = False,
     page: Annotated[Path | None, Option(help="An HTML page to write.")] = None,
     gates: GatesFile = GATES,
@@ -198,16 +158,13 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare runs or sets with the first one: inputs, code, and figures, in errors and as ratios."""
-    from parkf.proof.comparing import compare_subjects, load_subject, published_of
+    from parkf.proof.comparing import compare_subjects, load_subject
     from parkf.proof.gates import load_thresholds
 
-    if bool(subjects) == bool(detector):
-        raise ParkfError("compare: expected two runs or sets at least, or --detector")
-    for name in subjects or []:
+    for name in subjects:
         refuse_foreign(Path(name))
     sets, thresholds = registry_in(registry), load_thresholds(gates)
-    names = published_of(detector, sets) if detector else subjects or []
-    comparison = compare_subjects([load_subject(name, thresholds, sets) for name in names])
+    comparison = compare_subjects([load_subject(name, thresholds, sets) for name in subjects])
     if page is not None:
         from parkf.report.compare_page import write_comparison
 

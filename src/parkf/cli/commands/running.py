@@ -59,7 +59,6 @@ def run(
     dry_run: Annotated[bool, Option("--dry-run", help="List what would run now, and run nothing.")] = False,
     profile: Annotated[str, Option(help="Where jobs run: name of a folder in workflow/profiles.")] = "local",
     cores: Annotated[int | None, Option(min=1, help="Cores of this machine to use; all by default.")] = None,
-    scratch: Annotated[Path | None, Option(help="Local folder of each machine, for copies of files.")] = None,
 ) -> None:
     """Check a configuration, then train, validate and report; an interrupted run continues.
 
@@ -76,7 +75,6 @@ def run(
         rules="workflow/family.smk" if family else "Snakefile",
         profile=profile,
         cores=cores,
-        scratch=scratch,
         dry_run=dry_run,
     )
     if dry_run:

@@ -119,19 +119,6 @@ def _opened(source: str, polarity: int | None) -> dict[str, _Reader]:
     return {step: partial(tuning_rows, paths, step, polarity) for step in TREES}
 
 
-def steps_of(source: str) -> tuple[str, ...]:
-    """Names of the steps of a source of :func:`import_steps`."""
-    return tuple(load_column_map(Path(source)).steps) if _is_map(source) else tuple(TREES)
-
-
-def files_of(source: str, step: str) -> list[Path]:
-    """Files that a step is read from, the column map among them."""
-    if not _is_map(source):
-        return matching(source)
-    columns, beside = load_column_map(Path(source)), Path(source).parent
-    return [Path(source), *(path for one in columns.steps[step] for path in matching(one.files, beside))]
-
-
 def _is_map(source: str) -> bool:
     return Path(source).suffix in (".yaml", ".yml")
 

@@ -1,6 +1,7 @@
 """A document that was read from a file: its content, and the line of every value."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -82,7 +83,7 @@ def _document(path: Path, text: str) -> Document:
     kind = "JSON" if path.suffix == ".json" else "YAML"
     try:
         if kind == "JSON":
-            return Document(path, json_text.parse(text), lambda: json_text.lines(text))
+            return Document(path, json_text.parse(text), lambda: _lines(text))
         content, lines = yaml_text.parse(text)
     except DocumentError as problem:
         where = path if problem.line is None else f"{path}:{problem.line}"
@@ -90,6 +91,13 @@ def _document(path: Path, text: str) -> Document:
             f"{where}: not a {kind} file that can be read: {_remedied(problem.what, kind)}"
         ) from problem
     return Document(path, content, lambda: lines)
+
+
+def _lines(text: str) -> Mapping[Place, int]:
+    """Return the line of each value of JSON, by the reader of YAML: JSON is YAML, with rare exceptions."""
+    with suppress(DocumentError):
+        return yaml_text.parse(text)[1]
+    return {}
 
 
 def _remedied(what: str, kind: str) -> str:

@@ -9,23 +9,9 @@ from typing import Any
 from parkf.io.documents.position import Place, dotted
 
 _LONGEST = 60
+WHOLE, NUMBER, TEXT = "a whole number", "a number", "text"
 # What some messages already end with.
 _REMEDY = re.compile(r"; (?:write|keep|add|install|leave|set|if|correct) ")
-_LIMITS = {
-    "minimum": "of at least",
-    "exclusiveMinimum": "above",
-    "maximum": "of at most",
-    "exclusiveMaximum": "below",
-}
-_KINDS = {
-    "object": "a mapping of names to values",
-    "array": "a list",
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "null",
-}
 
 
 def got(value: Any) -> str:
@@ -41,35 +27,6 @@ def got(value: Any) -> str:
     if isinstance(value, date):
         return f"a date, {value}"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def expected(schema: Mapping[str, Any]) -> str:
-    """Return as text what a JSON schema expects: kind, limits or choices, and its description."""
-    if "enum" in schema or "const" in schema:
-        what = " or ".join(map(str, schema.get("enum", [schema.get("const")])))
-    elif "anyOf" in schema:
-        what = " or ".join(dict.fromkeys(expected(one) for one in schema["anyOf"]))
-    else:
-        kinds = schema.get("type", "value")
-        several = [kinds] if isinstance(kinds, str) else kinds
-        what = " or ".join(_KINDS.get(kind, "a value") for kind in several)
-        what = f"{what} {_limits(schema)}".rstrip()
-    return with_reason(what, schema)
-
-
-def with_reason(what: str, schema: Mapping[str, Any]) -> str:
-    """Add a schema's description, which has unit and reason."""
-    reason = schema.get("description")
-    return f"{what} ({reason})" if reason else what
-
-
-def _limits(schema: Mapping[str, Any]) -> str:
-    limits = [f"{word} {schema[name]:g}" for name, word in _LIMITS.items() if name in schema]
-    if "pattern" in schema:
-        limits.append(f"like {schema['pattern']}")
-    elif schema.get("minLength"):
-        limits.append("that is not empty")
-    return " and ".join(limits)
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
@@ -102,17 +59,17 @@ def without_echoes(mistakes: Iterable[tuple[Place, str]]) -> list[tuple[Place, s
     return [(place, what) for place, what in found if not echoes(place, what)]
 
 
-def hint(value: Any, kind: object) -> str:
+def hint(value: Any, expected: str) -> str:
     """Return how to write a number that YAML reads as text, or the reverse; empty for other values."""
-    if isinstance(value, str) and kind in ("integer", "number"):
+    if isinstance(value, str) and expected in (WHOLE, NUMBER):
         try:
             number = float(value)
         except ValueError:
             return ""
         return f"; write {number:g}, without quotes" if number == number else ""
-    if isinstance(value, float) and kind == "integer" and value.is_integer():
+    if isinstance(value, float) and expected == WHOLE and value.is_integer():
         return f"; write {value:.0f}, without a decimal point or an exponent"
-    if kind == "string" and not isinstance(value, str | Mapping | list) and value is not None:
+    if expected == TEXT and not isinstance(value, str | Mapping | list) and value is not None:
         return "; write it in quotes"
     return ""
 

@@ -4,6 +4,7 @@ Everything that people or the project write down for later is such a document, f
 to the manifest of a set.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -20,13 +21,14 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from parkf.io.documents.document import read_document
 from parkf.io.documents.messages import (
-    expected,
+    NUMBER,
+    TEXT,
+    WHOLE,
     got,
     hint,
     said,
     together,
     unknown,
-    with_reason,
     without_echoes,
 )
 from parkf.io.documents.position import Place
@@ -39,15 +41,18 @@ Model = TypeVar("Model", bound=BaseModel)
 Entry = TypeVar("Entry")
 # A list of a file, which is kept as a tuple.
 Listed = Annotated[tuple[Entry, ...], Field(strict=False)]
-# Errors of pydantic about numbers and lengths beyond a limit: text of the message, and the limit's name.
-_BOUNDS = {
-    "greater_than": ("more than", "gt"),
-    "greater_than_equal": ("at least", "ge"),
-    "less_than": ("less than", "lt"),
-    "less_than_equal": ("at most", "le"),
-    "too_short": ("at least", "min_length"),
-    "too_long": ("at most", "max_length"),
-    "string_too_long": ("at most", "max_length"),
+# What is expected where pydantic reports a value of another type.
+_TYPES = {
+    **dict.fromkeys(("model_type", "dict_type"), "a mapping of names to values"),
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(("int_type", "int_from_float"), WHOLE),
+    **{"float_type": NUMBER, "string_type": TEXT, "bool_type": "true or false"},
+}
+# Words of pydantic's other messages, and those that stand beside what was found.
+_WORDS = {
+    **{"Input should be ": "", "greater than or equal to": "at least", "greater than": "more than"},
+    **{"less than or equal to": "at most", "String should match pattern": "text like"},
+    **{"String should have": "text of"},
 }
 
 
@@ -120,8 +125,8 @@ def _message(error: ErrorDetails, schema: dict[str, Any]) -> tuple[Place, str]:
     # For a wrong key of a mapping, the location ends with an additional entry.
     key = error["loc"][-1:] == ("[key]",)
     place: Place = error["loc"][:-1] if key else error["loc"]
-    value, limits = error["input"], error.get("ctx", {})
-    here = _of_keys(_at(schema, place[:-1])) if key else _at(schema, place)
+    value, limits, about = error["input"], error.get("ctx", {}), _at(schema, place).get("description")
+    reason = f" ({about})" if about and not key else ""
     match error["type"]:
         case "said":
             what = error["msg"]
@@ -130,22 +135,18 @@ def _message(error: ErrorDetails, schema: dict[str, Any]) -> tuple[Place, str]:
         case "extra_forbidden" | "invalid_key":
             what = unknown(place[-1], _at(schema, place[:-1]).get("properties", {}))
         case "literal_error" if key:
-            what = unknown(place[-1], here["enum"])
+            what = unknown(place[-1], re.findall(r"'([^']*)'", limits["expected"]))
         case "missing":
-            what = f"missing; expected {expected(here)}"
-        case bound if bound in _BOUNDS:
-            word, name = _BOUNDS[bound]
-            found = _size(value) if name.endswith("_length") else got(value)
-            what = f"got {found}, expected {with_reason(f'{word} {limits[name]:g}', here)}"
-        case _ if "type" in here or "anyOf" in here:
-            what = f"got {got(value)}, expected {expected(here)}{hint(value, here.get('type'))}"
-        case _:
-            what = f"got {got(value)}: {error['msg']}"
+            what = f"missing; expected a value{reason}"
+        case "too_short" | "too_long":
+            bound = "at least {min_length}" if "min_length" in limits else "at most {max_length}"
+            what = f"got {len(value)} entries, expected {bound.format(**limits)}{reason}"
+        case kind:
+            should = _TYPES.get(kind, error["msg"])
+            for theirs, ours in _WORDS.items():
+                should = should.replace(theirs, ours)
+            what = f"got {got(value)}, expected {should}{reason}{hint(value, should)}"
     return place, what
-
-
-def _size(value: Any) -> str:
-    return f"{len(value)} {'letters' if isinstance(value, str) else 'entries'}"
 
 
 def _at(schema: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
@@ -161,12 +162,6 @@ def _at(schema: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
             part = part.get("properties", {}).get(name, others if isinstance(others, Mapping) else {})
         part = resolved(schema, part)
     return part
-
-
-def _of_keys(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema of the keys of a mapping."""
-    patterns = [{"type": "string", "pattern": pattern} for pattern in part.get("patternProperties", ())]
-    return part.get("propertyNames", patterns[0] if patterns else {})
 
 
 def resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:

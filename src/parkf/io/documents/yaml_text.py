@@ -1,9 +1,6 @@
 """YAML as text: plain values only, each key once, and the line of each."""
 
-import json
 import re
-from collections.abc import Iterator
-from itertools import count
 from typing import Any
 
 import yaml
@@ -128,41 +125,3 @@ class _Builder:
                 f"tag '{node.tag.replace(_PREFIX, '!!')}', expected plain values without tags",
                 node.start_mark.line + 1,
             )
-
-
-def content_of(text: str) -> Any:
-    """Read the content of YAML, with or without tags; a DocumentError if the text is no YAML.
-
-    With tags, lists and mappings are marked, and a scalar is a number or a text.
-    """
-    try:
-        return parse(text)[0]
-    except DocumentError as error:
-        # Documents of other projects, such as LHCb's conditions, have their own tags.
-        try:
-            check_depth(text, yaml.SafeLoader)
-            return _tagged(yaml.compose(text, yaml.SafeLoader), count(1))
-        except yaml.YAMLError:
-            raise error from None
-
-
-def _tagged(node: yaml.Node | None, numbers: Iterator[int]) -> Any:
-    if node is None:
-        return None
-    if next(numbers) > MOST_VALUES:
-        raise DocumentError(f"more than {MOST_VALUES} values")
-    if isinstance(node, yaml.ScalarNode):
-        content: Any = _number(node.value) if node.style is None else node.value
-    elif isinstance(node, yaml.SequenceNode):
-        content = ["list", *(_tagged(one, numbers) for one in node.value)]
-    else:
-        pairs = [[_tagged(key, numbers), _tagged(one, numbers)] for key, one in node.value]
-        content = ["mapping", *sorted(pairs, key=lambda pair: json.dumps(pair[0]))]
-    return ["tag", node.tag, content] if node.tag.startswith("!") else content
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text

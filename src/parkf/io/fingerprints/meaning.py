@@ -21,8 +21,8 @@ def meaning_of(path: Path) -> str:
     """Return the fingerprint of what a file means: 64 hexadecimal digits; a ParkfError if it is missing.
 
     The fingerprint of a YAML or JSON document is that of its content. The order of keys does not count, and 1
-    is the same as 1.0. The fingerprint of any other file, and of a document that cannot be read, is that of
-    its bytes.
+    is the same as 1.0. The fingerprint of any other file, and of a document that cannot be read or has tags,
+    such as LHCb's conditions, is that of its bytes.
     """
     if path.suffix not in _KINDS or existing(path).stat().st_size > LARGEST:
         return sha256(path)
@@ -40,9 +40,9 @@ def _of_content(written: bytes, is_json: bool, digest: str) -> str:
             content = json_text.parse(text)
         else:
             # Imported here, because most jobs read no YAML.
-            from parkf.io.documents.yaml_text import content_of
+            from parkf.io.documents import yaml_text
 
-            content = content_of(text)
+            content, _ = yaml_text.parse(text)
     except ValueError:
         # The readers of the document report what is wrong with it.
         return digest

@@ -6,7 +6,6 @@ from io import StringIO
 from typing import Any
 
 from parkf.io.errors import ParkfError
-from parkf.params.registry import Registry
 from parkf.proof.comparing.figures import Row, compare_figures
 from parkf.proof.comparing.inputs import InputDifference, input_differences
 from parkf.proof.comparing.subject import Subject
@@ -139,16 +138,6 @@ def compare_subjects(subjects: Sequence[Subject]) -> Comparison:
     known = [_borrowed(subject, subjects) for subject in subjects]
     inputs = [input_differences(known[0], other) for other in known[1:]]
     return Comparison(known, inputs, compare_figures(known))
-
-
-def published_of(detector: str, registry: Registry) -> list[str]:
-    """List a detector's versions that are not withdrawn, oldest first; fewer than two raise a ParkfError."""
-    found = list(registry.valid(detector=detector))
-    if len(found) < 2:
-        raise ParkfError(
-            f"{registry.folder}: {len(found)} published sets of {detector}, expected two at least"
-        )
-    return found
 
 
 def _borrowed(subject: Subject, subjects: Sequence[Subject]) -> Subject:
