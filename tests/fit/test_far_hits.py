@@ -8,7 +8,6 @@ from kalman_reference import ReferenceFit
 from kalman_toy import generate, parameters
 
 from parkf.fit import STATUS_BITS, WARNINGS, cpu, explain_status, fit, is_good
-from parkf.fit.outliers import fit_as_trigger, fit_without_outliers
 
 FAR = STATUS_BITS["far_hit"]
 COUNT = 800
@@ -117,19 +116,3 @@ def test_a_robust_fit_keeps_the_warning_of_the_plain_fit():
     assert robust.before is not None
     assert (robust.before["treated"] > 0).mean() > 0.99
     np.testing.assert_array_equal(robust.status & FAR, plain.status & FAR)
-
-
-def test_without_the_outlier_nothing_is_far():
-    """What is left out is named by the bits of the hits that were removed."""
-    toy = made("parkf")
-    bad = moved(toy, "scifi_x", np.full(COUNT, 300.0), np.full(COUNT, 7))
-    good, removed = fit_without_outliers(bad.parameters, bad.candidates("float64"), threads=1)
-    lost = removed == 1 << 37
-    assert lost.mean() > 0.99
-    assert not (good.status[lost] & FAR).any()
-    toy = made("trigger")
-    bad = moved(toy, "scifi_x", np.full(COUNT, 300.0), np.full(COUNT, 7))
-    good, removed = fit_as_trigger(bad.parameters, bad.candidates("float64"), threads=1)
-    lost = removed == 1 << 37
-    assert lost.mean() > 0.9
-    assert not (good.status[lost] & FAR).any()
