@@ -92,13 +92,6 @@ def tables_of(hits: Columns, particles: Columns) -> tuple[tuple[Table, Table], t
     return tables, (in_order, sorted_rows(tables[1], particles, "event", "particle"))
 
 
-def read_hits(path: Path) -> pd.DataFrame:
-    """Read the file of hits, with LHCb's number `sensor` of a hit's piece if the file has this column."""
-    hits = _read(path, _OF_HITS, ("sensor",))
-    _hits(hits, path)
-    return hits
-
-
 def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> pd.DataFrame:
     frame = read_frame(path, columns, optional)
     require(path, {name: frame[name].to_numpy(float) for name in ("event", "key")}, *finite("event", "key"))
