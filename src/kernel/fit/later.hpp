@@ -60,9 +60,10 @@ struct Compared {
 };
 
 /// Looks at no hit.
+template <class T>
 struct NoLook {
-  template <class... Arguments>
-  KERNEL_FUNCTION void see(const Arguments&...) {}
+  template <class Column, class Back>
+  KERNEL_FUNCTION void see(int, int, const Compared<T>&, const T&, const Column&, const Back&) {}
   template <class Back>
   KERNEL_FUNCTION void step(const Back&) {}
 };
@@ -70,7 +71,7 @@ struct NoLook {
 /// The information of later hits for a filtered state. `seen` looks at each hit: see(axis, slot, compared hit, variance of
 /// q/p, column, back). `column` returns the covariance of the hit's w with ρ, and `back` takes such a column of a later hit
 /// back over this hit, and returns the covariance of both w. step(back) takes columns back over a step.
-template <class T, class Seen = NoLook>
+template <class T, class Seen = NoLook<T>>
 struct Later {
   T qop_variance;
   Adjoint<T> rho, by_k;  // of the residuals, and of their decrease for 1/MeV

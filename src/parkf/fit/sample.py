@@ -23,7 +23,6 @@ DETECTORS = ("velo", "ut", "scifi")
 VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
 # Largest number of candidates; a larger sample is thinned. This number determines widths to 1.4 per mille.
 MOST = 250_000
-_BYTES_OF_A_CANDIDATE = 181
 _ELECTRON = 11
 
 
@@ -91,11 +90,6 @@ class Sample:
         return self.rows[self.is_ghost]
 
 
-def scratch_bytes(candidates: int) -> int:
-    """Return the bytes in TMPDIR that a sample needs; a thinned sample needs a few per cent more."""
-    return _BYTES_OF_A_CANDIDATE * min(candidates, MOST)
-
-
 def load_sample(files: Sequence[Files], field: "FieldMap | None" = None) -> Sample:
     """Join fits and truth of several samples, for example of both polarities.
 
@@ -103,9 +97,9 @@ def load_sample(files: Sequence[Files], field: "FieldMap | None" = None) -> Samp
 
     If there are more than :data:`MOST` candidates, only some events are kept, with about that number of
     candidates. The choice depends only on the numbers of the events, so that all fits are measured on the
-    same candidates. Memory holds some events at a time; TMPDIR holds :func:`scratch_bytes` as long as the
-    sample exists. A ParkfError is raised if there are no candidates, if the rows of fits and candidates
-    differ, or if a file is not sorted by event.
+    same candidates. Memory holds some events at a time; TMPDIR holds 181 bytes of each candidate as
+    long as the sample exists. A ParkfError is raised if there are no candidates, if the rows of fits and
+    candidates differ, or if a file is not sorted by event.
     """
     count = 0
     for one in files:

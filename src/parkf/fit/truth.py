@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from parkf.fit.fitted import NUMBERS_BEFORE
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.events import particle_key, tables_by_event
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 EVENTS_AT_ONCE = 100
 # Fewest candidates in a piece, on average: where they are rare, more events make a piece.
 _CANDIDATES_AT_ONCE = 4000
-# Columns with χ² and ndof of the plain fit in older files of robust fits, and their names in a plain fit.
-_BEFORE = {name: name.removesuffix("_before") for name in (*NUMBERS_BEFORE, "ndof_ut_before")}
 _FOUND = ("event", "candidate", "particle", "purity", "qop", "polarity", "velo_n")
 _LISTS = ("ut_x", "scifi_x")
 _STATE = ("x", "y", "tx", "ty")
@@ -65,7 +62,6 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
     """Yield fits and truth, some events at a time; the columns are those of :class:`Sample`'s rows.
 
     With `field`, true states are carried through it from the origin to the fitted z, else on a straight line.
-    For a robust fit, χ² and ndof are those of the plain fit, because the treatment makes ghosts fit well too.
     Candidates and fits with different rows or of different detectors, or a file that is not sorted by event,
     raise a ParkfError.
     """
@@ -79,7 +75,7 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
         _pieces(
             FITTED,
             files.fitted,
-            (*dict(FITTED.columns), *_BEFORE, *dict(SCORES + FLAT_SCORE + BEHIND_VELO + ELECTRON)),
+            (*dict(FITTED.columns), *dict(SCORES + FLAT_SCORE + BEHIND_VELO + ELECTRON)),
             events,
         ),
         _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS), events),
@@ -92,7 +88,6 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
                 "fit this file of candidates again"
             )
         rows = _columns(fitted.drop_columns(["candidate"]))
-        rows |= {name: rows.pop(before) for before, name in _BEFORE.items() if before in rows}
         rows |= {name: _columns(found)[name] for name in ("purity", "polarity", "velo_n")}
         rows |= {"seed_qop": numbers(found["qop"])}
         rows["scifi_x"] = _first(numbers(found["scifi_x"]))

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from parkf.detector.field import FieldMap
-from parkf.fit.sample import drawn, load_sample, scratch_bytes
+from parkf.fit.sample import drawn, load_sample
 from parkf.fit.truth import EVENTS_AT_ONCE, Files
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, FATES, FITTED, PARTICLES
@@ -221,13 +221,3 @@ def test_pieces_do_not_change_a_row(frames, tmp_path, monkeypatch):
     assert one._kinds == other._kinds
     for name in one._kinds:
         np.testing.assert_array_equal(one[name], other[name])
-
-
-def test_scratch_space_is_what_is_said(frames, tmp_path, monkeypatch):
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    sample = load_sample([Files(**write_all(frames, tmp_path / "one"))])
-    assert len(sample.rows["qop"])  # the last rows are written when they are read
-    used = sum(path.stat().st_size for path in scratch.rglob("*") if path.is_file())
-    assert used == scratch_bytes(len(sample.rows))
