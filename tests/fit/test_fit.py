@@ -33,7 +33,7 @@ def shift(a, b, name):
 # The reference differentiates terms that improved forms treat as local, which shifts results by a few percent
 # of the uncertainty.
 @pytest.mark.parametrize(("forms", "tolerance"), [("production", 3e-4), ("improved", 0.1)])
-@pytest.mark.parametrize(("momentum", "efficiency"), [(2000.0, 1.0), (8000.0, 0.8), (80000.0, 0.9)])
+@pytest.mark.parametrize(("momentum", "efficiency"), [(2000.0, 1.0), (80000.0, 0.8)])
 def test_fit_is_the_textbooks(momentum, efficiency, forms, tolerance):
     toy = generate(150, momentum, seed=7, seed_error=0.05, efficiency=efficiency, forms=forms)
     expected = ReferenceFit(toy)
@@ -51,8 +51,7 @@ def test_fit_is_the_textbooks(momentum, efficiency, forms, tolerance):
     assert not got.status.any()
 
 
-@pytest.mark.parametrize("forms", FORMS)
-@pytest.mark.parametrize("momentum", [2500.0, 50000.0])
+@pytest.mark.parametrize(("momentum", "forms"), [(2500.0, "improved"), (50000.0, "production")])
 def test_small_terms_left_out_of_jacobians_cost_nothing(momentum, forms):
     """Jacobians of levers and bend alone give gains and covariances as good as whole Jacobians do."""
     toy = generate(300, momentum, seed=8, efficiency=0.9, forms=forms)
