@@ -9,10 +9,12 @@ from scipy.stats import norm
 
 import parkf.data.reference as reference_module
 from parkf.data.changes import changed, kicks
+from parkf.data.equations import Solution
 from parkf.data.evidence import Sample
 from parkf.data.histograms import Histograms
 from parkf.data.hypotheses import motions
-from parkf.data.masses import scale_of
+from parkf.data.masses import NAMES as OF_MASSES
+from parkf.data.monitor import assess
 from parkf.data.moving import shifted
 from parkf.data.quantities import NAMES, STRIP_LAYERS, core_level, measure, usable
 from parkf.data.reference import load_reference, make_reference
@@ -155,16 +157,30 @@ def test_false_alarms_are_as_rare_as_stated(reference, data):
 def test_a_reference_is_written_and_read(reference, tmp_path):
     path = tmp_path / "monitor.json"
     blobs = Blobs(constant=BLOB, table=BLOB)
-    replace(reference, blobs=blobs.fingerprints()).save(path)
+    of_pairs = {"jpsi": Solution(OF_MASSES, np.arange(4.0), np.eye(4))}
+    replace(reference, blobs=blobs.fingerprints(), pairs=of_pairs).save(path)
     again = load_reference(path, blobs)
     for name in ("response", "covariance", "place", "rest", "weight", "hits"):
         np.testing.assert_allclose(getattr(again, name), getattr(reference, name), rtol=1e-6, atol=1e-12)
     assert again.changes == reference.changes
+    np.testing.assert_array_equal(again.pairs["jpsi"].value, np.arange(4.0))
     np.testing.assert_array_equal(again.stations.left, reference.stations.left)
     assert again.histograms.count == reference.histograms.count == reference.count
     other = Blobs(constant=Blob(numbers=1, sha256="1" * 64), table=BLOB)
     with pytest.raises(ParkfError, match="another parameter set"):
         load_reference(path, other)
+
+
+def test_a_field_that_is_stronger_by_the_masses_is_told(reference, data):
+    """Shapes within three errors are none; the sign is that of the field."""
+    usual, found = (
+        {"jpsi": Solution(OF_MASSES, np.array([scale, 1e-4, 0.0, 0.0]), np.diag([1e-8, 1e-6, 1e-6, 1e-6]))}
+        for scale in (1e-4, 3.1e-3)
+    )
+    content = assess(data[0], replace(reference, pairs=usual), data[1], found)
+    assert content["field_scale"]["jpsi"] == pytest.approx({"scale": 3e-3, "error": 1.41e-4}, rel=0.01)
+    assert content["verdict"] == "changed"
+    assert content["sentences"][0].startswith("The field is 1.00300 ± 0.00014 times what the set assumes")
 
 
 def test_histograms_count_every_usable_candidate(reference, data):
@@ -221,13 +237,3 @@ def test_too_few_candidates_are_no_reference():
     parameters, tracks = sample(3, 100)
     with pytest.raises(ParkfError, match="expected at least 2000"):
         make_reference(parameters, tracks)
-
-
-def test_the_scale_of_momenta_is_that_of_the_peak():
-    """Peaks of 3090 and 3096 MeV whose mean goes with 3080 MeV times the scale."""
-    peaks = {"jpsi": {"mean": 3090.0, "mean_error": 0.3}}
-    of = {"jpsi": {"mean": 3096.0, "mean_error": 0.4, "by_scale": 3080.0}}
-    found = scale_of(peaks, of)["jpsi"]
-    assert found["scale"] == pytest.approx(-6 / 3080)
-    assert found["error"] == pytest.approx(0.5 / 3080)
-    assert scale_of(peaks, {}) == {}

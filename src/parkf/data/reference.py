@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from parkf.data.changes import Change, all_changes, changed
-from parkf.data.equations import Equations, Floats
+from parkf.data.equations import Equations, Floats, Solution
 from parkf.data.evidence import Sample
 from parkf.data.histograms import Histograms
 from parkf.data.parts import Parts
@@ -68,7 +68,7 @@ class Reference:
     curvature: Floats  # (c, k)
     histograms: Histograms
     blobs: Mapping[str, str]  # SHA-256 of the set's files
-    pairs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # peaks, by decay
+    pairs: Mapping[str, Solution] = field(default_factory=dict)  # what masses show, by decay
 
     def parts(self, parameters: ParameterSet) -> Parts:
         """Return the parts of the detector of a set."""
@@ -87,8 +87,12 @@ class Reference:
             content
             | {"stations": stations, "blobs": dict(self.blobs)}
             | {"changes": [asdict(one) for one in self.changes], "histograms": self.histograms.as_json()}
-            | {"pairs": {decay: dict(peak) for decay, peak in self.pairs.items()}},
+            | {"pairs": {decay: _as_lists(one) for decay, one in self.pairs.items()}},
         )
+
+
+def _as_lists(found: Solution) -> list[Any]:
+    return [list(found.names), found.value.tolist(), found.covariance.tolist()]
 
 
 def load_reference(path: Path, blobs: Blobs) -> Reference:
@@ -107,7 +111,8 @@ def load_reference(path: Path, blobs: Blobs) -> Reference:
         for name, one in arrays.items()
     }
     return Reference(
-        **{name: content[name] for name in ("count", "blobs", "pairs")},
+        **{name: content[name] for name in ("count", "blobs")},
+        pairs={decay: Solution(*one[:1], *map(np.array, one[1:])) for decay, one in content["pairs"].items()},
         **plain,  # type: ignore[arg-type]
         stations=Stations(*(np.array(content["stations"][name]) for name in ("z", "left"))),
         changes=[Change(**one) for one in content["changes"]],
@@ -120,7 +125,7 @@ def make_reference(
     tracks: Candidates,
     *,
     seed: int = 0,
-    pairs: Mapping[str, Mapping[str, float]] | None = None,
+    pairs: Mapping[str, Solution] | None = None,
 ) -> Reference:
     """Measure a sample, which the set is right for, and the response of its quantities to factors.
 

@@ -25,7 +25,7 @@ def write_monitor(content: Mapping[str, Any], name: str, path: Path) -> None:
         widths=_widths(content),
         chi2=_chi2(content),
         asymmetries=_asymmetries(content),
-        peaks=_peaks(content),
+        masses=_masses(content),
     )
 
 
@@ -110,15 +110,9 @@ def _with_error(value: float, error: float) -> str:
     return f"{100 * value:+.2f} ± {100 * error:.2f} %" if np.isfinite(value) else "–"
 
 
-def _peaks(content: Mapping[str, Any]) -> Cells:
-    def mean(peak: Mapping[str, float] | None) -> str:
-        return "–" if peak is None else f"{peak['mean']:.2f} ± {peak['mean_error']:.2f} MeV"
-
-    rows = []
-    for decay, peak in content["peaks"].items():
-        scale = content["field_scale"].get(decay)
-        field = "–" if scale is None else f"{1e3 * scale['scale']:+.2f} ± {1e3 * scale['error']:.2f} ‰"
-        rows.append(
-            [decay, f"{peak['n']:.0f}", mean(peak), mean(content["reference_peaks"].get(decay)), field]
-        )
-    return Cells(["peak", "pairs", "mean", "of the reference", "field above the set's"], rows, ("peak",))
+def _masses(content: Mapping[str, Any]) -> Cells:
+    rows = [
+        [decay, f"{1e3 * one['scale']:+.2f} ± {1e3 * one['error']:.2f} ‰"]
+        for decay, one in content["field_scale"].items()
+    ]
+    return Cells(["decay", "field above the set's"], rows, ("decay",))
