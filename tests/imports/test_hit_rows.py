@@ -55,7 +55,7 @@ def _cell(branches, name, row, value, column=None):
 @pytest.mark.parametrize("tracks", [True, False])
 def test_a_file_given_twice_is_refused(take, branches, tracks):
     twice = {name: np.concatenate([values, values]) for name, values in branches.items()}
-    with pytest.raises(ParkfError, match=r"2000 of 4000 .* event and key of an earlier row .*row 2000: .*row 2001: "):
+    with pytest.raises(ParkfError, match=r"2000 of 4000 .* of an earlier row .*row 2000: .*row 2001: "):
         take(twice, tracks=tracks)
 
 
