@@ -59,13 +59,12 @@ def test_a_file_given_twice_is_refused(take, branches, tracks):
         take(twice, tracks=tracks)
 
 
-@pytest.mark.parametrize("tracks", [True, False])
-def test_keys_that_are_all_zero_are_refused(take, branches, tracks):
+def test_keys_that_are_all_zero_are_refused(take, branches):
     with pytest.raises(ParkfError, match=r"1800 of 2000 .* event and key .*row 1: .*row 2: .*row 3: "):
-        take(branches | {"key": 0 * branches["key"]}, tracks=tracks)
+        take(branches | {"key": 0 * branches["key"]})
 
 
-@pytest.mark.parametrize("value", [0.0, -999.0, np.nan, 1e30])
+@pytest.mark.parametrize("value", [-999.0, np.nan, 1e30])
 def test_a_track_without_a_momentum_is_left_out(take, branches, value):
     said, written = take(_cell(branches, "p", 7, value))
     assert "1 of 2000" in said
@@ -84,9 +83,7 @@ def test_more_than_one_track_in_a_thousand_without_a_momentum_is_refused_unless_
     assert len(written["candidates"]) == COUNT - 5
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("FT_w", 1e-300), ("FT_w", 0.0), ("UT_xAtYEq0", -9990.0), ("FT_x", np.nan)]
-)
+@pytest.mark.parametrize(("name", "value"), [("FT_w", 1e-300), ("UT_xAtYEq0", -9990.0), ("FT_x", np.nan)])
 def test_a_hit_that_cannot_be_is_left_out(take, branches, name, value):
     """A hit at -9990 mm is far outside of the UT, though within 20 m."""
     said, written = take(_cell(branches, name, 11, value, 2), tracks=False)
