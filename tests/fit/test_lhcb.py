@@ -46,7 +46,7 @@ def test_momenta_of_lhcbs_simulation_come_out_right(lhcb, tmp_path):
     geometry, field, particles, candidates = lhcb
     fitted = tmp_path / "fitted.parquet"
     fit_file_full(candidates, fitted, geometry=geometry, field=field, threads=2)
-    figures = measure(load_sample([Files([particles], [candidates], [fitted])]))
+    figures = measure(load_sample([Files(particles, candidates, fitted)]))
     # Of 612 tracks with enough hits of their own, one belongs to a kaon that decays in the SciFi.
     assert figures["counts"] == {"tracks": 611, "failed": 0}
     (middle,) = (entry for entry in figures["momentum"] if entry["p_min"] == 5.0)

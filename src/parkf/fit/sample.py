@@ -103,11 +103,10 @@ def load_sample(files: Sequence[Files], field: "FieldMap | None" = None) -> Samp
     """
     count = 0
     for one in files:
-        for path in one.fitted:
-            with FITTED.open(path) as file:
-                count += file.metadata.num_rows
+        with FITTED.open(one.fitted) as file:
+            count += file.metadata.num_rows
     if count == 0:
-        raise ParkfError(f"{' '.join(str(path) for one in files for path in one.fitted)}: no candidates")
+        raise ParkfError(f"{' '.join(str(one.fitted) for one in files)}: no candidates")
     tracks = Tracks()
     for number, one in enumerate(files):
         for rows in joined(one, field):

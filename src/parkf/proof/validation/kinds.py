@@ -149,11 +149,11 @@ class _Finder:
 
 
 def _beside_truth(sample: Simulated, candidates: Path, kind: Kind) -> Files:
-    files = Files([sample.particles], [candidates], [])
+    files = Files(sample.particles, candidates)
     if kind.velo:
         return files
     plane = (UT_PLANES if kind.ut else SCIFI_PLANES).start
-    return replace(files, crossings=[sample.crossings] if sample.crossings else [], first_plane=plane)
+    return replace(files, crossings=sample.crossings, first_plane=plane)
 
 
 def fitted_by_both(
