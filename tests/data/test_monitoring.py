@@ -116,7 +116,7 @@ def test_larger_hit_errors_are_named(reference, data):
 
 def test_more_noise_is_named(reference, data):
     parameters, tracks = data
-    change = next(one for one in reference.changes if one.name == "noise of all steps")
+    change = next(one for one in reference.changes if one.what == "noise of all steps")
     more = next(iter(changed(parameters, tracks, change, 0.2, np.random.default_rng(6))))
     found = seen(reference, parameters, more).found
     assert found[0].change.what == "noise of all steps"
