@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parkf.model.layout import BINS
 from parkf.model.steps import FORMS
 from parkf.params.registry import Registry
 from parkf.proof.comparing import effect
-from parkf.proof.comparing.effect import changes, table_map
+from parkf.proof.comparing.effect import changes
 
 FIRST = "2026-run3-like-1-r001"
 FORM = FORMS["production"]
@@ -109,16 +108,3 @@ def test_the_sample_is_the_acceptance():
     np.testing.assert_array_equal(np.abs(rows["polarity"]), 1)
     for name in ("x", "y"):
         np.testing.assert_allclose(rows[f"{name}0"], rows[f"t{name}0"] * rows["z0"])
-
-
-def test_the_map_shows_where_the_table_differs(published):
-    """For 5 GeV at the centre of each bin, the map has the effect of what was added to the leading term."""
-    header = published.block("UTT_META")[0]
-    i, j = np.indices(BINS)
-    added = 3.0 * i - 2.0 * j
-    table = published.table.copy()
-    table[..., 0] += added  # x, linear in f = h·p_min, mm
-    assert table_map(published, published) == pytest.approx(np.zeros(BINS))
-    got = table_map(published, dataclasses.replace(published, table=table))
-    # Positive particles in MagDown have h < 0.
-    np.testing.assert_allclose(got, -header[2] / 5000.0 * added, atol=0.02 * 1500 / 5000 * 3)

@@ -153,24 +153,22 @@ def diff(
     """Compare two sets: numbers in units of their errors, predicted states in units of the scattering."""
     from parkf.params.comparison import compare
     from parkf.params.parameter_set import load
-    from parkf.proof.comparing.effect import changes, table_map
+    from parkf.proof.comparing.effect import changes
 
     with exit_on_error(NO_ANSWER):
         sets = registry_in(registry)
         a, b = (load(sets.find(name), withdrawn=True) for name in (first, second))
         found = compare(a, b)
         effect = [] if found.identical else changes(a, b)
-        shift = None if found.identical else table_map(a, b)
     content = {
         "identical": found.identical,
         **asdict(found),
         "states": [asdict(change) for change in effect],
-        "table_map_mm": None if shift is None else shift.tolist(),
     }
-    answer(as_json, content, _difference(found, effect, shift), yes=found.identical)
+    answer(as_json, content, _difference(found, effect), yes=found.identical)
 
 
-def _difference(found: "Comparison", effect: "list[Change]", shift: Any) -> str:
+def _difference(found: "Comparison", effect: "list[Change]") -> str:
     if found.identical:
         return "identical"
     parts = []
@@ -188,12 +186,7 @@ def _difference(found: "Comparison", effect: "list[Change]", shift: Any) -> str:
         _effect_table(effect),
         f"{found.table} coefficients of the magnet table differ, by {found.table_largest:g} at most",
         *_others(found),
-        "x behind the magnet, largest change in mm at 5 GeV, by x/x_max (right) and y/y_max (down) at z_in",
     ]
-    coarse = abs(shift).reshape(10, 6, 10, 5).max(axis=(1, 3))
-    places = [f"{place / 10:.1f}" for place in range(-9, 10, 2)]
-    cells = zip(places, coarse.T, strict=True)
-    parts.append(aligned(["", *places], [[y, *(f"{cell:.3g}" for cell in row)] for y, row in cells]))
     return "\n\n".join(parts)
 
 

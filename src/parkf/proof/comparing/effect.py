@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, numpy_step
-from parkf.model.layout import BINS, HEADER
 from parkf.model.steps.frozen import forms_of
 from parkf.params.parameter_set import ParameterSet
 from parkf.training.magnet_table import MagnetTable
@@ -25,7 +24,6 @@ F64 = NDArray[np.float64]
 
 TRACKS = 6000
 VELO_END, VELO_GAP = 700.0, 25.0
-MAP_MOMENTUM = 5000.0  # MeV
 
 
 @dataclass(frozen=True)
@@ -54,23 +52,6 @@ def changes(first: ParameterSet, second: ParameterSet) -> list[Change]:
         for low, high, mask in momentum_bins(qop)
         if mask.any()
     ]
-
-
-def table_map(first: ParameterSet, second: ParameterSet) -> F64:
-    """Change of x at z_out, mm, (60, 50) by x/z_in and y/z_in, for positive 5 GeV particles in MagDown."""
-    header = dict(zip(HEADER, first.block("UTT_META")[0].astype(np.float64), strict=True))
-    axes = [(np.arange(bins) + 0.5) * (2 / bins) - 1 for bins in BINS]
-    x, y = (
-        a.ravel() for a in np.meshgrid(axes[0] * header["tx_max"], axes[1] * header["ty_max"], indexing="ij")
-    )
-    h = -1 / MAP_MOMENTUM
-    bend_x = (header["bendx"] + header["bendx_x2"] * x**2 + header["bendx_y2"] * y**2) * h
-    states = np.column_stack(
-        [x * header["z_in"], y * header["z_in"], x + bend_x, y + header["bendy_xy"] * x * y * h]
-    )
-    qop, polarity = np.full(len(x), -h), np.full(len(x), -1.0)
-    ends = [_table(one).extrapolate(states, qop, polarity)[:, 0] for one in (first, second)]
-    return (ends[1] - ends[0]).reshape(BINS)
 
 
 # A step of the sample: name, q/p (n,), change of the predicted states (n, 4), σ_MS of each component (n,).
