@@ -188,10 +188,7 @@ def test_histograms_count_every_usable_candidate(reference, data):
     fitted, residuals = fit_residuals(parameters, tracks)
     histograms.add(tracks, fitted, residuals, reference.stations)
     assert histograms.count == usable(fitted).sum() <= histograms.all == tracks.count
-    assert histograms.chi2["SciFi"].sum() == histograms.charges.sum() == histograms.count
-    value, error = histograms.asymmetries()
-    assert np.nanmax(np.abs(value)) <= 1
-    assert (error[np.isfinite(error)] >= 0).all()
+    assert histograms.chi2["SciFi"].sum() == histograms.count
     hits = np.isfinite(tracks.scifi[0][:, 3]).sum()
     assert 0.9 * hits < histograms.pulls["SciFi layer 3"].sum() <= hits
 

@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from parkf.data.equations import Floats, Solution
+from parkf.data.equations import Solution
 from parkf.data.evidence import Sample
 from parkf.data.histograms import Histograms
 from parkf.data.masses import measure_momenta, read_pairs, strength_of
@@ -118,20 +116,13 @@ def assess(
                 *(text for text in verdict["sentences"] if not text.startswith("The set fits")),
             ]
             verdict["verdict"] = "changed" if verdict["verdict"] == "fits" else verdict["verdict"]
-    value, error = histograms.asymmetries()
     return {
         **verdict,
         **{"count": count, "candidates": tracks.count, "reference_count": reference.count},
         "field_scale": scale,
-        "asymmetries": {"value": _known(value), "error": _known(error)},
         "histograms": histograms.as_json(),
         "reference_histograms": reference.histograms.as_json(),
     }
-
-
-def _known(values: Floats) -> list[list[float | None]]:
-    """Rows for JSON, in which a number that is not known is null."""
-    return [[float(x) if np.isfinite(x) else None for x in row] for row in values]
 
 
 def _gross(

@@ -10,8 +10,6 @@ from parkf.report.drawing import Drawn, Panel, Series
 from parkf.report.site import write_page
 from parkf.report.tables import Cells
 
-_SIDES = ("MagUp", "MagDown")
-
 
 def write_monitor(content: Mapping[str, Any], name: str, path: Path) -> None:
     """Write the page of a set `name`; `content` is the JSON of ``parkf monitor``."""
@@ -24,7 +22,6 @@ def write_monitor(content: Mapping[str, Any], name: str, path: Path) -> None:
         found=_found(content["found"]),
         widths=_widths(content),
         chi2=_chi2(content),
-        asymmetries=_asymmetries(content),
         masses=_masses(content),
     )
 
@@ -95,19 +92,6 @@ def _chi2(content: Mapping[str, Any]) -> Drawn:
         good="Both distributions agree.",
         otherwise="Larger χ²: hits lie off, or their errors or the noise are too small.",
     )
-
-
-def _asymmetries(content: Mapping[str, Any]) -> Cells:
-    value, error = (np.array(content["asymmetries"][key], float) for key in ("value", "error"))
-    rows = [
-        [direction, *(_with_error(value[i, side], error[i, side]) for side in range(len(_SIDES)))]
-        for i, direction in enumerate(content["histograms"]["directions"])
-    ]
-    return Cells(["direction", *_SIDES], rows, ("direction",))
-
-
-def _with_error(value: float, error: float) -> str:
-    return f"{100 * value:+.2f} ± {100 * error:.2f} %" if np.isfinite(value) else "–"
 
 
 def _masses(content: Mapping[str, Any]) -> Cells:
