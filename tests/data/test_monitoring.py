@@ -24,6 +24,7 @@ from parkf.fit.residuals import fit_residuals
 from parkf.io.errors import ParkfError
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.manifest import Blob, Blobs
+from parkf.report.monitor_page import write_monitor
 
 MOMENTA = (4000.0, 10000.0, 25000.0, 60000.0)
 FIFTH = 1.0 * (np.arange(len(STRIP_LAYERS)) == 9)  # SciFi layer 5
@@ -170,7 +171,7 @@ def test_a_reference_is_written_and_read(reference, tmp_path):
         load_reference(path, other)
 
 
-def test_a_field_that_is_stronger_by_the_masses_is_told(reference, data):
+def test_a_field_that_is_stronger_by_the_masses_is_told(reference, data, tmp_path):
     """Shapes within three errors are none; the sign is that of the field."""
     usual, found = (
         {"jpsi": Solution(OF_MASSES, np.array([scale, 1e-4, 0.0, 0.0]), np.diag([1e-8, 1e-6, 1e-6, 1e-6]))}
@@ -180,6 +181,8 @@ def test_a_field_that_is_stronger_by_the_masses_is_told(reference, data):
     assert content["field_scale"]["jpsi"] == pytest.approx({"scale": 3e-3, "error": 1.41e-4}, rel=0.01)
     assert content["verdict"] == "changed"
     assert content["sentences"][0].startswith("The field is 1.00300 ± 0.00014 times what the set assumes")
+    write_monitor(content, "set", tmp_path / "monitor.html")
+    assert "+3.00 ± 0.14 ‰" in (tmp_path / "monitor.html").read_text()
 
 
 def test_histograms_count_every_usable_candidate(reference, data):
