@@ -132,7 +132,7 @@ def fits_of(parameters: Path, candidates: dict[str, Path], particles: Path, fold
     for sample, path in candidates.items():
         fitted = folder / f"{parameters.parent.name}-{sample}.parquet"
         fit_file(parameters, path, fitted, trust=True)
-        files.append(Files([particles / f"{sample}.parquet"], [path], [fitted]))
+        files.append(Files(particles / f"{sample}.parquet", path, fitted))
     return load_sample(files).good
 
 

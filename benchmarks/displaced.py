@@ -52,7 +52,7 @@ def measured(run: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
     def loaded(fitted: Callable[[str], Path]) -> Rows:
         return load_sample(
             [
-                Files([run / f"particles/{one}.parquet"], [run / f"candidates/{one}.parquet"], [fitted(one)])
+                Files(run / f"particles/{one}.parquet", run / f"candidates/{one}.parquet", fitted(one))
                 for one in samples
             ],
             field,

@@ -154,9 +154,9 @@ def lhcb(folder: Path, parameters: Path, scratch: Path) -> dict[str, Any]:
     geometry, field, hits, particles = lhcb_events(folder, scratch)
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=2, matched=True)
     fit_file(parameters, candidates, fitted, trust=True)
-    measured = losses([Files([particles], [candidates], [fitted])])
+    measured = losses([Files(particles, candidates, fitted)])
     found = {**measured, "electrons": by_origin([hits], [particles])}
-    rows = electrons_fitted(parameters, [Files([particles], [candidates], [])], VELO_END, threads=1)
+    rows = electrons_fitted(parameters, [Files(particles, candidates)], VELO_END, threads=1)
     of_electrons = momenta(rows)
     return found | {"fit": {name: value for name, value in of_electrons.items() if name != "histogram"}}
 
@@ -169,7 +169,7 @@ def embedded(run: Path) -> dict[str, Any]:
         for kind in ("hits", "particles", "candidates", "fitted/parkf")
     }
     files = [
-        Files([particles], [candidates], [fitted])
+        Files(particles, candidates, fitted)
         for particles, candidates, fitted in zip(
             paths["particles"], paths["candidates"], paths["fitted/parkf"], strict=True
         )

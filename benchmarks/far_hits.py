@@ -61,7 +61,7 @@ def measure(run: Path) -> dict[str, dict[str, float]]:
     counts: dict[str, dict[str, list[np.ndarray]]] = {scheme: {} for scheme in schemes}
     for path in sorted((run / "candidates").glob("validation_*.parquet")):
         truth, fates, fitted = (run / name / path.name for name in ("particles", "fates", "fitted/parkf"))
-        sample = load_sample([Files([truth], [path], [fitted], [fates])])
+        sample = load_sample([Files(truth, path, fitted, fates)])
         tracks = from_arrow(CANDIDATES.open(path).read().combine_chunks(), np.float32)
         genuine = sample.is_genuine
         pure, hard = (

@@ -32,7 +32,6 @@ from benchmarks.machine import Machine
 
 from parkf.fit import Fitted, cpu, fit
 from parkf.fit.candidates import Candidates, from_arrays
-from parkf.fit.outliers import fit_without_outliers
 from parkf.fit.rich import fit_with_rich
 from parkf.io.kinds import KINDS, LONG
 from parkf.io.option_types import FormsName
@@ -114,16 +113,13 @@ def tracks_per_second(
 def extras(machine: Machine, toy: Toy, tracks: Candidates) -> dict[str, float]:
     """Rates of one core with each optional part of the fit.
 
-    The parts are the removal of bad hits, states at the RICH planes, the robust fit and ghost scores. Their
+    The parts are states at the RICH planes, the robust fit and ghost scores. Their
     runs alternate with those of the plain fit, so that ratios hold even if other programs use the core. The
     toys have no wrong hits and no hard scatters; in a real run more candidates are fitted a second time.
     """
     p = toy.parameters
     networks = np.random.default_rng(1).normal(size=NUMBERS).astype(np.float32)
     scored = SimpleNamespace(**(vars(p) | {"score": Score(networks, 0, 0)}))
-
-    def cleaned() -> None:
-        fit_without_outliers(p, tracks, threads=1)
 
     def with_states() -> None:
         fit_with_rich(p, tracks, threads=1)
@@ -139,7 +135,6 @@ def extras(machine: Machine, toy: Toy, tracks: Candidates) -> dict[str, float]:
 
     runs = {
         "plain": plain,
-        "outliers": cleaned,
         "rich_states": with_states,
         "robust": robust,
         "scores": with_scores,

@@ -66,7 +66,7 @@ def full_fit(work: Path, name: str, geometry: Geometry, field: FieldMap) -> dict
     """Residuals of the full fit with a field."""
     fitted = work / f"{name}.parquet"
     fit_file_full(work / "candidates.parquet", fitted, geometry=geometry, field=field, threads=1)
-    return residuals(Files([work / "particles.parquet"], [work / "candidates.parquet"], [fitted]))
+    return residuals(Files(work / "particles.parquet", work / "candidates.parquet", fitted))
 
 
 def by_name(found: Measured) -> dict[str, list[float]]:
@@ -120,7 +120,7 @@ def run(shared: Path, work: Path) -> dict[str, object]:
 def by_momentum(work: Path) -> dict[str, object]:
     """Bias of the plain full fit in bins of p, GeV: an energy loss that is wrong goes like 1/p."""
     rows = load_sample(
-        [Files([work / "particles.parquet"], [work / "candidates.parquet"], [work / "plain.parquet"])]
+        [Files(work / "particles.parquet", work / "candidates.parquet", work / "plain.parquet")]
     ).good
     p, excess = 1e-3 * np.asarray(rows["p_true"]), momentum_residual(rows)
     bins = ((2, 5), (5, 10), (10, 100))

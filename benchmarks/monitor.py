@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from benchmarks.command import parser, write
 
-from parkf.data.changes import all_changes, changed
+from parkf.data.changes import all_factors, changed
 from parkf.data.evidence import Sample
 from parkf.data.parts import STAVE
 from parkf.data.reference import Reference, make_reference
@@ -124,7 +124,7 @@ def lost_strips(detector: str, share: float, own: Callable[[Candidates], np.ndar
 
 def worse(name: str, size: float) -> Made:
     """Enlarge hit errors or noise."""
-    change = next(one for one in all_changes() if one.name == name)
+    change = next(one for one in all_factors() if one.what == name)
     return lambda of, tracks, random: next(iter(changed(of.parameters, tracks, change, size, random)))
 
 

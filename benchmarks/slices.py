@@ -3,10 +3,9 @@
 Run: python -m benchmarks.slices [RUN] [--json FILE]
 
 The first table has quantiles of |δx| over the scattering on the way, of tracks that are carried upstream
-from the first SciFi layer. `pulls`: widths of (true − carried)/σ on particles that scatter. `domain`:
-quantiles of |δx| of all tracks, from 1.5 to 100 GeV, and all targets. Times are per track on one core, from
-7826 to 2500 mm, each with state, covariance and Jacobian; Runge-Kutta's are those of the state alone, and of
-state and Jacobian.
+from the first SciFi layer. `pulls`: widths of (true − carried)/σ on particles that scatter. Times are per
+track on one core, from 7826 to 2500 mm, each with state, covariance and Jacobian; Runge-Kutta's are those of
+the state alone, and of state and Jacobian.
 """
 
 import time
@@ -87,9 +86,6 @@ def main() -> None:
     print("68 % and 99 % of |δx| over the scattering:", table(figures), sep="\n")
     widths = [one["width"] for one in figures["pulls"] if one["p_min"] >= 3]
     print(f"widths of the pulls of x, y, tx, ty from 3 GeV: {min(widths):.3f} to {max(widths):.3f}")
-    domain, jacobian = figures["domain"], figures["jacobian"]
-    print(f"domain: 68 % {1000 * domain['q68']:.1f} µm, 99 % {domain['q99']:.2f} mm")
-    print(f"Jacobian: median {100 * jacobian['median']:.2f} %, 95 % {100 * jacobian['q95']:.2f} %")
     spent = times(load_slices(options.run / "slices/slices.npz"), FieldMap.load(options.run / "field.npz"))
     for name, one in spent.items():
         print(f"{name:22} {one:9.0f} ns a track, {one / spent['slices_float32']:6.1f} times slices_float32")

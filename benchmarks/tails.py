@@ -45,7 +45,7 @@ def tails(
         chosen: dict[str, Any] = {"matched": True} if way == "matched" else {"segments": "found"}
         find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, workers=1, **chosen)
         fit_file_full(candidates, fitted, geometry=geometry, field=field, threads=1)
-        good = load_sample([Files([particles], [candidates], [fitted])]).good
+        good = load_sample([Files(particles, candidates, fitted)]).good
         eta = np.arcsinh(1.0 / np.hypot(good["true_tx"], good["true_ty"]))
         pull = pulls(good, "qop", finite_only=False)
         measured[way] = {
@@ -62,7 +62,7 @@ def tails_of_set(parameters: Path, particles: Path, folder: Path) -> dict[str, d
         measured[way] = {}
         for name, robust in (("plain", False), ("robust", True)):
             fit_file(parameters, candidates, fitted, robust=robust, trust=True, threads=1)
-            good = load_sample([Files([particles], [candidates], [fitted])]).good
+            good = load_sample([Files(particles, candidates, fitted)]).good
             measured[way][name] = _figures(pulls(good, "qop", finite_only=False))
     return measured
 

@@ -67,7 +67,7 @@ def fitter(samples: Samples, folder: Path) -> Callable[..., dict[str, Any]]:
         for number, (particles, candidates) in enumerate(samples):
             fitted = folder / f"fitted-{number}.parquet"
             fit_file(folder / "set", candidates, fitted, scheme=scheme, precision=precision)
-            files.append(Files([particles], [candidates], [fitted]))
+            files.append(Files(particles, candidates, fitted))
         sample = load_sample(files)
         found = measured(sample)
         return asdict(found) | {"kept_by_momentum": kept_by_momentum(sample, found.cut)}

@@ -110,7 +110,7 @@ def test_chunks_without_collisions_pass(stages):
     assert [stages.rows(one) for one in gathered] == [0] * len(gathered)
 
     schemes = ("--scheme velo_only",)
-    for how in ("", "--robust --score", "--outliers 16 --rich-states", *schemes):
+    for how in ("", "--robust --score", "--rich-states", *schemes):
         assert stages.command("fit", SET, "candidates.parquet", "fit.parquet", *how.split()) is None
         assert stages.rows("fit.parquet") == 0
     files = {"candidates": ["candidates.parquet"]}
@@ -169,7 +169,6 @@ def test_bins_without_entries_are_left_out():
         measured = validate({"parkf": few}, few)
     json.dumps(measured, allow_nan=False)
     assert [entry["p_min"] for entry in measured["fits"]["parkf"]["momentum"]] == [5.0]
-    assert [entry["p_min"] for entry in measured["fits"]["parkf"]["lost"]] == [5.0]
 
 
 def test_events_without_tracks_are_passed_over(stages):

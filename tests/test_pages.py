@@ -79,7 +79,6 @@ def test_states_inside_the_magnet_are_off_by_less_than_their_errors():
     rows = [one for one in found["states"] if one["component"] == "x" and one["p_min"] >= 3]
     assert all(one["q68"] < one["sigma"] / 10 for one in rows)
     assert all(one["q99"] < one["sigma"] for one in rows if one["p_min"] >= 5 or one["z"] >= 5000)
-    assert found["jacobian"]["q95"] < 0.05
 
 
 def test_downstream_tracks_are_as_good_as_those_of_the_full_fit():

@@ -37,7 +37,6 @@ CASES = [
     usage("no threads", "fit", "s", "c", "f", "--threads", "0"),
     usage("polarity 3", *FIND, "--polarity", "3"),
     usage("unknown scheme", "fit", "s", "c", "f", "--scheme", "best"),
-    usage("cut NaN", "fit", "s", "c", "f", "--outliers", "nan"),
     Case(
         "stage",
         "a field without a geometry",

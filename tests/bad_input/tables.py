@@ -15,7 +15,7 @@ from tests.rows import arrow, step_rows
 from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import CANDIDATES, MEASURED, STEP_DATA, Table
 
-from .case import ROOT, SET, Case, file
+from .case import ROOT, SET, Case
 
 GEOMETRY = ROOT / "data/geometry/run3.yaml"
 ALIGNMENT = ROOT / "data/geometry/alignment_nominal.yaml"
@@ -175,17 +175,6 @@ def imported(
     return Case("hits of others", wrong, make)
 
 
-LOOK = ("geometry", "hits", GEOMETRY, "h.parquet")
-
-
-def looked(wrong: str, hit: Values) -> Case:
-    def make(folder: Path) -> Sequence[str | Path]:
-        pd.DataFrame([HIT | hit]).to_parquet(folder / "h.parquet")
-        return LOOK
-
-    return Case("hits on a geometry", wrong, make)
-
-
 def _sorted(columns: dict[str, np.ndarray]) -> None:
     for name in ("event", "particle", "polarity"):
         columns[name][33] = columns[name][20]
@@ -244,9 +233,4 @@ CASES = [
     imported("text", h=b"event,key\n"),
     imported("empty", t=b""),
     Case("hits of others", "missing", lambda folder: IMPORT),
-    Case("hits on a geometry", "missing", lambda folder: LOOK),
-    Case("hits on a geometry", "text", file("h.parquet", b"a,b", *LOOK)),
-    looked("unknown layer", {"layer": 7}),
-    looked("positions of text", {"x": "1 mm"}),
-    looked("NaN", {"z": np.nan}),
 ]

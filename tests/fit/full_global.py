@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from full_layers import Layer, layers_of
-from full_material import Effects, layer_effects
-from full_reference import ANGLE_CUT, ENERGY_CUT, PION, VELO_CUT
+from full_material import ANGLE_CUT, ENERGY_CUT, PION, VELO_CUT, Effects, layer_effects
 from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap

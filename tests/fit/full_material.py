@@ -10,6 +10,9 @@ from parkf.detector.description import Material
 F64 = NDArray[np.float64]
 
 ELECTRON = 0.51099895  # MeV
+PION = 139.57039  # MeV; every track is fitted as a pion
+# Losses and scatterings beyond this many errors belong to the tails, and the fit's noise leaves them out.
+ENERGY_CUT, ANGLE_CUT, VELO_CUT = 1.8, 1.9, 2.4 * np.sqrt(2.0)
 
 
 @dataclass(frozen=True)

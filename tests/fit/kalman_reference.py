@@ -253,15 +253,13 @@ class ReferenceFit:
     def at_reference(self):
         return self.joint.at(self.reference)
 
-    def _carry(self, function, f, q):
+    def _carry(self, function, q, f=None):
         """Carry the state by `function`, linearised with the Jacobian `f` at the reference's q/p."""
         start = self.at_reference()
+        if f is None:
+            f = np.where(self.kept, jacobian(function, start), np.eye(5))
         off = np.einsum("nij,nj->ni", f, self.joint.state[:, :5] - start)
         self.joint.carry(function(start) + off, f, q)
-
-    def _between(self, name, row, carry, state, **planes):
-        """Jacobian of a step between planes: by finite differences, without small elements."""
-        return np.where(self.kept, jacobian(carry, state), np.eye(5))
 
     def _step(self, name, row, z1, noise=True):
         """Go one step, to fixed z."""
@@ -273,7 +271,7 @@ class ReferenceFit:
         def carry(s):
             return self.model.predict(name, row, s, self.pol, self.z, z1)
 
-        self._carry(carry, self._between(name, row, carry, state, z0=self.z, z1=z1), q)
+        self._carry(carry, q)
         self.z = np.broadcast_to(z1, self.n).astype(float)
 
     def _velo_hit(self, slot):
@@ -325,7 +323,7 @@ class ReferenceFit:
         # The kernel's convention: at fixed slope, a shift before the magnet is the same shift behind it.
         f[:, :, :2] = np.eye(5, 2)
         q = self.model.noise_matrix("UTTF", 0, there, self.pol, self.z, self.z, before=state)
-        self._carry(bent_in_bins, f, q)
+        self._carry(bent_in_bins, q, f)
         self.z = np.full(self.n, self.model.z_out)
 
     def _newton(self, coefficients):
@@ -375,10 +373,7 @@ class ReferenceFit:
             q = 0.0
             if layer:
                 q = self.model.noise_matrix(name, row, state, self.pol, *places(state))
-            planes = {"plane1": plane, "lean1": lean[layer], "z0": self.model.z_out}
-            if layer:
-                planes |= {"plane0": before, "lean0": lean[layer - 1]}
-            self._carry(carry, self._between(name, row, carry, state, **planes), q)
+            self._carry(carry, q)
             self.residuals["scifi"] += [self.joint.measure(x, rows(self.n, 1, -dxdy, 0, 0, 0), variance)]
             before = plane
         self.qop, self.qopqop = self.joint.state[:, 4].copy(), self.joint.c[:, 4, 4].copy()

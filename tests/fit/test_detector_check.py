@@ -275,7 +275,7 @@ def test_fits_and_candidates_of_other_detectors_are_not_joined(example, tmp_path
         writer.write_table(example.cast(CANDIDATES.schema))
     with PARTICLES.writer(tmp_path / "particles.parquet"):
         pass
-    files = [[tmp_path / f"{name}.parquet"] for name in ("particles", "other", "fitted")]
+    files = [tmp_path / f"{name}.parquet" for name in ("particles", "other", "fitted")]
     with pytest.raises(ParkfError, match=r"fitted\.parquet: fitted from candidates of another field than"):
         next(joined(Files(*files)))
 

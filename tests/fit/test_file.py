@@ -9,7 +9,6 @@ from kalman_toy import generate
 from parkf.fit import fit, fit_file, fitter
 from parkf.fit.fitted import common_set, fitted_with, set_metadata
 from parkf.fit.hits import from_arrow
-from parkf.fit.outliers import fit_as_trigger, fit_without_outliers, without_hits
 from parkf.fit.rich import fit_with_rich
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
@@ -106,55 +105,25 @@ def test_a_fitted_file_says_with_which_set(toy, files, tmp_path):
         common_set((*both, again, tmp_path / "other.parquet"))
 
 
-def test_outliers_and_rich_states_are_columns_of_their_own(toy, files):
-    bad = {name: a.copy() for name, a in toy.arrays.items()}
-    bad["scifi_x"][500, 6] += 5
-    with CANDIDATES.writer(files.candidates) as writer:
-        writer.write_table(rows(SimpleNamespace(arrays=bad)))
-    fit_file(files.set, files.candidates, files.fitted, outliers=16.0, rich_states=True)
+def test_rich_states_are_columns_of_their_own(toy, files):
+    fit_file(files.set, files.candidates, files.fitted, rich_states=True)
     table = FITTED.open(files.fitted).read()
-    removed = table.column("removed").to_numpy()
-    assert removed[500] == 1 << 36
-    assert np.count_nonzero(removed) < 10
-    given = from_arrow(rows(SimpleNamespace(arrays=bad)), "float32")
-    tracks = without_hits(given, fit_without_outliers(toy.parameters, given)[1])
-    _, states = fit_with_rich(toy.parameters, tracks)
+    _, states = fit_with_rich(toy.parameters, from_arrow(rows(toy), "float32"))
     for i, z in enumerate(RICH_PLANES):
         got = table.column(f"state_{z}").combine_chunks().flatten().to_numpy().reshape(-1, 4)
         np.testing.assert_array_equal(got, states.state[:, i])
-    # The other hits are fitted as if the removed hit had never existed.
-    clean = fit(toy.parameters, rows(toy))
-    assert abs(table.column("qop")[500].as_py() - clean.qop[500]) < np.sqrt(clean.qopqop[500])
 
 
 @pytest.mark.parametrize(
     ("scheme", "asked", "message"),
     [
         ("trigger", {"rich_states": True}, "scheme 'trigger': .* smoother alone; leave out rich_states"),
-        ("velo_only", {"outliers": 16.0}, "scheme 'velo_only': outliers are removed by"),
-        ("trigger", {"outliers": 16.0, "backend": "gpu"}, "scheme 'trigger': outliers are removed on"),
     ],
 )
 def test_options_that_a_scheme_does_not_have(files, scheme, asked, message):
     with pytest.raises(ParkfError, match=message):
         fit_file(files.set, files.candidates, files.fitted, scheme=scheme, **asked)
     assert not files.fitted.exists()
-
-
-def test_the_trigger_removes_outliers_in_its_own_way(files, monkeypatch):
-    toy = generate(1000, 6000.0, seed=21, forms="production")
-    monkeypatch.setattr(fitter, "load", lambda folder, **_: toy.parameters)
-    bad = {name: a.copy() for name, a in toy.arrays.items()}
-    bad["scifi_x"][500, 6] += 5
-    with CANDIDATES.writer(files.candidates) as writer:
-        writer.write_table(rows(SimpleNamespace(arrays=bad)))
-    fit_file(files.set, files.candidates, files.fitted, scheme="trigger", outliers=16.0)
-    table = FITTED.open(files.fitted).read()
-    given = from_arrow(rows(SimpleNamespace(arrays=bad)), "float32")
-    expected, removed = fit_as_trigger(toy.parameters, given)
-    np.testing.assert_array_equal(table.column("removed").to_numpy(), removed)
-    assert removed[500] == 1 << 36
-    np.testing.assert_array_equal(table.column("qop").to_numpy(), expected.qop)
 
 
 def test_memory_does_not_grow_with_the_file(toy, files, monkeypatch):

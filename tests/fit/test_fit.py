@@ -33,7 +33,7 @@ def shift(a, b, name):
 # The reference differentiates terms that improved forms treat as local, which shifts results by a few percent
 # of the uncertainty.
 @pytest.mark.parametrize(("forms", "tolerance"), [("production", 3e-4), ("improved", 0.1)])
-@pytest.mark.parametrize(("momentum", "efficiency"), [(2000.0, 1.0), (8000.0, 0.8), (80000.0, 0.9)])
+@pytest.mark.parametrize(("momentum", "efficiency"), [(2000.0, 1.0), (80000.0, 0.8)])
 def test_fit_is_the_textbooks(momentum, efficiency, forms, tolerance):
     toy = generate(150, momentum, seed=7, seed_error=0.05, efficiency=efficiency, forms=forms)
     expected = ReferenceFit(toy)
@@ -51,8 +51,7 @@ def test_fit_is_the_textbooks(momentum, efficiency, forms, tolerance):
     assert not got.status.any()
 
 
-@pytest.mark.parametrize("forms", FORMS)
-@pytest.mark.parametrize("momentum", [2500.0, 50000.0])
+@pytest.mark.parametrize(("momentum", "forms"), [(2500.0, "improved"), (50000.0, "production")])
 def test_small_terms_left_out_of_jacobians_cost_nothing(momentum, forms):
     """Jacobians of levers and bend alone give gains and covariances as good as whole Jacobians do."""
     toy = generate(300, momentum, seed=8, efficiency=0.9, forms=forms)
@@ -71,17 +70,6 @@ def test_smoother_has_unit_pulls(toys):
             # Statistical errors for 4000 tracks: 0.011 on the width, 0.016 on the mean.
             assert np.std(pull) == pytest.approx(1, abs=0.04), (momentum, name)
             assert np.mean(pull) == pytest.approx(0, abs=0.06), (momentum, name)
-
-
-def test_a_seed_far_off_costs_nothing():
-    """The first SciFi hit fixes where the bend is evaluated, so a seed may be wrong by 20% in q/p."""
-    good, bad = (generate(4000, 3000.0, seed=11, seed_error=e) for e in (0.0, 0.2))
-    widths = []
-    for toy in (good, bad):
-        result = fit(toy.parameters, toy.candidates("float32"))
-        widths.append(np.std(result.qop / toy.vertex[:, 4] - 1))
-        assert abs(np.mean(toy.pulls(result)["qop"])) < 0.06
-    assert widths[1] < 1.03 * widths[0]
 
 
 def test_chi2_follows_its_degrees_of_freedom(toys):
@@ -110,16 +98,6 @@ def test_without_hits_of_one_detector_the_other_pays_for_qop(toys, without, left
     assert chi2 / ndof == pytest.approx(1, abs=0.03)
 
 
-def test_float32_is_as_good_as_float64(toys):
-    for toy in toys.values():
-        single = fit(toy.parameters, toy.candidates("float32"))
-        double = fit(toy.parameters, toy.candidates("float64"), precision="float64")
-        for name in STATE:
-            # A few float32 roundings of x ~ 3 m at z_out are 2.4e-4 mm; σ is at least 0.05 mm there.
-            assert np.abs(shift(single, double, name)).max() < 0.02, name
-            assert np.std(shift(single, double, name)) < 2e-3, name
-
-
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_all_builds_agree(toys, precision):
     toy = toys[10000.0]
@@ -142,7 +120,7 @@ def test_a_track_does_not_know_its_neighbours(toys):
     seeds[::7] *= -1
     toy = dataclasses.replace(toy, arrays={**toy.arrays, "qop": seeds})
     whole = fit(toy.parameters, toy.candidates("float32"), threads=2)
-    for chosen in (slice(0, 5), slice(37, 1061)):
+    for chosen in (slice(0), slice(1), slice(15), slice(17), slice(37, 1061)):
         part = dataclasses.replace(toy, arrays={n: a[chosen] for n, a in toy.arrays.items()})
         alone = fit(part.parameters, part.candidates("float32"), threads=1)
         for name in (*NUMBERS, *INTEGERS):
@@ -184,12 +162,7 @@ ALL_MISSING = ((3, slice(None)), np.nan)
 @pytest.mark.parametrize(
     ("change", "status"),
     [
-        ({"qop": (3, np.nan)}, 1),
-        ({"velo_x": ((3, 1), np.nan)}, 1),
-        ({"velo_n": (3, 1)}, 16),
-        ({"velo_n": (3, 0)}, 16),
         ({"velo_z": ((3, slice(None)), 100.0)}, 16),
-        ({"scifi_x": ALL_MISSING}, 32),
         ({"qop": (3, 1 / 900), "ut_x": ALL_MISSING, "scifi_x": ALL_MISSING}, 8),
         ({"velo_x": ((3, slice(None)), np.arange(26) * 25 * 0.8), "ut_x": ALL_MISSING}, 4),
     ],

@@ -1,12 +1,11 @@
-"""The full fit is exact without scattering, right with all material, and equal to the NumPy version."""
+"""The full fit is exact without scattering, right with all material, and at the optimum of a global fit."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from full_gain import Estimate, changed_energy, on_plane
-from full_reference import fit_full_reference
+from full_global import Knowledge, fit_globally
 
 import parkf._full_fit as _full_fit
 from parkf.detector.alignment import Alignment
@@ -146,28 +145,29 @@ def assert_same_bits(one, other, rows=slice(None)):
         np.testing.assert_array_equal(getattr(one, name)[rows], getattr(other, name)[rows], err_msg=name)
 
 
-def assert_agree(fitted, expected):
-    """The two differ by rounding, and sometimes by a Runge-Kutta step whose length rounding decides."""
-    for name in INTEGERS:
-        np.testing.assert_array_equal(getattr(fitted, name), getattr(expected, name), err_msg=name)
-    good = expected.status == 0
-    for name in NAMES:
-        shift = np.abs(getattr(fitted, name) - getattr(expected, name)) / np.sqrt(getattr(expected, name * 2))
-        assert np.quantile(shift[good], 0.95) < 1e-8, name
-        assert shift[good].max() < 1e-3, name
-    for name in NUMBERS[6:]:
-        one, other = getattr(fitted, name)[good], getattr(expected, name)[good]
-        apart = np.abs(one - other) / np.maximum(np.abs(other), np.finfo(np.float64).tiny)
-        assert np.quantile(apart, 0.95) < 1e-8, name
-        assert apart.max() < 1e-3, name
-
-
-@pytest.mark.parametrize("interpolation", ["linear", "cubic"])
-def test_the_kernel_gives_the_numpy_versions_numbers(real, field, interpolation):
-    chosen = replace(field, interpolation=interpolation)
-    fitted = fit_full(real.geometry, chosen, real.candidates, threads=2)
-    assert (fitted.status == 0).mean() > 0.9
-    assert_agree(fitted, fit_full_reference(real.geometry, chosen, real.candidates, threads=2))
+def test_the_fit_is_at_the_optimum(real, field):
+    """Of a global least-squares fit with the same noise, in a detector that leans, with missing hits."""
+    one = real.candidates.rows(real.candidates.polarity < 0)
+    fitted = fit_full(real.geometry, field, one, threads=2)
+    # A pion that scattered off a nucleus is too far from the reference for a filter that is linear about it.
+    sound = (fitted.status == 0) & (fitted.ndof_scifi > 0) & (fitted.chi2 < 2 * fitted.ndof)
+    good = np.flatnonzero(sound)[:10]
+    near = replace(fitted, **{name: getattr(fitted, name)[good] for name in (*NUMBERS, *INTEGERS)})
+    states = np.column_stack([getattr(near, name) for name in NAMES])
+    behind = propagate(field, -1, states, near.z, (9400.0, 0.0, 0.0)).states[:, 2]
+    error = np.sqrt(near.qopqop) / np.abs(near.qop)
+    # Where noise ends and tails begin; in the VELO, the filter knows directions by its VELO hits alone.
+    in_velo = 0.85 * np.sqrt((near.txtx + near.tyty) / 2)
+    knowledge = Knowledge(error, in_velo, error * np.abs(behind - near.tx))
+    state, covariance = fit_globally(real.geometry, field, one.rows(good), near, knowledge)
+    for i, name in enumerate(NAMES):
+        variance = getattr(near, name * 2)
+        shift = (getattr(near, name) - state[:, i]) / np.sqrt(variance)
+        # The filter is linear about its reference, the optimum is not.
+        assert np.abs(shift).max() < 0.05, (name, shift)
+        ratio = variance / covariance[:, i, i]
+        assert ratio == pytest.approx(1, abs=0.01 if name == "qop" else 0.15), name
+        assert np.median(ratio) == pytest.approx(1, abs=0.05), name
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "cubic"])
@@ -215,46 +215,5 @@ def test_bad_input_is_flagged_and_harms_no_neighbour(ideal, field):
     assert fitted.status[4] & 16
     good = [0, 1, 3, 5, 7]
     assert np.array_equal(fitted.qop[good], ideal.fitted.qop[good])
-    expected = fit_full_reference(ideal.geometry, field, candidates, threads=2)
-    assert np.array_equal(fitted.status, expected.status)
-
-
-def test_derivative_of_the_energy_loss():
-    qop = np.array([1 / 2000.0, -1 / 5000.0])
-    after, derivative = changed_energy(qop, np.array([15.0, -15.0]), 139.57)
-    assert 1 / np.abs(after) == pytest.approx([1984.96, 5014.99], abs=0.05)
-    step = 1e-6 * np.abs(qop)
-    up, down = (changed_energy(qop + s * step, np.array([15.0, -15.0]), 139.57)[0] for s in (1, -1))
-    assert derivative == pytest.approx((up - down) / (2 * step), rel=1e-6)
-
-
-def test_scattering_spreads_slopes_as_rotations_do():
-    random = np.random.default_rng(4)
-    tx, ty, angle, n = 0.3, -0.2, 1e-3, 400_000
-    direction = np.array([tx, ty, 1.0]) / np.sqrt(1 + tx**2 + ty**2)
-    first = np.cross(direction, [0, 1, 0])
-    first /= np.linalg.norm(first)
-    a, b = angle * random.normal(size=(2, n, 1))
-    turned = direction + a * first + b * np.cross(direction, first)
-    expected = np.cov(turned[:, 0] / turned[:, 2], turned[:, 1] / turned[:, 2])
-    state = np.array([[0, 0, tx, ty, 1e-4]])
-    estimate = Estimate(state, np.zeros((1, 5, 5)), np.zeros(1), np.zeros((1, 3)))
-    estimate.scatter(np.array([angle]), np.array([True]))
-    assert estimate.covariance[0, 2:4, 2:4] == pytest.approx(expected, rel=0.01, abs=0.003 * angle**2)
-
-
-def test_states_on_leaning_planes_move_within_them(field):
-    """The Jacobian from one plane to the next agrees with numerical differences."""
-    here, there = np.array([7826.0, 0.001, 0.0036]), (7896.0, 0.001, 0.0036)
-    start = np.array([300.0, -800.0, 0.2, -0.1, 1 / 5000.0])
-    steps = np.array([1.0, 1.0, 1e-4, 1e-4, 1e-7])
-
-    def carried(states):
-        z = here[0] + here[1] * states[:, 0] + here[2] * states[:, 1]
-        return propagate(field, -1, states, z, there, tolerance=1e-6, jacobian=True)
-
-    moved = carried(start[None])
-    f = moved.jacobian[0] @ on_plane(start[None], here[None])[0]
-    up, down = carried(start + np.diag(steps)).states, carried(start - np.diag(steps)).states
-    numeric = (up - down).T / (2 * steps)
-    assert f * steps == pytest.approx(numeric * steps, abs=2e-5)
+    others = np.setdiff1d(np.arange(40), [2, 4, 6])
+    assert np.array_equal(fitted.status[others], ideal.fitted.status[others])

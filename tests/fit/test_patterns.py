@@ -1,4 +1,4 @@
-"""Candidates of every kind: missing hits, seeds far off or of the wrong sign, odd numbers of tracks."""
+"""Candidates of every kind: missing hits, and seeds far off or of the wrong sign."""
 
 import dataclasses
 
@@ -10,7 +10,6 @@ from kalman_reference import ReferenceFit
 from kalman_toy import generate
 
 from parkf.fit import fit
-from parkf.fit.fitted import INTEGERS, NUMBERS
 
 STATE = ("x", "y", "tx", "ty", "qop")
 CHI2 = ("chi2_velo", "chi2_ut", "chi2_scifi")
@@ -114,16 +113,6 @@ def test_seeds_far_off_or_of_the_wrong_sign_leave_width_and_bias(factor):
     # A bad seed does not raise the χ² either. Only the scattering in VELO and UT uses the seed.
     a, b = (np.median(fitted.chi2_velo + fitted.chi2_ut + fitted.chi2_scifi) for fitted in fits)
     assert b == pytest.approx(a, rel=0.05 if factor == -1 else 0.15)
-
-
-@pytest.mark.parametrize("count", [0, 1, 15, 17])
-def test_odd_numbers_of_tracks_give_the_same_bytes(count):
-    toy = generate(40, 5000.0, seed=3)
-    whole = fit(toy.parameters, toy.candidates("float32"))
-    part = with_arrays(toy, **{name: array[:count] for name, array in toy.arrays.items()})
-    alone = fit(part.parameters, part.candidates("float32"))
-    for name in (*NUMBERS, *INTEGERS):
-        np.testing.assert_array_equal(getattr(alone, name), getattr(whole, name)[:count])
 
 
 def test_hits_and_results_are_not_copied():

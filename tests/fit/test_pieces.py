@@ -11,7 +11,6 @@ from parkf.fit import cpu, fit
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import INTEGERS, NUMBERS
 from parkf.fit.hits import from_arrow
-from parkf.fit.outliers import fit_without_outliers
 from parkf.params.parameter_set import load
 
 ROOT = Path(__file__).parents[2]
@@ -44,14 +43,6 @@ def many(tracks) -> Candidates:
 def test_pieces_change_nothing(parameters, many, robust: bool) -> None:
     whole = fit(parameters, many, threads=1, robust=robust)
     same_as_last(fit(parameters, many.rows(LAST), threads=1, robust=robust), whole)
-
-
-def test_pieces_change_no_outlier(parameters, many) -> None:
-    whole, gone = fit_without_outliers(parameters, many, limit=4.0, threads=1)
-    last, gone_of_last = fit_without_outliers(parameters, many.rows(LAST), limit=4.0, threads=1)
-    same_as_last(last, whole)
-    np.testing.assert_array_equal(gone_of_last, gone[LAST])
-    assert gone_of_last.any()
 
 
 def on_alarm(handler, call) -> None:

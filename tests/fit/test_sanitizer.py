@@ -15,7 +15,6 @@ PROGRAM = r"""
 #include <cstdlib>
 #include <vector>
 
-#include "fit/interval.hpp"
 #include "fit/magnet_lanes.hpp"
 #include "fit/rich.hpp"
 #include "fit/smoother.hpp"
@@ -37,27 +36,13 @@ void run(const CandidateRows<float>& rows, const Detector<float>& detector, cons
   const long stride = (rows.count + 15) / 16 * 16;
   std::vector<float> numbers(fitted_numbers * stride);
   std::vector<int> integers(fitted_integers * stride);
-  std::vector<float> worst(stride), states(rich::planes * plane_numbers * stride);
-  std::vector<int> slots(stride);
+  std::vector<float> states(rich::planes * plane_numbers * stride);
   Tile<T> tile;
   for (long i = 0; i < rows.count; i += Number<T>::lanes) {
     fill(rows, i, tile);
     const auto tracks = tile.candidates();
     store(fit_trigger<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
-    if constexpr (has_trigger) {
-      OutlierSearch<T> search(Integer<T>(4), Integer<T>(64));
-      MagnetCoefficients<T> m;
-      namespace scheme = PARKF_FORMS::trigger;
-      const Fitted<T> track = scheme::fit<T>(tracks, 0, detector, m, search, scheme::Unseen{});
-      store(track, stride, i, numbers.data(), integers.data());
-      T chi2;
-      Integer<T> slot;
-      search.choose(chi2, slot);
-    }
     store(fit_smoother<T>(tracks, 0, detector), stride, i, numbers.data(), integers.data());
-    const auto compared = fit_interval<T>(tracks, 0, detector);
-    store(compared.worst, worst.data() + i);
-    store_integer<T>(compared.worst_slot, slots.data() + i);
     store_states(fit_rich<T>(tracks, 0, detector, rich.data()), stride, i, states.data());
   }
   std::FILE* out = std::fopen("out", "wb");

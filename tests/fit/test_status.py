@@ -12,7 +12,6 @@ from parkf.fit import STATUS, STATUS_BITS, fit, is_good
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.fit.fitter import fit_file
 from parkf.fit.hits import from_arrow
-from parkf.fit.outliers import fit_without_outliers
 from parkf.fit.reference.full import fit_full
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.summary import Summary
@@ -159,7 +158,6 @@ def test_nulls_among_hits_are_named(toy, fitting, column):
 
 def test_what_is_asked_besides_survives_bad_numbers(toy, fitting):
     tracks = spoiled(toy, "float32")
-    fit_without_outliers(toy.parameters, tracks, threads=1)
     fit_with_rich(toy.parameters, tracks, threads=1)
 
 

@@ -3,6 +3,7 @@
 import awkward as ak
 import numpy as np
 import uproot
+from awkward.types import ListType, NumpyType
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
 from parkf.detector.transport import propagate
@@ -84,14 +85,16 @@ def tree_of(sample):
 def write_tree(path, branches, name="Hits_detectors"):
     with uproot.recreate(path) as file:
         kinds = {
-            branch: values.dtype if getattr(values, "ndim", 2) == 1 else f"var * {_number(values)}"
+            branch: values.dtype if getattr(values, "ndim", 2) == 1 else ListType(NumpyType(_number(values)))
             for branch, values in branches.items()
         }
         tree = file.mktree(name, kinds)
         if len(branches["p"]):
             tree.extend(
                 {
-                    branch: ak.from_regular(ak.Array(values)) if isinstance(kinds[branch], str) else values
+                    branch: ak.from_regular(ak.Array(values))
+                    if isinstance(kinds[branch], ListType)
+                    else values
                     for branch, values in branches.items()
                 }
             )
@@ -99,7 +102,7 @@ def write_tree(path, branches, name="Hits_detectors"):
 
 
 def _number(values):
-    return values.dtype if isinstance(values, np.ndarray) else "float64"
+    return str(values.dtype) if isinstance(values, np.ndarray) else "float64"
 
 
 def csv_of(sample):

@@ -55,17 +55,16 @@ def _cell(branches, name, row, value, column=None):
 @pytest.mark.parametrize("tracks", [True, False])
 def test_a_file_given_twice_is_refused(take, branches, tracks):
     twice = {name: np.concatenate([values, values]) for name, values in branches.items()}
-    with pytest.raises(ParkfError, match=r"2000 of 4000 .* event and key of an earlier row .* 2000, 2001"):
+    with pytest.raises(ParkfError, match=r"2000 of 4000 .* of an earlier row .*row 2000: .*row 2001: "):
         take(twice, tracks=tracks)
 
 
-@pytest.mark.parametrize("tracks", [True, False])
-def test_keys_that_are_all_zero_are_refused(take, branches, tracks):
-    with pytest.raises(ParkfError, match=r"1800 of 2000 .* event and key .*rows 1, 2, 3"):
-        take(branches | {"key": 0 * branches["key"]}, tracks=tracks)
+def test_keys_that_are_all_zero_are_refused(take, branches):
+    with pytest.raises(ParkfError, match=r"1800 of 2000 .* event and key .*row 1: .*row 2: .*row 3: "):
+        take(branches | {"key": 0 * branches["key"]})
 
 
-@pytest.mark.parametrize("value", [0.0, -999.0, np.nan, 1e30])
+@pytest.mark.parametrize("value", [-999.0, np.nan, 1e30])
 def test_a_track_without_a_momentum_is_left_out(take, branches, value):
     said, written = take(_cell(branches, "p", 7, value))
     assert "1 of 2000" in said
@@ -78,15 +77,13 @@ def test_a_track_without_a_momentum_is_left_out(take, branches, value):
 
 def test_more_than_one_track_in_a_thousand_without_a_momentum_is_refused_unless_trusted(take, branches):
     spoilt = _cell(branches, "p", slice(3, 900, 200), 0.0)
-    with pytest.raises(ParkfError, match=r"5 of 2000 .*rows 3, 203, 403"):
+    with pytest.raises(ParkfError, match=r"5 of 2000 .*row 3: .*row 203: .*row 403: "):
         take(spoilt)
     _, written = take(spoilt, trust=True)
     assert len(written["candidates"]) == COUNT - 5
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("FT_w", 1e-300), ("FT_w", 0.0), ("UT_xAtYEq0", -9990.0), ("FT_x", np.nan)]
-)
+@pytest.mark.parametrize(("name", "value"), [("FT_w", 1e-300), ("UT_xAtYEq0", -9990.0), ("FT_x", np.nan)])
 def test_a_hit_that_cannot_be_is_left_out(take, branches, name, value):
     """A hit at -9990 mm is far outside of the UT, though within 20 m."""
     said, written = take(_cell(branches, name, 11, value, 2), tracks=False)
@@ -98,10 +95,10 @@ def test_a_hit_that_cannot_be_is_left_out(take, branches, name, value):
 
 
 def test_bending_particles_of_no_charge_are_named(take, branches):
-    with pytest.raises(ParkfError, match=r"2000 of 2000 .* charge 0.*rows 0, 1, 2 .*pid = 99999"):
+    with pytest.raises(ParkfError, match=r"2000 of 2000 .* charge 0.*row 0: pid = 99999; row 1: "):
         take(branches | {"pid": np.full(COUNT, 99999)}, tracks=False)
     said, written = take(_cell(branches, "pid", 5, 22.0), tracks=False)
-    assert "row 5; the first has pid = 22" in said
+    assert "row 5: pid = 22" in said
     assert len(written["particles"]) == COUNT - 1
     # Its hits are there; nobody knows whose they are.
     hits = written["hits"].to_pandas()

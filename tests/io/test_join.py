@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from parkf.io.errors import ParkfError
-from parkf.io.tables import FITTED, HITS, PARTICLES, REMOVED_HITS, gather
+from parkf.io.tables import FITTED, HITS, PARTICLES, gather
 
 
 def rows(table, count):
@@ -23,7 +23,7 @@ def write(table, path, content, made_with=None):
     return path
 
 
-@pytest.mark.parametrize("table", [PARTICLES, FITTED, FITTED.with_columns(REMOVED_HITS)], ids=str)
+@pytest.mark.parametrize("table", [PARTICLES, FITTED], ids=str)
 def test_bytes_do_not_depend_on_the_number_of_chunks(tmp_path, table):
     content, made_with = rows(table, 200_000), {"parkf.set.constant": "1234"}
     whole = write(table, tmp_path / "whole.parquet", content, made_with)

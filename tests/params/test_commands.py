@@ -130,6 +130,7 @@ def test_diff_says_what_changed_and_what_it_means(run, params, tmp_path):
     step = -0.02 * 0.01 * 472  # change of p4·0.1·dz, the gap's length in mm, over σ_t·p
     assert rms["T.gap3 up", "tx", 50.0] == pytest.approx(abs(step) / 1.35, rel=0.02)
     assert rms["T.gap3 down", "tx", 50.0] == 0
+    assert rms["magnet", "x", 50.0] > 0  # the table
 
 
 def test_diff_shows_the_numbers_that_are_furthest_apart(run, params, tmp_path):

@@ -21,7 +21,8 @@ def test_leaves_a_set_numbers_and_report(finished):
     for component in ("x", "y", "tx", "ty"):
         assert 0.8 < validation["fits"]["parkf"]["pulls"][component]["width"] < 1.2
         assert 0.8 < validation["kinds"]["long_no_ut"]["pulls"][component]["width"] < 1.2
-    assert validation["kinds"]["scifi"]["domain"]["q68"] < 0.02  # mm
+    inside = [one for one in validation["kinds"]["scifi"]["states"] if one["component"] == "x"]
+    assert all(one["q68"] < 0.5 * one["sigma"] for one in inside)
     # The ledger has the times of jobs: those that make the parts of the set ended before it was assembled.
     jobs = list(Ledger(results).latest().values())
     (begin,) = {job.began for job in jobs if job.stage == "assemble"}

@@ -16,7 +16,6 @@ from parkf.training.rows import (
     StoredRows,
     group_of_particle,
     read_batches,
-    scratch_bytes,
     select,
     store_dataset,
     store_sets,
@@ -74,7 +73,7 @@ def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
     for count in (10_000, 100_000):
         path = write(draw("TFT", count, 1, truth("TFT")), tmp_path / f"{count}.parquet")
         tracemalloc.start()
-        (stored,) = store_dataset([path], range(1), 1, tmp_path)
+        (stored,) = store_dataset(path, range(1), 1, tmp_path)
         stored.sample(1000)
         for _ in stored.blocks():
             pass
@@ -102,11 +101,11 @@ def test_rows_are_the_same_whoever_sorts_them(by_set, tmp_path):
     expected = store_sets(batches, range(1), 2, tmp_path / "one")
     for workers in (1, 2, 5):
         (tmp_path / str(workers)).mkdir()
-        found = store_dataset([by_set], range(1), 2, tmp_path / str(workers), workers)
+        found = store_dataset(by_set, range(1), 2, tmp_path / str(workers), workers)
         assert (tmp_path / str(workers) / "0").read_bytes() == (tmp_path / "one/0").read_bytes()
         assert len(found[0]) == len(expected[0]) == 200
         with pytest.raises(ParkfError, match=r"column 'xe' row 300: nan"):
-            store_dataset([by_set], range(3), 2, tmp_path / str(workers), workers)
+            store_dataset(by_set, range(3), 2, tmp_path / str(workers), workers)
 
 
 def test_changed_rows_are_the_same_whoever_changes_them(tmp_path, monkeypatch):
@@ -162,10 +161,3 @@ def test_of_a_large_dataset_some_row_groups_are_read(by_set):
 def test_row_numbers_are_the_files(by_set):
     with pytest.raises(ParkfError, match=r"column 'xe' row 300: nan"):
         list(read_batches(by_set, range(2, 5)))
-
-
-def test_scratch_space_is_what_is_said(tmp_path):
-    rows = draw("TFT", BLOCK * 3, 1, truth("TFT"))
-    store(rows, "TFT", tmp_path)
-    assert sum(path.stat().st_size for path in tmp_path.iterdir()) == scratch_bytes(BLOCK * 3, "TFT")
-    assert scratch_bytes(1, "UTTF") == 320

@@ -94,9 +94,6 @@ Out<S> owned(const std::vector<S>& values, std::initializer_list<std::size_t> sh
   return owned(std::move(kept), shape);
 }
 
-/// Bits of the hits that the fit of each track leaves out: VELO slots; UT and SciFi layers.
-using Removed = std::array<std::optional<In<int, 1>>, 2>;
-
 /// A kind of tracks, with the steps inside the magnet and the loss before its first layer; of long ones by default.
 struct OfKind {
   int number = -1;
@@ -121,17 +118,15 @@ void take(const Hits<S>& hits, std::size_t count, std::size_t slots, const S* (&
 
 /// `detector` has the resolution of a VELO hit and the beam's x and y, mm, and velo_loss and foil of Detector.
 /// Fit a batch; (number_rows + more_rows, n) and (integer_rows, n). The last more_rows are of the ghost score. `rich` are
-/// the constants of the steps to the RICH planes, where they are wanted. `removed` are the bits of hits that a search for
-/// outliers leaves out, as in Batch but (n). With `trace`, fit in the trigger's arithmetic, and write states there. `limit`
-/// is that of a fit without outliers.
+/// the constants of the steps to the RICH planes, where they are wanted. With `trace`, fit in the trigger's arithmetic, and
+/// write states there.
 template <class S>
 nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
               const Hits<S>& scifi, const std::string& forms_name, const std::string& build, int threads,
               bool smoother, FitRange<S> Fits<S>::*range, const S* rich, const float* score, std::size_t number_rows,
               std::size_t more_rows, std::size_t integer_rows, S* trace = nullptr,
-              const Removed& removed = {}, double limit = 0, bool covariances = false,
-              const OfKind& of = {}) {
+              bool covariances = false, const OfKind& of = {}) {
   const Forms& forms = forms_named(forms_name);
   const std::size_t count = qop.shape(0), constant_count = forms.constant_count;
   expect(smoother || forms.has_trigger,
@@ -155,8 +150,6 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
                     static_cast<S>(d[2]), static_cast<S>(d[3]), static_cast<S>(d[4])};
   batch.smoother = smoother;
   batch.rich = rich;
-  batch.removed[0] = batch.removed[1] = nullptr;
-  batch.limit = static_cast<S>(limit);
   batch.covariances = covariances;
   batch.kind = of.number;
   batch.slices = of.slices;
@@ -168,14 +161,6 @@ nb::tuple run(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
   // Rows of results at distances of a power of two would compete for the same few lines of the caches. For 8,192 tracks
   // a plain fit would take 4 % longer, a robust one 8 %.
   if (stride % crowded_stride == 0) stride += spread_rows;
-  std::vector<int> padded[2];
-  for (int part = 0; part < 2; ++part) {
-    if (!removed[part]) continue;
-    expect(removed[part]->shape(0) == count, "removed hits: expected as many as candidates");
-    padded[part].assign(removed[part]->data(), removed[part]->data() + count);
-    padded[part].resize(stride);
-    batch.removed[part] = padded[part].data();
-  }
   Results<S> numbers = results<S>((number_rows + more_rows) * stride);
   Results<int> integers = results<int>(integer_rows * stride);
   batch.stride = static_cast<long>(stride);
@@ -241,17 +226,6 @@ nb::tuple fit(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
                 fitted_integers + (robust ? robust_integers : 0));
 }
 
-/// Fit by the smoother without outliers. One more number is u² of the worst hit that is left. Three more integers are its
-/// slot, and the bits of VELO slots and of layers whose hits were removed.
-template <class S>
-nb::tuple fit_without_outliers(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
-                               In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo,
-                               const Hits<S>& ut, const Hits<S>& scifi, const std::string& forms,
-                               const std::string& build, int threads, double limit) {
-  return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, true, &Fits<S>::clean, nullptr, nullptr, fitted_numbers + 1, 0, fitted_integers + 3, nullptr, {}, limit);
-}
-
 /// Fit by the smoother, with every hit compared with all others (residuals_layout.hpp).
 template <class S>
 nb::tuple fit_residuals(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
@@ -260,7 +234,7 @@ nb::tuple fit_residuals(In<float, 1> constant, In<float, 1> table, In<double, 1>
                         bool covariances) {
   const std::size_t rows = fitted_numbers + residual_numbers + (covariances ? covariance_rows : 0);
   return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, true, &Fits<S>::residuals, nullptr, nullptr, rows, 0, fitted_integers, nullptr, {}, 0, covariances);
+                threads, true, &Fits<S>::residuals, nullptr, nullptr, rows, 0, fitted_integers, nullptr, covariances);
 }
 
 /// Fit tracks of a kind. Those without VELO hits have more_covariances further numbers.
@@ -275,19 +249,7 @@ nb::tuple fit_kind(In<float, 1> constant, In<float, 1> table, In<double, 1> dete
   const slices::GivenSlices slices(numbers, place, centre, scatterers);
   return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
                 threads, true, &Fits<S>::kind, nullptr, nullptr, fitted_numbers + (kind.velo ? 0 : more_covariances), 0,
-                fitted_integers, nullptr, {}, 0, false, {static_cast<int>(&kind - kinds), slices.get(), loss});
-}
-
-/// Fit in the trigger's arithmetic without some hits, and find the worst of the others. Its χ² is an additional number,
-/// and its slot an additional integer.
-template <class S>
-nb::tuple fit_and_search(In<float, 1> constant, In<float, 1> table, In<double, 1> detector,
-                         In<S, 1> polarity, In<S, 1> qop, In<int, 1> velo_n, const Hits<S>& velo, const Hits<S>& ut,
-                         const Hits<S>& scifi, const std::string& forms, const std::string& build, int threads,
-                         In<int, 1> removed_velo, In<int, 1> removed_strips) {
-  return run<S>(constant, table, detector, polarity, qop, velo_n, velo, ut, scifi, forms, build,
-                threads, false, &Fits<S>::outlier, nullptr, nullptr, fitted_numbers + 1, 0, fitted_integers + 1, nullptr,
-                {removed_velo, removed_strips});
+                fitted_integers, nullptr, false, {static_cast<int>(&kind - kinds), slices.get(), loss});
 }
 
 /// Fit in the trigger's arithmetic, one track after the other, and record each. Return points (n, 22, 21), numbers,
@@ -363,10 +325,6 @@ NB_MODULE(_fitter, module) {
       "`score`, numbers of the ghost score, adds two rows of scores; none of them, the rows of its features. `rich`, "
       "constants of the steps to the RICH planes, adds x, y, tx, ty and the lower triangle of their covariance at each. "
       "The arrays' type, float32 or float64, is the precision of the fit.";
-  const char* clean_text =
-      "Fit by the smoother. A hit whose u2 from all others is above the limit is removed, at most three of a candidate. "
-      "Returns numbers (17, n), the last of them u2 of the worst hit that is left, and integers (7, n), the last of them "
-      "its slot, or -1, and the bits of the removed hits: VELO slots; UT and SciFi layers.";
   const auto define = [&module](const char* name, auto* function, const char* text, auto... last) {
     module.def(name, function, text, "constant"_a, "table"_a, "detector"_a, "polarity"_a,
                "qop"_a, "velo_n"_a, "velo"_a, "ut"_a, "scifi"_a, "forms"_a, "build"_a, "threads"_a, last...);
@@ -375,8 +333,6 @@ NB_MODULE(_fitter, module) {
          "rich"_a = nb::none());
   define("fit", &parkf::kalman::fit<double>, fit_text, "smoother"_a, "robust"_a = false, "score"_a = nb::none(),
          "rich"_a = nb::none());
-  define("fit_without_outliers", &parkf::kalman::fit_without_outliers<float>, clean_text, "limit"_a);
-  define("fit_without_outliers", &parkf::kalman::fit_without_outliers<double>, clean_text, "limit"_a);
   const char* residuals_text =
       "Fit by the smoother, with every hit compared with all others. Returns numbers (16 + 456, n) and integers (4, n). Of "
       "68 coordinates (x and y of VELO slots, UT and SciFi layers): w, d, and the decrease of w for 1/MeV; of 42 slots: the "
@@ -392,11 +348,6 @@ NB_MODULE(_fitter, module) {
          "scatterers"_a, "loss"_a);
   define("fit_kind", &parkf::kalman::fit_kind<double>, kind_text, "kind"_a, "numbers"_a, "place"_a, "centre"_a,
          "scatterers"_a, "loss"_a);
-  const char* search_text =
-      "Fit in the trigger's arithmetic without the hits whose bits are set, and find the worst hit of each candidate; returns "
-      "numbers (17, n), the last of them its chi2, and integers (5, n), the last of them its slot, or -1.";
-  define("fit_and_search", &parkf::kalman::fit_and_search<float>, search_text, "removed_velo"_a, "removed_strips"_a);
-  define("fit_and_search", &parkf::kalman::fit_and_search<double>, search_text, "removed_velo"_a, "removed_strips"_a);
   const char* trace_text =
       "Fit the same in the trigger's arithmetic, and return state, lower triangle of the covariance and z at its points, "
       "(n, 22, 21), besides numbers (16, n) and integers (4, n).";

@@ -13,8 +13,6 @@ struct Batch {
   Detector<S> detector;
   bool smoother;  // whether fits are the smoother's; otherwise in the trigger's arithmetic
   const S* rich;  // constants of the steps to the RICH planes, for states there
-  const int* removed[2];  // (stride): bits of VELO slots and of layers whose hits are left out, in a search for outliers
-  S limit;        // of a hit's u², above which a fit without outliers removes it
   bool scored;    // of robust fits: with ghost scores, too
   const float* score;  // numbers of the ghost score; none where features are wanted
   int score_row;       // of `numbers`, where scores or features begin
@@ -22,8 +20,8 @@ struct Batch {
   int kind;               // of fits of a kind: its number in `kinds`,
   slices::Slices slices;  // the steps inside the magnet,
   S loss;                 // and the mean loss of momentum before the first layer behind the VELO, MeV
-  // (quantity, stride): those of Fitted, with those of a robust fit, of states at the RICH planes, of residuals or of the
-  // worst hit behind them, and hits that were removed; rows begin at cache lines and hold whole ones.
+  // (quantity, stride): those of Fitted, with those of a robust fit, of states at the RICH planes or of residuals behind
+  // them; rows begin at cache lines and hold whole ones.
   long stride;
   S* numbers;
   int* integers;
@@ -40,8 +38,6 @@ using FitRange = void (*)(const Batch<S>&, long begin, long end);
 template <class S>
 struct Fits {
   FitRange<S> plain;
-  FitRange<S> clean;      // by the smoother without outliers
-  FitRange<S> outlier;    // in the trigger's arithmetic, with the worst hit of each track
   FitRange<S> rich;       // with states at the RICH planes
   FitRange<S> robust;
   FitRange<S> scored;     // by the smoother with scores, or with the features that scores are computed from

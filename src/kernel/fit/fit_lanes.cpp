@@ -34,10 +34,6 @@ void fit_range(const Batch<S>& batch, long begin, long end) {
 
 // Defined in the other files.
 template <class S>
-void PARKF_NAME(clean_, PARKF_BUILD)(const Batch<S>&, long, long);
-template <class S>
-void PARKF_NAME(outlier_, PARKF_BUILD)(const Batch<S>&, long, long);
-template <class S>
 void PARKF_NAME(rich_, PARKF_BUILD)(const Batch<S>&, long, long);
 template <class S>
 void PARKF_NAME(robust_, PARKF_BUILD)(const Batch<S>&, long, long);
@@ -50,8 +46,6 @@ void PARKF_NAME(kind_, PARKF_BUILD)(const Batch<S>&, long, long);
 
 template <class S>
 static constexpr Fits<S> fits{fit_range<S>,
-                              PARKF_NAME(clean_, PARKF_BUILD)<S>,
-                              PARKF_NAME(outlier_, PARKF_BUILD)<S>,
                               PARKF_NAME(rich_, PARKF_BUILD)<S>,
                               PARKF_NAME(robust_, PARKF_BUILD)<S>,
                               PARKF_NAME(scored_, PARKF_BUILD)<S>,

@@ -46,7 +46,7 @@ foreach(name IN LISTS forms)
   # One track at a time: the hop through the magnet in training, and tests and comparisons.
   add_part(_fitter forms_${name} src/kernel/fit/forms.cpp GENERATED ${generated}/${name}
            OPTIONS ${fitter_options} -DPARKF_CALLS -DPARKF_COPY="forms")
-  foreach(part fit clean outlier rich robust score kind)
+  foreach(part fit rich robust score kind)
     add_builds(_fitter ${part}_${name} src/kernel/fit/${part}_lanes.cpp
                GENERATED ${generated}/${name} OPTIONS ${fitter_options})
   endforeach()

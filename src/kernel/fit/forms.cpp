@@ -50,9 +50,7 @@ void trace_trigger(const Batch<S>& batch, S* points) {
       fill(batch.tracks, i, tile);
       MagnetCoefficients<S> m;
       const Trace<S> see{points + i * trigger::point::count * trigger::point::numbers};
-      AllHits all;
-      store(trigger::fit<S>(tile.candidates(), 0, batch.detector, m, all, see), batch.stride, i, batch.numbers,
-            batch.integers);
+      store(trigger::fit<S>(tile.candidates(), 0, batch.detector, m, see), batch.stride, i, batch.numbers, batch.integers);
     }
   } else {
     (void)batch, (void)points;

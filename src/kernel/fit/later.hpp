@@ -59,23 +59,11 @@ struct Compared {
   T w, d, by_k;
 };
 
-/// Finds the hit that agrees least with all others: the largest u² = w²/d.
+/// Looks at no hit.
 template <class T>
-struct WorstHit {
-  T u2;
-  Integer<T> slot;  // -1: none
-
-  KERNEL_FUNCTION WorstHit() : u2(T(0)), slot(-1) {}
+struct NoLook {
   template <class Column, class Back>
-  KERNEL_FUNCTION void see(int axis, int its_slot, const Compared<T>& hit, const T& qop_variance, const Column&,
-                           const Back&) {
-    (void)axis;
-    const T zero(0), left = hit.d - hit.by_k * hit.by_k * qop_variance;
-    const T its_u2 = select(left > zero, hit.w * hit.w / left, zero);
-    const Mask<T> worse = u2 < its_u2;
-    u2 = select(worse, its_u2, u2);
-    slot = select(worse, Integer<T>(its_slot), slot);
-  }
+  KERNEL_FUNCTION void see(int, int, const Compared<T>&, const T&, const Column&, const Back&) {}
   template <class Back>
   KERNEL_FUNCTION void step(const Back&) {}
 };
@@ -83,7 +71,7 @@ struct WorstHit {
 /// The information of later hits for a filtered state. `seen` looks at each hit: see(axis, slot, compared hit, variance of
 /// q/p, column, back). `column` returns the covariance of the hit's w with ρ, and `back` takes such a column of a later hit
 /// back over this hit, and returns the covariance of both w. step(back) takes columns back over a step.
-template <class T, class Seen = WorstHit<T>>
+template <class T, class Seen = NoLook<T>>
 struct Later {
   T qop_variance;
   Adjoint<T> rho, by_k;  // of the residuals, and of their decrease for 1/MeV
@@ -227,9 +215,6 @@ struct Later {
     }
     look(1);
     start(record);
-  }
-  KERNEL_FUNCTION void velo(const Record<T>& record) {
-    velo(record, [](int) {}, [](int) {});
   }
 
   /// Let x and tx of the first state, which are correlated with the state here, know of all later hits.

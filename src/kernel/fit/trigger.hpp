@@ -6,7 +6,6 @@
 
 #include "fit/beamline.hpp"
 #include "fit/downstream.hpp"
-#include "fit/outlier.hpp"
 #include "fit/trigger_steps.hpp"
 
 namespace parkf::kalman::PARKF_FORMS {
@@ -39,26 +38,18 @@ struct Unseen {
 };
 
 /// Start at the first VELO hit, with the slopes between first and last hit. Return the status, and count the `hits`.
-template <class T, class Used>
-KERNEL_FUNCTION Integer<T> start(const Candidates<Scalar<T>>& tracks, long i, const Used& used, Track<T>& track,
-                                 Integer<T>& hits) {
+template <class T>
+KERNEL_FUNCTION Integer<T> start(const Candidates<Scalar<T>>& tracks, long i, Track<T>& track, Integer<T>& hits) {
   using S = Scalar<T>;
   const Integer<T> n = load_integer<T>(tracks.velo_n + i);
-  T x = load<T>(tracks.velo_x + i), y = load<T>(tracks.velo_y + i), z = load<T>(tracks.velo_z + i);
+  const T x = load<T>(tracks.velo_x + i), y = load<T>(tracks.velo_y + i), z = load<T>(tracks.velo_z + i);
   T x_end = x, y_end = y, z_end = z;
   Integer<T> sorted(0);
-  hits = count<T>(used.keeps(0, Integer<T>(0) < n));
+  hits = count<T>(Integer<T>(0) < n);
   for (int slot = 1; slot < velo_slots && slot < largest(n); ++slot) {
     const long at = slot * tracks.stride + i;
-    const Mask<T> there = used.keeps(slot, Integer<T>(slot) < n);
+    const Mask<T> there = Integer<T>(slot) < n;
     const T next = load<T>(tracks.velo_z + at);
-    if constexpr (Used::leaves_out) {
-      const Mask<T> first = there & (hits == Integer<T>(0));
-      x = select(first, load<T>(tracks.velo_x + at), x);
-      y = select(first, load<T>(tracks.velo_y + at), y);
-      z = select(first, next, z);
-      z_end = select(first, next, z_end);
-    }
     sorted = sorted | flag<T>(there & (next < z_end), status::velo_unsorted);
     x_end = select(there, load<T>(tracks.velo_x + at), x_end);
     y_end = select(there, load<T>(tracks.velo_y + at), y_end);
@@ -77,17 +68,14 @@ KERNEL_FUNCTION Integer<T> start(const Candidates<Scalar<T>>& tracks, long i, co
          flag<T>((!finite(k)) | (k == T(0)), status::wrong_qop);
 }
 
-/// Step to the VELO hit of a slot and use it. If the hit is left out, only step to it, or not even this before
-/// `z_first`, where the first hit is used.
-template <class T, class Used>
+/// Step to the VELO hit of a slot and use it.
+template <class T>
 KERNEL_FUNCTION T use_velo(const Candidates<Scalar<T>>& tracks, long i, int slot, const Scalar<T>* p, const T& pol,
-                           const T& z_first, const Used& used, Track<T>& track) {
+                           Track<T>& track) {
   using S = Scalar<T>;
   const long at = slot * tracks.stride + i;
   const T z_hit = load<T>(tracks.velo_z + at);
-  Mask<T> there = Integer<T>(slot) < load_integer<T>(tracks.velo_n + i);
-  const Mask<T> measured = used.keeps(slot, there);
-  if constexpr (Used::leaves_out) there = measured | (there & (z_first < z_hit));
+  const Mask<T> there = Integer<T>(slot) < load_integer<T>(tracks.velo_n + i);
   const T z = select(there, z_hit, track.z);
   const Noise<T> q = where(!(z == track.z), scattering_v<T>(p, T(z - track.z), track.s.k));
   JacobianV<T> step;
@@ -100,7 +88,7 @@ KERNEL_FUNCTION T use_velo(const Candidates<Scalar<T>>& tracks, long i, int slot
   transport(f, track.c);
   add(q, track.c);
   track.z = z;
-  return update_pixel<T>(measured, load<T>(tracks.velo_x + at), load<T>(tracks.velo_y + at),
+  return update_pixel<T>(there, load<T>(tracks.velo_x + at), load<T>(tracks.velo_y + at),
                          T(S(velo_sigma) * S(velo_sigma)), track);
 }
 
@@ -118,13 +106,13 @@ KERNEL_FUNCTION Noise<T> no_noise() {
 }
 
 /// Filter from the last VELO hit to z_in.
-template <class T, class Used, class See>
+template <class T, class See>
 KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant, const T& pol,
-                                Track<T>& track, Jacobian<T>& total, Fitted<T>& result, Worst<T>& worst, Used& used,
+                                Track<T>& track, Jacobian<T>& total, Fitted<T>& result, Worst<T>& worst,
                                 const See& see) {
   using S = Scalar<T>;
   for (int layer = 0; layer < ut_layers; ++layer) {
-    Strip<T> strip = read_strip<T>(tracks.ut_x, tracks.ut_z, tracks.ut_dxdy, tracks.ut_sigma,
+    const Strip<T> strip = read_strip<T>(tracks.ut_x, tracks.ut_z, tracks.ut_dxdy, tracks.ut_sigma,
                                          layer * tracks.stride + i, constant[layout::UTLayer + layer]);
     worst.strip(strip.sigma, strip.off);
     Jacobian<T> f;
@@ -140,11 +128,9 @@ KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, con
       carry(f, q, track, total);
     }
     see(point::ut + layer, track);
-    strip.measured = used.keeps(ut_slots + layer, strip.measured);
     // The trigger's UT hits have 1/σ² in single precision.
     const T variance = T(1) / single(T(T(1) / strip.variance));
     const T chi2 = update_strip<T>(strip.measured, strip.x, strip.dxdy, variance, T(static_cast<S>(ut_strip)), track);
-    used.consider(ut_slots + layer, strip.measured, chi2);
     worst.hit(chi2);
     result.chi2_ut += chi2;
     result.ndof_ut = result.ndof_ut + count<T>(strip.measured);
@@ -157,10 +143,10 @@ KERNEL_FUNCTION void through_ut(const Candidates<Scalar<T>>& tracks, long i, con
 }
 
 /// Filter from z_out through the SciFi.
-template <class T, class Used, class See>
+template <class T, class See>
 KERNEL_FUNCTION void through_scifi(const Candidates<Scalar<T>>& tracks, long i, const Scalar<T>* constant,
                                    const T& pol, Track<T>& track, Jacobian<T>& total, Fitted<T>& result,
-                                   Worst<T>& worst, Used& used, const See& see) {
+                                   Worst<T>& worst, const See& see) {
   using S = Scalar<T>;
   for (int layer = 0; layer < scifi_layers; ++layer) {
     const Scalar<T>* place = constant + layout::TLayer + layer;
@@ -182,14 +168,12 @@ KERNEL_FUNCTION void through_scifi(const Candidates<Scalar<T>>& tracks, long i, 
       carry(f, q, track, total);
     }
     see(point::scifi + layer, track);
-    const Mask<T> measured = used.keeps(scifi_slots + layer, strip.measured);
     const T chi2 =
-        update_strip<T>(measured, strip.x, strip.dxdy, strip.variance, T(static_cast<S>(scifi_fibre)), track);
-    used.consider(scifi_slots + layer, measured, chi2);
+        update_strip<T>(strip.measured, strip.x, strip.dxdy, strip.variance, T(static_cast<S>(scifi_fibre)), track);
     worst.hit(chi2);
     result.chi2_scifi += chi2;
-    result.ndof_scifi = result.ndof_scifi + count<T>(measured);
-    track.z = select(measured, T(strip.z + track.s.y / dy_dz), track.z);
+    result.ndof_scifi = result.ndof_scifi + count<T>(strip.measured);
+    track.z = select(strip.measured, T(strip.z + track.s.y / dy_dz), track.z);
   }
   see(point::scifi_end, track);
 }
@@ -216,11 +200,11 @@ KERNEL_FUNCTION void straight_to_beamline(const Detector<Scalar<T>>& detector, T
   add<T>({q_x * lever * lever, q_x * shared, q_x, q_y * lever * lever, q_y * shared, q_y}, c);
 }
 
-/// Fit the tracks from number `i` on that run together. `m` is memory for the magnet's coefficients, `used` decides
-/// which hits count (outlier.hpp), and `see` is called with each point and the track there.
-template <class T, class Kept, class Used, class See>
+/// Fit the tracks from number `i` on that run together. `m` is memory for the magnet's coefficients, and `see` is
+/// called with each point and the track there.
+template <class T, class Kept, class See>
 KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
-                              MagnetCoefficients<T, Kept>& m, Used& used, const See& see) {
+                              MagnetCoefficients<T, Kept>& m, const See& see) {
   const Scalar<T>* constant = detector.constant;
   const T pol = load<T>(tracks.polarity + i), zero(0);
   Fitted<T> result;
@@ -229,13 +213,12 @@ KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const
   Worst<T> worst;
   Track<T> track;
   Integer<T> velo_hits;
-  result.status = start(tracks, i, used, track, velo_hits);
-  const T k_seed = track.s.k, z_first = track.z;
+  result.status = start(tracks, i, track, velo_hits);
+  const T k_seed = track.s.k;
   const int slots = largest(load_integer<T>(tracks.velo_n + i));
   const int last_slot = slots < velo_slots ? slots : velo_slots;
   for (int slot = 0; slot < last_slot; ++slot) {
-    const T chi2 = use_velo<T>(tracks, i, slot, constant + layout::V, pol, z_first, used, track);
-    used.consider(slot, used.keeps(slot, Integer<T>(slot) < load_integer<T>(tracks.velo_n + i)), chi2);
+    const T chi2 = use_velo<T>(tracks, i, slot, constant + layout::V, pol, track);
     worst.hit(chi2);
     result.chi2_velo += chi2;
   }
@@ -244,20 +227,20 @@ KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const
   const T z_saved = track.z;
 
   Jacobian<T> total;
-  through_ut(tracks, i, constant, pol, track, total, result, worst, used, see);
+  through_ut(tracks, i, constant, pol, track, total, result, worst, see);
   Jacobian<T> f;
   const Noise<T> q = scattering_magnet<T>(constant + layout::UTTF, k_seed);
   result.status = result.status | step_magnet(detector, pol, k_seed, m, track, f);
   carry(f, q, track, total);
   see(point::z_out, track);
-  through_scifi(tracks, i, constant, pol, track, total, result, worst, used, see);
+  through_scifi(tracks, i, constant, pol, track, total, result, worst, see);
 
   track.s = {saved.x, saved.y, saved.tx, saved.ty, track.s.k};
   track.z = z_saved;
   transport(inverse(total), track.c);
   see(point::back, track);
   for (int slot = last_slot - 1; slot >= 0; --slot) {
-    use_velo<T>(tracks, i, slot, constant + layout::V + layout::V_columns, pol, z_first, used, track);
+    use_velo<T>(tracks, i, slot, constant + layout::V + layout::V_columns, pol, track);
   }
   straight_to_beamline(detector, track);
 
@@ -290,8 +273,7 @@ KERNEL_FUNCTION Fitted<T> fit(const Candidates<Scalar<T>>& tracks, long i, const
 template <class T, class Kept>
 KERNEL_FUNCTION Fitted<T> fit_trigger(const Candidates<Scalar<T>>& tracks, long i, const Detector<Scalar<T>>& detector,
                                       MagnetCoefficients<T, Kept>& m) {
-  AllHits all;
-  if constexpr (has_trigger) return trigger::fit<T>(tracks, i, detector, m, all, trigger::Unseen{});
+  if constexpr (has_trigger) return trigger::fit<T>(tracks, i, detector, m, trigger::Unseen{});
   else return {};
 }
 

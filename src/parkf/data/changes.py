@@ -1,13 +1,12 @@
-"""Factors on hit errors and noise, and candidates as a detector with such a factor would measure them.
+"""Nuisances of a detector, and candidates as one with other hit errors or noise would measure them.
 
-A change has a size, 0 for the detector that the set was made for. The candidates of a changed detector are
-those of a reference with larger hit errors, or with harder scattering. Random numbers are drawn with both
-signs, and quantities are averaged over both, so that their means hardly fluctuate.
+A nuisance is 0 for the detector that the set was made for. The candidates of another detector are those of a
+reference with larger hit errors, or with harder scattering. Random numbers are drawn with both signs, and
+quantities are averaged over both, so that their means hardly fluctuate.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,49 +21,49 @@ from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
 _AT_A_TIME = 2048  # candidates whose covariances are in memory
-_WHOLE = ((-1, "the UT", slice(0, UT_LAYERS)), (-2, "SciFi", slice(UT_LAYERS, None)))
+_STRIPS = {-1: slice(0, UT_LAYERS), -2: slice(UT_LAYERS, None)}
+_VELO = -3
+SIDES = {1: "MagUp", -1: "MagDown"}
 
 
 @dataclass(frozen=True)
-class Change:
-    """One change: `number` is that of a strip layer, VELO module or region.
+class Nuisance:
+    """A number that is 0 if the detector is the set's: a shift, a turn, or a factor minus one."""
 
-    −1 is the UT, −2 SciFi; of the VELO and of regions, −1 is all of them.
-    """
-
-    kind: Literal["error", "noise"]
-    detector: Literal["velo", "strips", "all"]
-    number: int
-    name: str  # in words, as the subject of a sentence
-    step: float  # change of the factor for which a response is computed
+    kind: str  # x, y, z, rx, ry, rz, efficiency, error or noise
+    name: str  # what it is a change of
     tolerance: float  # smaller sizes need no other parameter set
+    sides: tuple[int, ...] = ()  # polarities in which it changes, if not in all
+    # Of errors a strip layer, −1 the UT, −2 SciFi, −3 the VELO; of noise a region, −1 all of them.
+    number: int = 0
 
     @property
-    def layers(self) -> NDArray[np.bool_]:
-        """Which of the strip layers it is a change of, (16,)."""
-        chosen = np.zeros(len(STRIP_LAYERS), bool)
-        if self.detector == "strips":
-            parts = {number: part for number, _, part in _WHOLE}
-            chosen[parts.get(self.number, self.number)] = True
-        return chosen
+    def unit(self) -> str:
+        """``mm`` of a shift, ``rad`` of a turn; empty for a factor minus one."""
+        return {"x": "mm", "y": "mm", "z": "mm", "rx": "rad", "ry": "rad", "rz": "rad"}.get(self.kind, "")
+
+    @property
+    def what(self) -> str:
+        """The nuisance in a few words."""
+        kind = {"error": "hit errors", "efficiency": "hit efficiency"}.get(self.kind, self.kind)
+        return f"{kind} of {self.name}{''.join(f' in {SIDES[side]}' for side in self.sides)}"
 
 
-def all_changes() -> list[Change]:
-    """List the changes, the more general ones of a kind first."""
-    layers, whole = list(enumerate(STRIP_LAYERS)), [(number, name) for number, name, _ in _WHOLE]
-    changes = [Change("error", "velo", -1, "hit errors of the VELO", 0.1, 0.01)]
-    changes += [Change("error", "strips", n, f"hit errors of {name}", 0.1, 0.01) for n, name in whole]
-    changes += [Change("error", "strips", n, f"hit errors of {name}", 0.1, 0.02) for n, name in layers]
-    changes.append(Change("noise", "all", -1, "noise of all steps", 0.1, 0.01))
-    for n, name in enumerate(REGIONS):
-        changes.append(Change("noise", "all", n, f"noise of the steps in {name}", 0.1, 0.02))
-    return changes
+def all_factors() -> list[Nuisance]:
+    """List the factors on hit errors and noise, the more general ones of a kind first."""
+    whole = ((_VELO, "the VELO"), (-1, "the UT"), (-2, "SciFi"))
+    factors = [Nuisance("error", name, 0.01, number=n) for n, name in whole]
+    factors += [Nuisance("error", name, 0.02, number=n) for n, name in enumerate(STRIP_LAYERS)]
+    factors.append(Nuisance("noise", "all steps", 0.01, number=-1))
+    return factors + [
+        Nuisance("noise", f"the steps in {name}", 0.02, number=n) for n, name in enumerate(REGIONS)
+    ]
 
 
 def changed(
     parameters: ParameterSet,
     tracks: Candidates,
-    change: Change,
+    change: Nuisance,
     size: float,
     random: np.random.Generator,
 ) -> Iterator[Candidates]:
@@ -84,13 +83,15 @@ def changed(
 
 
 def _errors(
-    parameters: ParameterSet, tracks: Candidates, change: Change, random: np.random.Generator
+    parameters: ParameterSet, tracks: Candidates, change: Nuisance, random: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
     """Draw hit errors of the layers concerned: x, y of the VELO (n, 26), strips (n, 16), mm."""
     x, y = random.standard_normal((2, tracks.count, VELO_SLOTS)) * parameters.manifest.constants.velo_sigma
     sigma = np.concatenate([tracks.ut[3], tracks.scifi[3]], axis=1)
-    strips = random.standard_normal(sigma.shape) * np.nan_to_num(sigma) * change.layers
-    velo = change.detector == "velo"
+    velo, layers = change.number == _VELO, np.zeros(len(STRIP_LAYERS), bool)
+    if not velo:
+        layers[_STRIPS.get(change.number, change.number)] = True
+    strips = random.standard_normal(sigma.shape) * np.nan_to_num(sigma) * layers
     return x * velo, y * velo, strips
 
 

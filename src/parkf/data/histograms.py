@@ -1,4 +1,4 @@
-"""Histograms of a monitored sample: pulls of hits by layer and module, χ², charges by direction."""
+"""Histograms of a monitored sample: pulls of hits by layer and module, and χ²."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -22,17 +22,14 @@ from parkf.io.tables import VELO_SLOTS
 
 PULL_EDGES = np.linspace(-5.0, 5.0, 41)
 CHI2_EDGES = np.linspace(0.0, 5.0, 41)
-# Directions of tracks at the beam line: signs of tx and ty.
-DIRECTIONS = ("tx > 0, ty > 0", "tx > 0, ty < 0", "tx < 0, ty > 0", "tx < 0, ty < 0")
 
 
 @dataclass
 class Histograms:
-    """Counts of a sample: of the pulls of hits from the other hits of their track, of χ²/ndof, of charges."""
+    """Counts of a sample: of the pulls of hits from the other hits of their track, and of χ²/ndof."""
 
     pulls: dict[str, NDArray[np.int64]]  # by layer, and by axis of VELO modules: (momentum class, bin)
     chi2: dict[str, NDArray[np.int64]]  # by detector: (momentum class, bin)
-    charges: NDArray[np.int64]  # (direction, polarity up or down, charge + or −)
     count: int = 0  # usable candidates
     all: int = 0  # candidates
 
@@ -44,7 +41,7 @@ class Histograms:
             {name: np.zeros((len(classes()), len(edges) - 1), np.int64) for name in of}
             for of, edges in ((names, PULL_EDGES), (DETECTORS, CHI2_EDGES))
         )
-        return cls(pulls, chi2, np.zeros((len(DIRECTIONS), 2, 2), np.int64))
+        return cls(pulls, chi2)
 
     def add(self, tracks: Candidates, fitted: Fitted, residuals: Residuals, stations: Stations) -> None:
         """Add candidates."""
@@ -63,16 +60,6 @@ class Histograms:
         for name in DETECTORS:
             chi2, ndof = (getattr(fitted, f"{what}_{name.lower()}")[use] for what in ("chi2", "ndof"))
             _count(self.chi2[name], momentum, chi2 / np.where(ndof > 0, ndof, np.nan), CHI2_EDGES)
-        direction = 2 * (fitted.tx[use] < 0) + (fitted.ty[use] < 0)
-        place = (direction, (tracks.polarity[use] < 0).astype(int), (fitted.qop[use] < 0).astype(int))
-        np.add.at(self.charges, place, 1)
-
-    def asymmetries(self) -> tuple[Floats, Floats]:
-        """Return (N₊ − N₋)/(N₊ + N₋) by direction and polarity, (4, 2), and errors; NaN without tracks."""
-        plus, minus = self.charges[..., 0], self.charges[..., 1]
-        total = np.where(plus + minus > 0, plus + minus, np.nan)
-        value = (plus - minus) / total
-        return value, np.sqrt((1 - value**2) / total)
 
     def as_json(self) -> dict[str, Any]:
         """Return what :meth:`of_json` reads, with edges and names."""
@@ -81,9 +68,7 @@ class Histograms:
             for name in ("pulls", "chi2")
         }
         edges = {"pull_edges": PULL_EDGES.tolist(), "chi2_edges": CHI2_EDGES.tolist()}
-        names = {"momenta": classes(), "directions": list(DIRECTIONS)}
-        numbers = {"count": self.count, "all": self.all, "charges": self.charges.tolist()}
-        return edges | names | lists | numbers
+        return edges | {"momenta": classes(), "count": self.count, "all": self.all} | lists
 
     @classmethod
     def of_json(cls, content: dict[str, Any]) -> Self:
@@ -91,7 +76,7 @@ class Histograms:
         own = {one.name: content[one.name] for one in fields(cls)}
         for name in ("pulls", "chi2"):
             own[name] = {key: np.array(counts) for key, counts in own[name].items()}
-        return cls(**own | {"charges": np.array(own["charges"])})
+        return cls(**own)
 
 
 def _count(into: NDArray[np.int64], momentum: NDArray[np.int64], values: Floats, edges: Floats) -> None:

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from parkf.data.changes import Change
+from parkf.data.changes import SIDES, Nuisance
 from parkf.data.elements import FREEDOMS
 from parkf.data.equations import Floats
 from parkf.data.parts import Group, Parts
 
-SIDES = {1: "MagUp", -1: "MagDown"}
 # Sizes up to which no other set is needed: shifts along x, y, z in mm, turns about x, y, z in rad.
 _SMALL = {
     "VELO": (0.003, 0.003, 0.1, 2e-3, 2e-3, 2e-4),
@@ -24,29 +23,6 @@ _SMALL = {
 }
 _SMALL_LOSS = 0.01
 NOT_LOOKED_AT = "hit efficiency of the VELO, single modules of the SciFi, errors and noise by polarity"
-
-
-@dataclass(frozen=True)
-class Nuisance:
-    """A number that is 0 if the detector is the set's."""
-
-    kind: str  # x, y, z, rx, ry, rz, efficiency, error or noise
-    name: str  # what it is a change of
-    tolerance: float
-    sides: tuple[int, ...] = ()  # polarities in which it changes, if not in all
-
-    @property
-    def unit(self) -> str:
-        """``mm`` of a shift, ``rad`` of a turn; empty for a factor minus one."""
-        return {"x": "mm", "y": "mm", "z": "mm", "rx": "rad", "ry": "rad", "rz": "rad"}.get(self.kind, "")
-
-    @property
-    def what(self) -> str:
-        """The nuisance in a few words."""
-        kind = {"error": "hit errors", "noise": "noise", "efficiency": "hit efficiency"}.get(
-            self.kind, self.kind
-        )
-        return f"{kind} of {self.name}{''.join(f' in {SIDES[side]}' for side in self.sides)}"
 
 
 @dataclass(frozen=True)
@@ -101,8 +77,3 @@ def _lost(parts: Parts, group: Group, cells: int) -> Floats:
     row = np.zeros(len(FREEDOMS) * len(parts.names) + cells)
     row[len(FREEDOMS) * len(parts.names) + group.members - len(parts.stations.z)] = 1.0
     return row
-
-
-def factor_of(change: Change) -> Nuisance:
-    """Return the nuisance of a factor."""
-    return Nuisance(change.kind, change.name.partition(" of ")[2], change.tolerance)

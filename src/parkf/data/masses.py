@@ -1,4 +1,4 @@
-"""Masses of pairs of tracks without truth: peaks, and the field's scale and shape and the sagitta from them.
+"""Masses of pairs of tracks without truth: the field's scale and shape and the sagitta from them.
 
 A mass changes with the logarithm of each momentum. A field that is stronger by a fraction s makes fitted
 momenta smaller by s; one whose strength depends on a track's direction, by s(tx, ty). Layers behind the
@@ -7,7 +7,7 @@ by the same number, so that momenta of positive and negative tracks become wrong
 asymmetry of the masses measures this.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import joined
 from parkf.fit.fitted import Fitted
 from parkf.io.errors import ParkfError
-from parkf.proof.validation.masses import CLOSEST, MASSES, RANGE, fit_peak
+from parkf.proof.validation.masses import CLOSEST, MASSES, RANGE
 from parkf.simulation.generate.decays import DECAYS
 
 NAMES = ("field scale", "field shape in tx", "field shape in ty", "sagitta")
@@ -33,7 +33,6 @@ SLOPE = 0.1
 """Slope at which the field's shape is given; it grows with the square of the slope."""
 _DAUGHTERS = {"jpsi": (13, 13), "d0": (321, 211)}
 _FEWEST = 100
-_STEP = 1e-3  # change of the scale for the derivative of the mean
 _TEV = 1e-6  # 1/MeV
 _SURE = 3.0  # errors of a shape of the field that is applied
 
@@ -52,38 +51,6 @@ def read_pairs(pairs: Sequence[tuple[str, Path]]) -> dict[str, tuple[Floats, Can
     for decay, parts in of.items():
         _, event = np.unique(np.concatenate([one for one, _ in parts]), axis=0, return_inverse=True)
         found[decay] = event.ravel().astype(np.float64), joined([one for _, one in parts])
-    return found
-
-
-def peak_of(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> dict[str, float]:
-    """Fit the peak of the pairs of a sample, in which `event` (n,) is that of each candidate.
-
-    All pairs of usable tracks of opposite charge count that come as close as the trigger's line requires and
-    have its momenta. A D⁰ counts with the assignment of K and π whose mass is closer. The result has those of
-    :func:`parkf.proof.validation.masses.fit_peak` and ``by_scale``, the derivative of the mean with respect
-    to the scale of momenta, MeV. Fewer than 100 pairs raise a ParkfError.
-    """
-    pairs = _find_pairs(decay, event, tracks, fitted)
-    plain, up, down = (_closest(decay, fitted, pairs, scale)[0] for scale in (0.0, _STEP, -_STEP))
-    inside = _near_mass(plain, decay)
-    by_scale = float(np.mean((up - down)[inside])) / (2 * _STEP)
-    return {**fit_peak(plain[inside], DECAYS[decay].mass), "by_scale": by_scale}
-
-
-def scale_of(
-    peaks: Mapping[str, Mapping[str, float]], reference: Mapping[str, Mapping[str, float]]
-) -> dict[str, dict[str, float]]:
-    """Return the scale of momenta from each mass peak beside the reference's: ``scale``, ``error``.
-
-    `scale` is the fitted momentum over the true one, minus one: a field that is stronger than the set's by a
-    fraction s makes it −s.
-    """
-    found = {}
-    for decay, peak in peaks.items():
-        if decay in reference:
-            of = reference[decay]
-            error = np.hypot(peak["mean_error"], of["mean_error"]) / of["by_scale"]
-            found[decay] = {"scale": (peak["mean"] - of["mean"]) / of["by_scale"], "error": float(error)}
     return found
 
 
@@ -106,9 +73,9 @@ def _ways(decay: str) -> list[tuple[int, int]]:
     return list(dict.fromkeys([_DAUGHTERS[decay], _DAUGHTERS[decay][::-1]]))
 
 
-def _closest(decay: str, fitted: Fitted, pairs: Rows, scale: float = 0.0) -> tuple[Floats, NDArray[np.int64]]:
+def _closest(decay: str, fitted: Fitted, pairs: Rows) -> tuple[Floats, NDArray[np.int64]]:
     """Masses (n,) in the way that is closest to the decay's, and the number of this way."""
-    masses = np.array([_energies(fitted, pairs, of, scale)[2] for of in _ways(decay)])
+    masses = np.array([_energies(fitted, pairs, of)[2] for of in _ways(decay)])
     best = np.argmin(np.abs(masses - DECAYS[decay].mass), axis=0)
     return masses[best, np.arange(masses.shape[1])], best
 
@@ -154,17 +121,14 @@ def _direction(fitted: Fitted, rows: NDArray[np.int64]) -> Floats:
     return np.column_stack([tx, ty, np.ones_like(tx)]) / np.sqrt(1 + tx**2 + ty**2)[:, None]
 
 
-def _momentum(fitted: Fitted, rows: NDArray[np.int64], scale: float = 0.0) -> Floats:
-    """Return momenta (n, 3) of some fits, larger by a fraction `scale`, MeV."""
-    size = (1 + scale) / np.abs(fitted.qop[rows].astype(np.float64))
-    return np.asarray(_direction(fitted, rows) * size[:, None])
+def _momentum(fitted: Fitted, rows: NDArray[np.int64]) -> Floats:
+    """Return momenta (n, 3) of some fits, MeV."""
+    return np.asarray(_direction(fitted, rows) / np.abs(fitted.qop[rows].astype(np.float64))[:, None])
 
 
-def _energies(
-    fitted: Fitted, pairs: Rows, of: tuple[int, int], scale: float = 0.0
-) -> tuple[list[Floats], list[Floats], Floats]:
+def _energies(fitted: Fitted, pairs: Rows, of: tuple[int, int]) -> tuple[list[Floats], list[Floats], Floats]:
     """Momenta (n, 3) and energies (n,) of both tracks of pairs as particles of two PDG ids, and masses."""
-    momenta = [_momentum(fitted, rows, scale) for rows in pairs]
+    momenta = [_momentum(fitted, rows) for rows in pairs]
     energies = [np.sqrt((p**2).sum(1) + MASSES[n] ** 2) for p, n in zip(momenta, of, strict=True)]
     return momenta, energies, np.sqrt(np.add(*energies) ** 2 - (np.add(*momenta) ** 2).sum(1))
 

@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from parkf.data.equations import Floats
+from parkf.data.equations import Solution
 from parkf.data.evidence import Sample
 from parkf.data.histograms import Histograms
-from parkf.data.masses import peak_of, read_pairs, scale_of
+from parkf.data.masses import measure_momenta, read_pairs, strength_of
 from parkf.data.quantities import usable
 from parkf.data.reference import MONITOR_FILE, Reference, load_reference, make_reference
 from parkf.data.tracks import read_batches
@@ -50,13 +48,13 @@ def reference_of(
             )
         return load_reference(path, parameters.manifest.blobs)
     tracks = joined([batch for _, batch in read_batches(candidates)])
-    return make_reference(parameters, tracks, pairs=peaks(parameters, pairs))
+    return make_reference(parameters, tracks, pairs=masses(parameters, pairs))
 
 
-def peaks(parameters: ParameterSet, pairs: Pairs) -> dict[str, dict[str, float]]:
-    """Fit the mass peak of each decay."""
+def masses(parameters: ParameterSet, pairs: Pairs) -> dict[str, Solution]:
+    """Return the numbers that the masses of each decay show."""
     return {
-        decay: peak_of(decay, event, tracks, fit(parameters, tracks))
+        decay: measure_momenta(decay, event, tracks, fit(parameters, tracks))
         for decay, (event, tracks) in read_pairs(pairs).items()
     }
 
@@ -85,16 +83,16 @@ def monitor(
     batches = [batch for _, batch in read_batches(candidates)]
     if not sum(batch.count for batch in batches):
         raise ParkfError(f"{' '.join(map(str, candidates))}: 0 candidates, expected some; name others")
-    return assess(parameters, expected, joined(batches), peaks(parameters, pairs))
+    return assess(parameters, expected, joined(batches), masses(parameters, pairs))
 
 
 def assess(
     parameters: ParameterSet,
     reference: Reference,
     tracks: Candidates,
-    peaks: Mapping[str, Mapping[str, float]] | None = None,
+    found: Mapping[str, Solution] | None = None,
 ) -> dict[str, Any]:
-    """Judge candidates; the result is what ``parkf monitor --json`` writes."""
+    """Judge candidates, with what masses show; the result is what ``parkf monitor --json`` writes."""
     fitted, histograms = fit(parameters, tracks), Histograms.empty(reference.stations)
     count = int(usable(fitted).sum())
     verdict = _gross(parameters, reference, tracks, fitted)
@@ -104,32 +102,27 @@ def assess(
         )
     if verdict is None:
         verdict = judge(reference, Sample(parameters, tracks), histograms).as_json()
-    found = dict(peaks or {})
-    scale = scale_of(found, reference.pairs)
-    for decay, one in scale.items():
-        if abs(one["scale"]) > max(_SCALE_TOLERANCE, _SCALE_SURE * one["error"]):
+    scale = {}
+    for decay, one in (found or {}).items():
+        if decay not in reference.pairs:
+            continue
+        strength = strength_of(one.beside(reference.pairs[decay]))
+        size, sigma = (float(strength[name][0]) for name in ("change", "error"))
+        scale[decay] = {"scale": size, "error": sigma}
+        if abs(size) > max(_SCALE_TOLERANCE, _SCALE_SURE * sigma):
             name = {"jpsi": "J/ψ", "d0": "D⁰"}[decay]
             verdict["sentences"] = [
-                f"The field is {1 - one['scale']:.5f} ± {one['error']:.5f} times what the set assumes,"
-                f" by the {name} mass.",
+                f"The field is {1 + size:.5f} ± {sigma:.5f} times what the set assumes, by the {name} mass.",
                 *(text for text in verdict["sentences"] if not text.startswith("The set fits")),
             ]
             verdict["verdict"] = "changed" if verdict["verdict"] == "fits" else verdict["verdict"]
-    value, error = histograms.asymmetries()
     return {
         **verdict,
         **{"count": count, "candidates": tracks.count, "reference_count": reference.count},
-        "field_scale": {decay: {**one, "scale": -one["scale"]} for decay, one in scale.items()},
-        **{"peaks": found, "reference_peaks": dict(reference.pairs)},
-        "asymmetries": {"value": _known(value), "error": _known(error)},
+        "field_scale": scale,
         "histograms": histograms.as_json(),
         "reference_histograms": reference.histograms.as_json(),
     }
-
-
-def _known(values: Floats) -> list[list[float | None]]:
-    """Rows for JSON, in which a number that is not known is null."""
-    return [[float(x) if np.isfinite(x) else None for x in row] for row in values]
 
 
 def _gross(

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from parkf.data.changes import Change, all_changes, changed
-from parkf.data.equations import Equations, Floats
+from parkf.data.changes import Nuisance, all_factors, changed
+from parkf.data.equations import Equations, Floats, Solution
 from parkf.data.evidence import Sample
 from parkf.data.histograms import Histograms
 from parkf.data.parts import Parts
@@ -29,6 +29,8 @@ FEWEST = 2000
 """Usable candidates of a reference."""
 _RESPONSE = 10_000
 """Candidates from which a response is computed: good to a hundredth, because the same ones are compared."""
+_SIZES = 0.1, 0.2
+"""Factors minus one at which a response is computed."""
 _KNOWN = (0.1, 0.5, 2.0, 1e-3, 1e-3, 1e-3)
 """mm and rad: how far parts of a reference may seem displaced, by the forms of the set, in each freedom."""
 _ARRAYS = (
@@ -63,12 +65,12 @@ class Reference:
     mean: Floats  # (k,)
     known: Floats  # (k,): information per candidate
     covariance: Floats  # (k, k)
-    changes: list[Change]
+    changes: list[Nuisance]
     response: Floats  # (c, k), for a factor larger by 1
     curvature: Floats  # (c, k)
     histograms: Histograms
     blobs: Mapping[str, str]  # SHA-256 of the set's files
-    pairs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # peaks, by decay
+    pairs: Mapping[str, Solution] = field(default_factory=dict)  # what masses show, by decay
 
     def parts(self, parameters: ParameterSet) -> Parts:
         """Return the parts of the detector of a set."""
@@ -87,8 +89,12 @@ class Reference:
             content
             | {"stations": stations, "blobs": dict(self.blobs)}
             | {"changes": [asdict(one) for one in self.changes], "histograms": self.histograms.as_json()}
-            | {"pairs": {decay: dict(peak) for decay, peak in self.pairs.items()}},
+            | {"pairs": {decay: _as_lists(one) for decay, one in self.pairs.items()}},
         )
+
+
+def _as_lists(found: Solution) -> list[Any]:
+    return [list(found.names), found.value.tolist(), found.covariance.tolist()]
 
 
 def load_reference(path: Path, blobs: Blobs) -> Reference:
@@ -107,10 +113,11 @@ def load_reference(path: Path, blobs: Blobs) -> Reference:
         for name, one in arrays.items()
     }
     return Reference(
-        **{name: content[name] for name in ("count", "blobs", "pairs")},
+        **{name: content[name] for name in ("count", "blobs")},
+        pairs={decay: Solution(*one[:1], *map(np.array, one[1:])) for decay, one in content["pairs"].items()},
         **plain,  # type: ignore[arg-type]
         stations=Stations(*(np.array(content["stations"][name]) for name in ("z", "left"))),
-        changes=[Change(**one) for one in content["changes"]],
+        changes=[Nuisance(**one | {"sides": ()}) for one in content["changes"]],
         histograms=Histograms.of_json(content["histograms"]),
     )
 
@@ -120,7 +127,7 @@ def make_reference(
     tracks: Candidates,
     *,
     seed: int = 0,
-    pairs: Mapping[str, Mapping[str, float]] | None = None,
+    pairs: Mapping[str, Solution] | None = None,
 ) -> Reference:
     """Measure a sample, which the set is right for, and the response of its quantities to factors.
 
@@ -143,7 +150,7 @@ def make_reference(
         np.sum([getattr(one.moved, name) for one in found], axis=0) for name in ("matrix", "vector")
     )
     place = moved.solve(known=np.tile(_KNOWN, len(parts.names))).value
-    changes = all_changes()
+    changes = all_factors()
     response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), changes, seed)
     return Reference(
         stations,
@@ -166,7 +173,7 @@ def make_reference(
 
 
 def responses(
-    parameters: ParameterSet, tracks: Candidates, changes: Sequence[Change], seed: int
+    parameters: ParameterSet, tracks: Candidates, changes: Sequence[Nuisance], seed: int
 ) -> tuple[Floats, Floats]:
     """Return the first and half of the second derivative of the means for each change, (c, k) each.
 
@@ -176,7 +183,7 @@ def responses(
     plain, known = (one.sum(axis=0) for one in measure(parameters, tracks))
     known = np.where(known > 0, known, 1.0)
 
-    def moved(change: Change, size: float) -> Floats:
+    def moved(change: Nuisance, size: float) -> Floats:
         # Random numbers are the same at each size.
         random, both = np.random.default_rng([seed, changes.index(change)]), []
         for one in changed(parameters, tracks, change, size, random):
@@ -186,7 +193,7 @@ def responses(
 
     count, first, second = len(measure(parameters, tracks)[0]), [], []
     for change in changes:
-        a, b = change.step, 2 * change.step
+        a, b = _SIZES
         at = [moved(change, size) for size in (a, b)]
         # A parabola through 0 and both sizes.
         half = (at[0] / a - at[1] / b) / (a - b)

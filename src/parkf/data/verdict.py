@@ -17,11 +17,12 @@ from scipy.optimize import least_squares
 from scipy.stats import chi2 as chi2_distribution
 from scipy.stats import norm
 
+from parkf.data.changes import Nuisance
 from parkf.data.elements import FREEDOMS
 from parkf.data.equations import Floats, Solution, whitener
 from parkf.data.evidence import Evidence, Sample
 from parkf.data.histograms import Histograms
-from parkf.data.hypotheses import NOT_LOOKED_AT, Found, Nuisance, factor_of, motions
+from parkf.data.hypotheses import NOT_LOOKED_AT, Found, motions
 from parkf.data.reference import Reference
 from parkf.data.weak import name_unseen
 
@@ -308,7 +309,7 @@ def judge_factors(
         chosen = [*chosen, best]
         fitted, left = means.fit(chosen, [*fitted.value, z[best] / norms[best]])
     rows = zip(chosen, fitted.value.tolist(), fitted.error.tolist(), strict=True)
-    found = [Found(factor_of(reference.changes[n]), size, error) for n, size, error in rows]
+    found = [Found(reference.changes[n], size, error) for n, size, error in rows]
     return found, float(means.seen @ means.seen), len(means.seen), float(left @ left)
 
 
@@ -332,7 +333,7 @@ class Means:
         root = np.sqrt(ratio)
         whiten = whitener(root[:, None] * reference.covariance * root * (1 / count + 1 / reference.count))
         return cls(
-            [one.name for one in reference.changes],
+            [one.what for one in reference.changes],
             whiten @ (total / count - ratio * reference.mean),
             *(whiten @ (ratio * of).T for of in (reference.response, reference.curvature)),
         )

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
 from parkf.fit.candidates import Candidates
-from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
+from parkf.fit.fitted import NUMBERS, Fitted
 from parkf.fit.source import kernel_of
 from parkf.io.kinds import Kind
 from parkf.io.option_types import Origin
-from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
 # Points at which :func:`trace` records a track. At a layer, the state is the one before its hit is used.
@@ -76,53 +75,6 @@ def fit_features(
         *_arguments(parameters, tracks, threads, ""), smoother=True, score=np.empty(0, np.float32)
     )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
-
-
-def fit_without_outliers(
-    parameters: ParameterSet,
-    tracks: Candidates,
-    *,
-    limit: float,
-    threads: int | None,
-    build: str = "",
-    origin: Origin = "vertex",
-) -> tuple[Fitted, NDArray[np.int64], NDArray[Any], NDArray[np.int32]]:
-    """Fit a batch by the smoother, and remove outliers (:func:`parkf.fit.outliers.fit_without_outliers`).
-
-    Return the fits, and the bits of the removed hits. For each candidate, also return u² of the hit that
-    agrees least with the other hits that are left, and the number of its bit, or -1. All are (n,).
-    """
-    numbers, integers = _fitter.fit_without_outliers(
-        *_arguments(parameters, tracks, threads, build, origin), limit=limit
-    )
-    slot, velo, strips = integers[len(INTEGERS) :]
-    removed = velo | strips.astype(np.int64) << VELO_SLOTS
-    fitted = Fitted.from_kernel(numbers[: len(NUMBERS)], integers[: len(INTEGERS)])
-    return fitted, removed, numbers[-1], slot
-
-
-def fit_and_search(
-    parameters: ParameterSet,
-    tracks: Candidates,
-    removed: NDArray[np.int64],
-    *,
-    threads: int | None,
-    build: str = "",
-) -> tuple[Fitted, NDArray[Any], NDArray[np.int32]]:
-    """Fit a batch in the trigger's arithmetic without some hits, and find the worst of the other hits.
-
-    `removed`, (n,), has bit s for VELO slot s, bit 26 + l for UT layer l, and bit 30 + l for SciFi layer l.
-    Return the fits, and for each candidate's worst hit its χ² and its slot, (n,) each. The slot is the number
-    of the bit. χ² is 0 and the slot is -1 if there is no such hit.
-    """
-    velo, strips = removed & ((1 << VELO_SLOTS) - 1), removed >> VELO_SLOTS
-    numbers, integers = _fitter.fit_and_search(
-        *_arguments(parameters, tracks, threads, build),
-        removed_velo=velo.astype(np.int32),
-        removed_strips=strips.astype(np.int32),
-    )
-    fitted = Fitted.from_kernel(numbers[: len(NUMBERS)], integers[: len(INTEGERS)])
-    return fitted, numbers[-1], integers[-1]
 
 
 def fit_residuals(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -14,7 +13,6 @@ from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.electron import as_electrons, needed
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted, set_metadata
 from parkf.fit.hits import as_candidates
-from parkf.fit.outliers import fit_as_trigger, fit_without_outliers, without_hits
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary, far_from_seed, note_on_seeds
@@ -28,7 +26,6 @@ from parkf.io.tables import (
     FITTED,
     FLAT_SCORE,
     MEASURED,
-    REMOVED_HITS,
     RICH_STATES,
     ROBUST,
     SCORES,
@@ -109,12 +106,11 @@ _ALLOWED: Mapping[str, Collection[str]] = {
     "origin": get_args(Origin),
     "kind": KINDS,
 }
-_OF_FILES = {"outliers", "rich_states"}
 # Options that exclude others, if they are not the default: the others, and why.
 _EXCLUDES = {
-    "kind": ({"scheme", "robust", "score", "origin", *_OF_FILES}, "it is fitted by the plain smoother"),
+    "kind": ({"scheme", "robust", "score", "origin", "rich_states"}, "it is fitted by the plain smoother"),
     "electrons": (
-        {"kind", "scheme", "robust", "backend", *_OF_FILES},
+        {"kind", "scheme", "robust", "backend", "rich_states"},
         "they are long tracks that the plain smoother fits on processor cores",
     ),
     "scheme": (
@@ -122,7 +118,7 @@ _EXCLUDES = {
         "robust fits, ghost scores, states at the RICH planes, and tracks that are born at their first hit,"
         " come with the smoother alone",
     ),
-    "robust": (_OF_FILES, "they would be of another fit"),
+    "robust": ({"rich_states"}, "they would be of another fit"),
 }
 
 
@@ -200,7 +196,6 @@ def fit_file(
     candidates: Path,
     fitted: Path,
     *,
-    outliers: float | None = None,
     rich_states: bool = False,
     trust: bool = False,
     withdrawn: bool = False,
@@ -209,10 +204,8 @@ def fit_file(
     """Fit a file of candidates with the set in a folder, batch by batch, and count good and failed fits.
 
     `candidates` is a file that :func:`parkf.fit.candidate_files.open_candidates` reads; `fitted` is the table
-    ``fitted`` to write, in the format of its ending (.parquet, .root or .csv). If a limit `outliers` is set,
-    hits that disagree more with the other hits are removed (:mod:`parkf.fit.outliers`). It adds the columns
-    ``REMOVED_HITS``. `rich_states` adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`). Both of them
-    fit on processor cores.
+    ``fitted`` to write, in the format of its ending (.parquet, .root or .csv).
+    `rich_states` adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`), on processor cores.
     Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
     `trust`, they are fitted, and the summary names what disagrees. A set that was withdrawn is used only with
     `withdrawn`.
@@ -225,15 +218,9 @@ def fit_file(
 
     numbers = load(parameters, withdrawn=withdrawn)
     how, kind = FitOptions(**options), kind_named(options.get("kind", LONG.name))
-    removing = outliers is not None
-    if removing and how.scheme == "velo_only":
-        raise ParkfError("scheme 'velo_only': outliers are removed by the smoother and the trigger's fit")
-    if removing and how.scheme == "trigger" and how.backend == "gpu":
-        raise ParkfError("scheme 'trigger': outliers are removed on processor cores; use backend 'cpu'")
-    how.check(numbers, *["outliers"] * removing, *["rich_states"] * rich_states)
+    how.check(numbers, *["rich_states"] * rich_states)
     table = FITTED.with_columns(
-        (REMOVED_HITS if removing else ())
-        + (RICH_STATES if rich_states else ())
+        (RICH_STATES if rich_states else ())
         + (ROBUST if how.robust else ())
         + (() if kind.velo else BEHIND_VELO)
         + (SCORES if how.score else ())
@@ -249,18 +236,11 @@ def fit_file(
         if kind is LONG:
             check.add(tracks)
         more: dict[str, NDArray[Any]] = {}
-        if how.score or not (rich_states or removing):
+        if how.score or not rich_states:
             result, more = fit(numbers, tracks, **options).for_output()
-            # The scores belong to the fit with all hits, before outliers are removed below.
             for added in (result.scores, result.more, result.electrons):
                 more |= added or {}
-        if outliers is not None:
-            here = partial(fit_without_outliers, origin=how.origin)
-            remove = fit_as_trigger if how.scheme == "trigger" else here
-            result, more["removed"] = remove(numbers, tracks, limit=outliers, threads=how.threads)
         if rich_states:
-            if removing:
-                tracks = without_hits(tracks, more["removed"])
             result, states = fit_with_rich(numbers, tracks, threads=how.threads, origin=how.origin)
             more |= states.columns()
         if kind is LONG and not how.electrons:

@@ -23,7 +23,6 @@ DETECTORS = ("velo", "ut", "scifi")
 VARIANCES = {"x": "xx", "y": "yy", "tx": "txtx", "ty": "tyty", "qop": "qopqop"}
 # Largest number of candidates; a larger sample is thinned. This number determines widths to 1.4 per mille.
 MOST = 250_000
-_BYTES_OF_A_CANDIDATE = 181
 _ELECTRON = 11
 
 
@@ -44,25 +43,22 @@ class Sample:
     rows: Rows
 
     @property
-    def is_track(self) -> npt.NDArray[np.bool_]:
-        """Whether a particle that is no electron made at least 70% of the hits and did not decay, (n,)."""
-        return self._is_made & ~np.isfinite(np.asarray(self.rows["z_end"], np.float64))
+    def _is_made(self) -> npt.NDArray[np.bool_]:
+        """Whether a particle above 2 GeV that is no electron made at least 70 % of the hits, (n,)."""
+        made = np.asarray(self.rows["purity"]) >= GHOST_PURITY
+        return (
+            made & (np.asarray(self.rows["p_true"]) > GENUINE_P) & (np.abs(self.rows["pdg_id"]) != _ELECTRON)
+        )
 
     @property
     def is_decayed(self) -> npt.NDArray[np.bool_]:
         """Whether a candidate would be genuine if its particle had not decayed on its way, (n,)."""
-        hard = np.asarray(self.rows["p_true"]) > GENUINE_P
-        return self._is_made & np.isfinite(np.asarray(self.rows["z_end"], np.float64)) & hard
-
-    @property
-    def _is_made(self) -> npt.NDArray[np.bool_]:
-        made = np.asarray(self.rows["purity"]) >= GHOST_PURITY
-        return made & np.isfinite(self.rows["p_true"]) & (np.abs(self.rows["pdg_id"]) != _ELECTRON)
+        return self._is_made & np.isfinite(np.asarray(self.rows["z_end"], np.float64))
 
     @property
     def is_genuine(self) -> npt.NDArray[np.bool_]:
-        """Whether `is_track` holds and the particle has more than 2 GeV, (n,)."""
-        return self.is_track & (np.asarray(self.rows["p_true"]) > GENUINE_P)
+        """Whether a particle above 2 GeV, no electron, made 70 % of the hits and did not decay, (n,)."""
+        return self._is_made & ~np.isfinite(np.asarray(self.rows["z_end"], np.float64))
 
     @property
     def is_ghost(self) -> npt.NDArray[np.bool_]:
@@ -91,11 +87,6 @@ class Sample:
         return self.rows[self.is_ghost]
 
 
-def scratch_bytes(candidates: int) -> int:
-    """Return the bytes in TMPDIR that a sample needs; a thinned sample needs a few per cent more."""
-    return _BYTES_OF_A_CANDIDATE * min(candidates, MOST)
-
-
 def load_sample(files: Sequence[Files], field: "FieldMap | None" = None) -> Sample:
     """Join fits and truth of several samples, for example of both polarities.
 
@@ -103,17 +94,16 @@ def load_sample(files: Sequence[Files], field: "FieldMap | None" = None) -> Samp
 
     If there are more than :data:`MOST` candidates, only some events are kept, with about that number of
     candidates. The choice depends only on the numbers of the events, so that all fits are measured on the
-    same candidates. Memory holds some events at a time; TMPDIR holds :func:`scratch_bytes` as long as the
-    sample exists. A ParkfError is raised if there are no candidates, if the rows of fits and candidates
-    differ, or if a file is not sorted by event.
+    same candidates. Memory holds some events at a time; TMPDIR holds 181 bytes of each candidate as
+    long as the sample exists. A ParkfError is raised if there are no candidates, if the rows of fits and
+    candidates differ, or if a file is not sorted by event.
     """
     count = 0
     for one in files:
-        for path in one.fitted:
-            with FITTED.open(path) as file:
-                count += file.metadata.num_rows
+        with FITTED.open(one.fitted) as file:
+            count += file.metadata.num_rows
     if count == 0:
-        raise ParkfError(f"{' '.join(str(path) for one in files for path in one.fitted)}: no candidates")
+        raise ParkfError(f"{' '.join(str(one.fitted) for one in files)}: no candidates")
     tracks = Tracks()
     for number, one in enumerate(files):
         for rows in joined(one, field):

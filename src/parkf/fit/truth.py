@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from parkf.fit.fitted import NUMBERS_BEFORE
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.events import particle_key, tables_by_event
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 EVENTS_AT_ONCE = 100
 # Fewest candidates in a piece, on average: where they are rare, more events make a piece.
 _CANDIDATES_AT_ONCE = 4000
-# Columns with χ² and ndof of the plain fit in older files of robust fits, and their names in a plain fit.
-_BEFORE = {name: name.removesuffix("_before") for name in (*NUMBERS_BEFORE, "ndof_ut_before")}
 _FOUND = ("event", "candidate", "particle", "purity", "qop", "polarity", "velo_n")
 _LISTS = ("ut_x", "scifi_x")
 _STATE = ("x", "y", "tx", "ty")
@@ -46,18 +43,17 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one sample, each sorted by event; several files of a kind continue one another.
+    """The files of one sample, each sorted by event.
 
-    Each of several files begins with an event whose number is a multiple of :data:`EVENTS_AT_ONCE`. Without
-    fates, hard scatterings are unknown. Tracks that begin in the layer `first_plane` have the truth
+    Without fates, hard scatterings are unknown. Tracks that begin in the layer `first_plane` have the truth
     of `crossings` there.
     """
 
-    particles: Sequence[Path]
-    candidates: Sequence[Path]
-    fitted: Sequence[Path]
-    fates: Sequence[Path] = ()
-    crossings: Sequence[Path] = ()
+    particles: Path
+    candidates: Path
+    fitted: Path = Path()  # none yet
+    fates: Path | None = None
+    crossings: Path | None = None
     first_plane: int | None = None
 
 
@@ -65,12 +61,10 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
     """Yield fits and truth, some events at a time; the columns are those of :class:`Sample`'s rows.
 
     With `field`, true states are carried through it from the origin to the fitted z, else on a straight line.
-    For a robust fit, χ² and ndof are those of the plain fit, because the treatment makes ghosts fit well too.
     Candidates and fits with different rows or of different detectors, or a file that is not sorted by event,
     raise a ParkfError.
     """
-    for fits, found_in in zip(files.fitted, files.candidates, strict=False):
-        _require_one_detector(fits, found_in)
+    _require_one_detector(files.fitted, files.candidates)
     events = _events_at_once(files)
     particles = _Pieces(PARTICLES, files.particles, _TRUTH, events)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"), events)
@@ -79,20 +73,18 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
         _pieces(
             FITTED,
             files.fitted,
-            (*dict(FITTED.columns), *_BEFORE, *dict(SCORES + FLAT_SCORE + BEHIND_VELO + ELECTRON)),
+            (*dict(FITTED.columns), *dict(SCORES + FLAT_SCORE + BEHIND_VELO + ELECTRON)),
             events,
         ),
         _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS), events),
     )
     for fitted, found in pairs:
         if not fitted or not found or any(fitted[n] != found[n] for n in ("event", "candidate")):
-            names = " ".join(map(str, files.candidates))
             raise ParkfError(
-                f"{' '.join(map(str, files.fitted))}: its rows are not those of {names}; "
-                "fit this file of candidates again"
+                f"{files.fitted}: its rows are not those of {files.candidates}; fit this file of candidates"
+                " again"
             )
         rows = _columns(fitted.drop_columns(["candidate"]))
-        rows |= {name: rows.pop(before) for before, name in _BEFORE.items() if before in rows}
         rows |= {name: _columns(found)[name] for name in ("purity", "polarity", "velo_n")}
         rows |= {"seed_qop": numbers(found["qop"])}
         rows["scifi_x"] = _first(numbers(found["scifi_x"]))
@@ -119,11 +111,8 @@ def _require_one_detector(fitted: Path, candidates: Path) -> None:
 
 
 def _events_at_once(files: Files) -> int:
-    """Return the number of events in a piece; no piece is of two files."""
-    others = files.particles, files.fates, files.crossings
-    if len(files.fitted) != 1 or max(map(len, others)) > 1:
-        return EVENTS_AT_ONCE
-    with FITTED.open(files.fitted[0]) as file:
+    """Return the number of events in a piece."""
+    with FITTED.open(files.fitted) as file:
         groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
         column, candidates = file.schema_arrow.get_field_index("event"), file.metadata.num_rows
     if not candidates:
@@ -133,17 +122,15 @@ def _events_at_once(files: Files) -> int:
     return EVENTS_AT_ONCE * max(1, round(events / EVENTS_AT_ONCE))
 
 
-def _pieces(table: Table, paths: Sequence[Path], columns: Sequence[str], events: int) -> Iterator[pa.Table]:
-    return chain.from_iterable(
-        tables_by_event(table, path, events=events, columns=list(columns)) for path in paths
-    )
+def _pieces(table: Table, path: Path | None, columns: Sequence[str], events: int) -> Iterator[pa.Table]:
+    return iter(()) if path is None else tables_by_event(table, path, events=events, columns=list(columns))
 
 
 class _Pieces:
     """Pieces of a table, read in ascending order; some pieces may be missing."""
 
-    def __init__(self, table: Table, paths: Sequence[Path], columns: Sequence[str], events: int) -> None:
-        self._pieces = _pieces(table, paths, columns, events)
+    def __init__(self, table: Table, path: Path | None, columns: Sequence[str], events: int) -> None:
+        self._pieces = _pieces(table, path, columns, events)
         self._events = events
         self._empty = {name: np.empty(0, kind.to_pandas_dtype()) for name, kind in table.columns}
         self._next: tuple[int, Columns] | None = None

@@ -302,8 +302,7 @@ ALIGNMENT_RESIDUALS = Table(
     rows_in_group=_LONG_GROUP,
 )
 
-# Options of the fit add the columns below to `fitted`. A bit for each hit that was removed as an outlier:
-REMOVED_HITS = _each(np.int64, "removed")
+# Options of the fit add the columns below to `fitted`.
 # χ² after the treatment by a robust fit, on which nobody should cut, and what the fit did. The columns
 # `chi2_*` and `ndof_*` keep those of the plain fit. The treatment keeps the ndof of the VELO and the SciFi:
 ROBUST: Columns = (

@@ -81,7 +81,7 @@ def examine(parameters: ParameterSet, samples: Sequence[tuple[Path, Path]]) -> C
         folder = Path(name)
         read_back(parameters, folder / "trigger").save(folder / "set")
         fit = partial(fit_file, folder / "set", scheme="trigger", threads=1, trust=True)
-        files = [Files([particles], [candidates], []) for particles, candidates in samples]
+        files = [Files(particles, candidates) for particles, candidates in samples]
         return measured(fitted_samples(files, fit))
 
 

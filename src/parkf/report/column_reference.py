@@ -20,7 +20,6 @@ TABLES = (
 )
 # Columns that `parkf fit` adds to the table `fitted`, by option.
 OPTIONAL: Mapping[str, tables.Columns] = {
-    "--outliers": tables.REMOVED_HITS,
     "--robust": tables.ROBUST,
     "--score": tables.SCORES + tables.FLAT_SCORE,
     "--rich-states": tables.RICH_STATES,

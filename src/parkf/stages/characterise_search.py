@@ -12,5 +12,5 @@ def characterise_search(
     *, hits: Read, particles: Read, matched: Read, candidates: Read, fitted: Read, output: Made
 ) -> None:
     """Describe what a search found by figures, to compare it with another one."""
-    sample = load_sample([truth.Files([particles], [candidates], [fitted])])
+    sample = load_sample([truth.Files(particles, candidates, fitted)])
     write_sealed(output, describe(Files(hits, particles, matched, candidates), sample))

@@ -11,5 +11,5 @@ from parkf.stages.files import Made, Read
 
 def measure(*, particles: Read, candidates: Read, fitted: Read, field: Read, output: Made) -> None:
     """Measure resolution, pulls and χ² of a sample, whose true states are carried through the field."""
-    measured = describe(load_sample([Files([particles], [candidates], [fitted])], load_field(field)))
+    measured = describe(load_sample([Files(particles, candidates, fitted)], load_field(field)))
     write_sealed(output, measured | {"set": common_set([fitted])})

@@ -89,10 +89,10 @@ class _Given:
         return Files(
             _named(true, self.particles),
             _named(sample, self.candidates),
-            [self.fitted(fit, sample)],
-            _named(sample, self.fates),
+            self.fitted(fit, sample),
+            next((path for path in self.fates if path.stem == sample), None),
         )
 
 
-def _named(sample: str, files: Sequence[Path]) -> list[Path]:
-    return [path for path in files if path.stem == sample]
+def _named(sample: str, files: Sequence[Path]) -> Path:
+    return next(path for path in files if path.stem == sample)

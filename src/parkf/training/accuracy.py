@@ -19,8 +19,6 @@ from parkf.training.magnet_table import load_table
 from parkf.training.result import BinAccuracy, FitResult, load_results
 from parkf.training.rows import COMPONENTS, F64, Rows, StoredRows, read_batches, store_sets
 from parkf.training.spread import Spreads, core_error
-from parkf.training.sums import STEPS as SUMMED
-from parkf.training.sums import measure_sums
 from parkf.training.train import add_residuals
 
 
@@ -43,7 +41,6 @@ def measure_accuracy(
     ratio_rms, truth_width, truth_width_error, n};
     ``chain.<component>``, the same from the last VELO hit to the first SciFi layer, against the truth and in
     units of the covariance predicted over all steps between;
-    ``sums.<step>.<component>``, a list of {steps, width}, of :func:`parkf.training.sums.measure_sums`;
     ``table.<region>``, a list of {p_min, p_max, component, q68, q99, n}, against the table's targets. Where
     the table is closed on the fit, ``table.targets`` describes the targets, and ``table.before`` has the same
     figures of the table that the steps were fitted with, against Runge–Kutta.
@@ -53,18 +50,16 @@ def measure_accuracy(
     trained = Trained(forms, results, load_table(table), datasets)
     measurements: list[Callable[[], Any]] = [
         lambda: _collect(measure_chain(trained)),
-        *(partial(measure_sums, trained, name) for name in SUMMED),
         *(partial(_of_step, trained, name, fits) for name in ("V", "VUT", "UT", "TFT", "T")),
     ]
     chain, *others = parallel_map(call, measurements, threads)
-    steps = {label: figures for one in others[len(SUMMED) :] for label, figures in one.items()}
+    steps = {label: figures for one in others for label, figures in one.items()}
     # The accuracy of the hop through the magnet was measured in its fit, where the table was available.
     steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
     return {
         "forms": forms.name,
         "steps": steps,
         "chain": chain,
-        "sums": dict(zip(SUMMED, others, strict=False)),
         "table": read_json(table_accuracy),
     }
 

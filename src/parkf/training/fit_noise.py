@@ -6,7 +6,7 @@ hard scatters belong to a tail. The fit of a track adds up some thirty steps. Th
 distributions is wider than the quadratic sum of the cores, because a hard scatter in one step no longer
 stands out once other scatters are added to it. For many steps the square of the width tends to the whole
 variance. So the set holds the fitted noise times the factor: widths grow, and correlations stay.
-:mod:`parkf.training.sums` measures how large the factor is.
+``python -m benchmarks.sums`` measures how large the factor is.
 
 Second, a fraction of the scattering in the step through the magnet may be moved in front of the bend. In
 production's formulas the noise behind the bend is a number times 1/p. But a turn in front of the bend grows

@@ -48,18 +48,6 @@ DISPLACED_SHARE = 0.05
 # UNREAD are the columns of a step dataset that no fit reads; _READ are all others.
 UNREAD = ("pdg_id", "charge")
 _READ = tuple(name for name, _ in STEP_DATA.columns if name not in UNREAD)
-SUMMED = ("set", "x1")
-"""Columns that tell one dataset from another, by :func:`sums_of`; x1 also changes with the field."""
-
-
-def scratch_bytes(rows: int, step: str) -> int:
-    """Return the bytes in TMPDIR that the training of a step with this number of rows needs.
-
-    These are 144 bytes for each row. UTTF's rows, 320 bytes, are kept before and behind the magnet. Rows of
-    displaced tracks are added to T's.
-    """
-    copied = {"UTTF": len(KEPT) + len(BEFORE_COLUMNS), "T": DISPLACED_SHARE * len(KEPT)}.get(step, 0)
-    return round(rows * (len(KEPT) + copied) * np.dtype(np.float64).itemsize)
 
 
 class StoredRows:
@@ -70,10 +58,7 @@ class StoredRows:
     which do not change results.
     """
 
-    def __init__(
-        self, path: Path, columns: tuple[str, ...] = KEPT, workers: int = 1, sum_of_x1: int = 0
-    ) -> None:
-        self.sum_of_x1 = sum_of_x1  # of the dataset's rows, from `sums_of`
+    def __init__(self, path: Path, columns: tuple[str, ...] = KEPT, workers: int = 1) -> None:
         self._path = path
         self._columns = columns
         self._workers = workers
@@ -187,60 +172,32 @@ def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) 
     return list(stored.values())
 
 
-def store_dataset(
-    files: Sequence[Path], sets: range, joined: int, folder: Path, workers: int = 1
-) -> list[StoredRows]:
-    """Sort the rows of a step dataset as :func:`store_sets` does, with a share for each worker.
-
-    The dataset is one file, or files of its chunks in their order.
-    """
+def store_dataset(path: Path, sets: range, joined: int, folder: Path, workers: int = 1) -> list[StoredRows]:
+    """Sort the rows of a step dataset as :func:`store_sets` does, with a share for each worker."""
     wanted = range(joined * sets.start, joined * sets.stop)
 
-    def shares(share: int, columns: Sequence[str] = _READ) -> Iterator[Rows]:
-        for number, file in enumerate(files):
-            # Begin and end of the worker's share in this file, in units of its row groups over the workers.
-            low, high = (
-                min(max(end * len(files) - number * workers, 0), workers) for end in (share, share + 1)
-            )
-            if low < high:
-                yield from read_batches(file, wanted, share=(low, high, workers), columns=columns)
+    def batches(share: int, columns: Sequence[str] = _READ) -> Iterator[Rows]:
+        return read_batches(path, wanted, share=(share, workers), columns=columns)
 
-    sums = np.array(
-        list(
-            parallel_map(lambda share: sums_of(shares(share, SUMMED), sets, joined), range(workers), workers)
-        )
-    )
-    stored = {
-        number: StoredRows(folder / str(number), workers=workers, sum_of_x1=total)
-        for number, total in zip(sets, sums[:, 1].sum(axis=0).tolist(), strict=True)
-    }
-    ends = np.cumsum(sums[:, 0].astype(np.int64), axis=0)
+    def count(share: int) -> NDArray[np.int64]:
+        total = np.zeros(wanted.stop, np.int64)
+        for batch in batches(share, ("set",)):
+            total += np.bincount(batch["set"], minlength=wanted.stop)[: wanted.stop]
+        return total[wanted.start :].reshape(len(sets), joined).sum(axis=1)
+
+    stored = {number: StoredRows(folder / str(number), workers=workers) for number in sets}
+    ends = np.cumsum(list(parallel_map(count, range(workers), workers)), axis=0)
     begins = np.vstack([np.zeros_like(ends[:1]), ends])
 
     def sort(share: int) -> None:
         own = {
             number: stored[number].first(int(row)) for number, row in zip(sets, begins[share], strict=True)
         }
-        _sort(shares(share), joined, own)
+        _sort(batches(share), joined, own)
 
     for _ in parallel_map(sort, range(workers), workers):
         pass
     return [stored[number].first(int(row)) for number, row in zip(sets, ends[-1], strict=True)]
-
-
-def sums_of(batches: Iterable[Rows], sets: range, joined: int) -> NDArray[np.uint64]:
-    """Return number of rows, and sum modulo 2^64 of the bits of x1, of each set, (2, sets).
-
-    They are the same in whatever order and files the rows are, and differ for other rows. Each set joins
-    `joined` sets of the dataset. Batches must have the columns `SUMMED`.
-    """
-    total = np.zeros((2, len(sets)), np.uint64)
-    for batch in batches:
-        number, bits = batch["set"] // joined, batch["x1"].view(np.uint64)
-        for place in np.unique(number[(number >= sets.start) & (number < sets.stop)]) - sets.start:
-            mine = bits[number == sets[place]]
-            total[:, place] += np.array([len(mine), mine.sum()], np.uint64)
-    return total
 
 
 def _sort(batches: Iterable[Rows], joined: int, stored: Mapping[int, StoredRows]) -> None:
@@ -258,14 +215,14 @@ def read_batches(
     sets: range | None = None,
     *,
     most: int | None = None,
-    share: tuple[int, int, int] = (0, 1, 1),
+    share: tuple[int, int] = (0, 1),
     columns: Sequence[str] = _READ,
 ) -> Iterator[Rows]:
     """Read a step dataset: columns as float64, ``set``, ``event`` and ``particle`` as int64.
 
     Row groups are left out if their statistics show that they hold none of the wanted `sets`. If they
     have more than `most` rows, only every second, third … row group is read, so that not many more rows are
-    read. For a `share` of (i, j, n), only those from i/n to j/n of the number of these row groups are read.
+    read. For a `share` of (i, n), only the i-th of n parts of these row groups is read.
     A ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
     """
     with STEP_DATA.open(path) as file:
@@ -285,7 +242,7 @@ def _record_batches(
     file: pq.ParquetFile,
     sets: range | None,
     most: int | None,
-    share: tuple[int, int, int],
+    share: tuple[int, int],
     columns: Sequence[str],
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield batches of row groups that may hold some of the sets, each with the number of its first row."""
@@ -300,8 +257,8 @@ def _record_batches(
     if most is not None:
         rows = sum(groups[number].num_rows for number in wanted)
         wanted = wanted[:: max(1, -(-rows // most))]
-    low, high, parts = share
-    wanted = wanted[low * len(wanted) // parts : high * len(wanted) // parts]
+    own, parts = share
+    wanted = wanted[own * len(wanted) // parts : (own + 1) * len(wanted) // parts]
     # Row groups that follow each other are read together.
     for _, run in groupby(enumerate(wanted), lambda item: item[1] - item[0]):
         together = [number for _, number in run]

@@ -24,14 +24,11 @@ F64 = NDArray[np.float64]
 # mm; targets of the figures.
 TARGETS = (7000.0, 6000.0, 5000.0, 4000.0, 3000.0)
 TRACKS = 20_000  # of each sample, before losses
-JACOBIANS, JACOBIAN_TARGET = 2_000, 4000.0  # tracks whose Jacobians are compared, and their target, mm
 TOLERANCE = 1e-5  # mm, of a Runge-Kutta step
 _P = (1500.0, 100e3)  # MeV; uniform in log p
 _ETA = (2.0, 5.0)
 SPREAD = 100.0  # MeV; of slopes times momentum about the line to the origin
 EDGE = (2640.0, 2424.0)  # mm; of the first SciFi layer
-# mm, rad and 1/MeV: units in which the elements of a Jacobian count alike for a track of 10 GeV.
-UNITS = np.array([1.0, 1.0, 1e-3, 1e-3, 1e-7])
 # Positions of the variances in the lower triangle of a covariance.
 _VARIANCES = (0, 2, 5, 9)
 
@@ -39,19 +36,17 @@ _VARIANCES = (0, 2, 5, 9)
 def measure_slices(
     slices: MagnetSlices, field: FieldMap, geometry: Geometry, *, seed: int, threads: int | None = None
 ) -> dict[str, Any]:
-    """Return ``states``, ``pulls``, ``jacobian``, ``domain`` and ``lost``.
+    """Return ``states``, ``pulls`` and ``lost``.
 
     ``states`` is a list of {z, p_min, p_max (GeV), component, q68, q99 (mm or rad), sigma, n}: quantiles of
     the distance to Runge-Kutta, and the median width of the scattering on the way. ``pulls`` is a list of
     {z, p_min, p_max, component, width, error, n}: half of the range that holds the central 68 % of (true −
-    carried)/σ. ``jacobian`` is {median, q95}: the Frobenius norm of the difference to Runge-Kutta's over that
-    norm of Runge-Kutta's, in :data:`UNITS`. ``domain`` is {q68, q99}, mm: quantiles of |δx| of all tracks and
-    targets together. ``lost`` is the fraction of tracks that leave the grid.
+    carried)/σ. ``lost`` is the fraction of tracks that leave the grid.
     """
     random = np.random.Generator(np.random.Philox(key=[seed, 1]))
     start = _unscattered(random, field, threads)
     z = geometry.planes()[SCIFI_PLANES.start, 0]
-    states, deltas, lost = [], [], []
+    states, lost = [], []
     for target in TARGETS:
         there = propagate(field, +1, start, z, (target, 0.0, 0.0), tolerance=TOLERANCE, threads=threads)
         carried = carry_inside(slices, start, z, target, +1, threads=threads)
@@ -60,28 +55,9 @@ def measure_slices(
         delta = carried.states[good, :4] - there.states[good, :4]
         sigma = np.sqrt(carried.covariances[good][:, _VARIANCES])
         states += _quantiles(target, start[good, 4], delta, sigma)
-        deltas.append(delta[:, 0])
-    every = np.concatenate(deltas)
-    few = start[:JACOBIANS]
-    exact = propagate(
-        field, +1, few, z, (JACOBIAN_TARGET, 0.0, 0.0), tolerance=TOLERANCE, jacobian=True, threads=threads
-    )
-    ours = carry_inside(slices, few, z, JACOBIAN_TARGET, +1, threads=threads)
-    assert exact.jacobian is not None
-    both, scale = exact.ok & ours.ok, UNITS / UNITS[:4, None]
-    difference, size = (
-        np.sqrt(((jacobian[both] * scale) ** 2).sum(axis=(1, 2)))
-        for jacobian in (ours.jacobians - exact.jacobian[:, :4], exact.jacobian[:, :4])
-    )
     return {
         "states": states,
         "pulls": _pulls(slices, field, geometry, seed, threads),
-        "jacobian": {
-            "median": float(np.median(difference / size)),
-            "q95": float(np.quantile(difference / size, 0.95)),
-            "n": int(both.sum()),
-        },
-        "domain": {"q68": half_width(every), "q99": half_width(every, 0.99), "n": len(every)},
         "lost": max(lost),
     }
 

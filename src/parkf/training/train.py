@@ -47,8 +47,7 @@ def train_step(
     sets, of :func:`parkf.training.displaced.displaced_rows`.
     Rows of a user's own dataset are asked before, where a run adopts it
     (:mod:`parkf.training.datasets.checks`). Equal inputs lead to equal results, with any number of processes,
-    `workers`. TMPDIR must have room for
-    :func:`parkf.training.rows.scratch_bytes`. A ParkfError reports a fit that is invalid.
+    `workers`. TMPDIR must have room for 150 to 320 bytes a row. A ParkfError reports a fit that is invalid.
     """
     steps = FORMS[forms].steps
     if step not in steps:
@@ -66,7 +65,7 @@ def train_step(
         raise ParkfError(f"step {step}, forms '{forms}': {need}, for tracks that are born in the magnet")
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1), scratch_folder() as folder:
-        stored = store_dataset([dataset], numbers, own.joined, Path(folder), workers)
+        stored = store_dataset(dataset, numbers, own.joined, Path(folder), workers)
         sets = train_sets(
             stored,
             own,

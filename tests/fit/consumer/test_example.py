@@ -48,14 +48,13 @@ def expect_same_bits(path, expected):
         assert fitted.column(name).to_numpy().tobytes() == values[name].tobytes(), name
 
 
-@pytest.mark.parametrize("build", [FASTEST, "plain"])
-def test_the_example_gives_the_same_bits(tmp_path, built_example, rows, toy_set, build):
+def test_the_example_gives_the_same_bits(tmp_path, built_example, rows, toy_set):
     toy_set.save(tmp_path / "set")
     fitted = tmp_path / "fitted.parquet"
-    said = example.fit(built_example(build), tmp_path / "set", tmp_path / "candidates.parquet", fitted)
+    said = example.fit(built_example(FASTEST), tmp_path / "set", tmp_path / "candidates.parquet", fitted)
     assert said.startswith("1001 tracks, ")
     tracks = from_arrow(rows, np.float32)
-    expect_same_bits(fitted, cpu.fit(toy_set, tracks, smoother=True, threads=1, build=build))
+    expect_same_bits(fitted, cpu.fit(toy_set, tracks, smoother=True, threads=1, build=FASTEST))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "long"])

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from parkf.detector.field import FieldMap
-from parkf.fit.sample import drawn, load_sample, scratch_bytes
+from parkf.fit.sample import drawn, load_sample
 from parkf.fit.truth import EVENTS_AT_ONCE, Files
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, FATES, FITTED, PARTICLES
@@ -64,7 +64,7 @@ def write(frame, table, path):
 
 def write_all(frames, folder):
     folder.mkdir()
-    return {name: [write(frame, TABLES[name], folder / f"{name}.parquet")] for name, frame in frames.items()}
+    return {name: write(frame, TABLES[name], folder / f"{name}.parquet") for name, frame in frames.items()}
 
 
 @pytest.fixture(scope="module")
@@ -140,21 +140,6 @@ def test_outside_the_field_map_the_truth_is_on_a_line(frames, tmp_path):
         np.testing.assert_array_equal(load_sample(files, field).rows[name], load_sample(files).rows[name])
 
 
-def test_several_files_are_as_good_as_one(frames, tmp_path):
-    one = write_all(frames, tmp_path / "one")
-    several = {name: [] for name in frames}
-    for number, low in enumerate(range(0, EVENTS, EVENTS_AT_ONCE)):
-        part = {
-            name: frame[(frame.event >= low) & (frame.event < low + EVENTS_AT_ONCE)]
-            for name, frame in frames.items()
-        }
-        for name, paths in write_all(part, tmp_path / f"part{number}").items():
-            several[name] += paths
-    whole, joined = (load_sample([Files(**files)]).rows for files in (one, several))
-    for name in ("event", "true_qop", "hardest", "chi2_ut", "velo_n"):
-        np.testing.assert_array_equal(whole[name], joined[name])
-
-
 def test_samples_are_numbered(frames, tmp_path):
     files = Files(**write_all(frames, tmp_path / "one"))
     rows = load_sample([files, files]).rows
@@ -162,7 +147,7 @@ def test_samples_are_numbered(frames, tmp_path):
 
 
 def test_without_fates_nothing_is_known_of_them(frames, tmp_path):
-    files = write_all(frames, tmp_path / "one") | {"fates": []}
+    files = write_all(frames, tmp_path / "one") | {"fates": None}
     assert np.isnan(load_sample([Files(**files)]).rows["hardest"]).all()
 
 
@@ -201,7 +186,7 @@ def test_fits_of_other_candidates_are_refused(frames, tmp_path):
         with pytest.raises(
             ParkfError, match=r"its rows are not those of .*candidates\.parquet; fit this file"
         ):
-            load_sample([Files(**files | {"fitted": [path]})])
+            load_sample([Files(**files | {"fitted": path})])
 
 
 def test_an_empty_sample_is_refused(frames, tmp_path):
@@ -221,13 +206,3 @@ def test_pieces_do_not_change_a_row(frames, tmp_path, monkeypatch):
     assert one._kinds == other._kinds
     for name in one._kinds:
         np.testing.assert_array_equal(one[name], other[name])
-
-
-def test_scratch_space_is_what_is_said(frames, tmp_path, monkeypatch):
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    sample = load_sample([Files(**write_all(frames, tmp_path / "one"))])
-    assert len(sample.rows["qop"])  # the last rows are written when they are read
-    used = sum(path.stat().st_size for path in scratch.rglob("*") if path.is_file())
-    assert used == scratch_bytes(len(sample.rows))

@@ -26,7 +26,7 @@ def write_draws(path, drawn, max_rows):
     return path
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chunks=st.lists(st.lists(NUMBERS, max_size=60), min_size=1, max_size=4), max_rows=st.integers(22, 150))
 def test_thresholds_are_the_exact_ones(tmp_path, chunks, max_rows):
     draws = [write_draws(tmp_path / f"{i}.npz", drawn, max_rows) for i, drawn in enumerate(chunks)]

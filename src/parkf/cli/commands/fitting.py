@@ -63,14 +63,6 @@ def fit(
     precision: Annotated[Precision, Option(help="Number type of the arithmetic.")] = "float32",
     backend: Annotated[BackendChoice, Option(help="auto: a GPU if there is one, else the CPU.")] = "cpu",
     threads: options.Threads = 1,
-    outliers: Annotated[
-        float | None,
-        Option(
-            min=0,
-            callback=options.finite,
-            help="Leave out hits whose u² (in the trigger: χ²) is above this, usually 16; adds `removed`.",
-        ),
-    ] = None,
     rich_states: Annotated[
         bool, Option("--rich-states", help="Add states at z = 990, 2165, 9450 and 11900 mm.")
     ] = False,
@@ -118,7 +110,6 @@ def fit(
         precision=precision,
         backend=where,
         threads=threads,
-        outliers=outliers,
         rich_states=rich_states,
         robust=robust,
         score=score,

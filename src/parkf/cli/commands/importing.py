@@ -23,7 +23,7 @@ from parkf.cli.commands.options import (
 from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
 from parkf.io.project import found
-from parkf.io.terminal import aligned, say
+from parkf.io.terminal import say
 
 if TYPE_CHECKING:
     from parkf.detector.geometry import Geometry
@@ -297,32 +297,6 @@ def check(geometry: GeometryArgument, alignment: AlignmentOption = None) -> None
     doubtful = doubts(placed)
     say("\n".join([describe(placed), *(f"doubtful: {doubt}" for doubt in doubtful)]))
     say(f"{geometry}: {'ok' if not doubtful else f'{len(doubtful)} doubts'}")
-
-
-@geometries.command(epilog="Example: parkf geometry hits data/geometry/run3_fullsim.yaml hits.parquet")
-def hits(
-    geometry: GeometryArgument,
-    hits: Annotated[Path, Argument(help="Hits as `parkf import hits` reads them (Parquet).")],
-    alignment: AlignmentOption = None,
-) -> None:
-    """Print how far hits of another simulation are from the elements of a geometry."""
-    import numpy as np
-
-    from parkf.detector.geometry import load_geometry
-    from parkf.imports.hits.full_simulation import read_hits
-    from parkf.proof.validation.positions import positions
-
-    rows = []
-    for one in positions(read_hits(hits), load_geometry(geometry, alignment)):
-        for what, off, shifted, beside in (
-            ("sensor, sector, mat", one.off, one.shifted, one.beside),
-            ("layer, module", one.plane_off, one.plane_shifted, np.full(1, np.nan)),
-        ):
-            sizes = [f"{1e3 * size:.2f}" for size in (*np.quantile(off, [0.5, 0.95, 1.0]), np.max(beside))]
-            within = f"{100 * np.mean(shifted < 1.0):.2f}"
-            rows.append((one.detector, len(one.off), what, *sizes, f"{shifted.max():.2g}", within))
-    header = ("off/µm: median", "95 %", "largest", "beyond its edge/µm", "largest in errors", "within one/%")
-    say(aligned(("detector", "hits", "of their", *header), rows))
 
 
 @app.command(epilog="Example: parkf field data/field/dipole.json field.npz --spacing 50")

@@ -24,13 +24,6 @@ GATES = Path("workflow/config/gates.yaml")
 OUTPUTS = {"output", "to"}
 
 
-def finite(value: float | None) -> float | None:
-    """Refuse NaN and infinity, which pass the limits of an option."""
-    if value is not None and not math.isfinite(value):
-        raise BadParameter(f"{value} is not a finite number")
-    return value
-
-
 def numbers_by_name(given: list[str], form: str, count: int = 1) -> dict[str, tuple[float, ...]]:
     """Read texts NAME=NUMBER, or NAME=NUMBER:NUMBER with a `count` of 2; the last number is an error.
 

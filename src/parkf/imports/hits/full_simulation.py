@@ -14,6 +14,7 @@ The two Parquet files must hold, in mm and MeV:
 """
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +91,6 @@ def tables_of(hits: Columns, particles: Columns) -> tuple[tuple[Table, Table], t
         )
     in_order = sorted_rows(tables[0], hits, "event", "plane", "x")
     return tables, (in_order, sorted_rows(tables[1], particles, "event", "particle"))
-
-
-def read_hits(path: Path) -> pd.DataFrame:
-    """Read the file of hits, with LHCb's number `sensor` of a hit's piece if the file has this column."""
-    hits = _read(path, _OF_HITS, ("sensor",))
-    _hits(hits, path)
-    return hits
 
 
 def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> pd.DataFrame:
@@ -211,9 +205,15 @@ def masses(pdg_id: np.ndarray) -> np.ndarray:
     return _of_kinds(pdg_id, mass)
 
 
+@cache
+def _pythia() -> Any:
+    """Read Pythia's data once: it takes 0.2 s."""
+    return pythia8mc.Pythia("", False)
+
+
 def _of_kinds(pdg_id: np.ndarray, property_of: Callable[[int, Any], float]) -> np.ndarray:
     """Property (n,) of particles, looked up in Pythia's data once for each kind."""
-    data = pythia8mc.Pythia("", False).particleData
+    data = _pythia().particleData
     kinds, kind = np.unique(pdg_id, return_inverse=True)
     return np.array([property_of(number, data) for number in kinds.astype(int).tolist()])[kind]
 

@@ -15,16 +15,14 @@ from parkf.imports.hits.entries import Entries
 from parkf.imports.hits.full_simulation import charges
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, select
-from parkf.io.findings import Finding, Verdict
+from parkf.io.findings import Finding
+from parkf.training.datasets.left_out import LeftOut
 
-MOST = 1e-3
-"""Largest share of rows that may be left out."""
 FURTHEST, LARGEST_SIGMA = 2e4, 100.0  # mm
 _HALF_SIZE = 5000.0  # mm; no detector is larger in x and y
 _HARDEST = 1e9  # MeV
 _BENT = 10  # hits, with which a particle has crossed the magnet
-_SHOWN = 3
-_REPEATED = "have event and key of an earlier row (is a file given twice?)"
+_REPEATED = "event and key of an earlier row (is a file given twice?)"
 
 Mask = NDArray[np.bool_]
 Place = Callable[[int], str]
@@ -40,22 +38,24 @@ def sifted(entries: Entries, name: str, *, tracks: bool, place: Place = str) -> 
     particle that is left out have no particle (`tracks` is false). `place` says where an entry is in the
     file. A ParkfError is raised if nothing is left.
     """
-    findings: list[Finding] = []
     count, what = len(entries.of["event"]), "tracks" if tracks else "particles"
+    of_hits = LeftOut(name, what="hits", rows=len(entries.hits["x"]))
+    of_entries = LeftOut(name, what=what, rows=count)
     gone, orphaned = np.zeros(count, bool), np.zeros(count, bool)
     bad_hits = np.zeros(len(entries.hits["x"]), bool)
     entry = entries.hits["entry"]
     for wrong, why, shown in _of_hits(entries.hits):
-        findings += _told(wrong & ~bad_hits, "hits", why, shown, lambda row: place(int(entry[row])))
+        of_hits.add(wrong & ~bad_hits, why, _said(shown, lambda row: place(int(entry[row]))))
         bad_hits |= wrong
     for wrong, why, shown in _of_entries(entries, bad_hits, tracks):
-        findings += _told(wrong & ~gone & ~orphaned, what, why, shown, place)
+        of_entries.add(wrong & ~gone & ~orphaned, why, _said(shown, place))
         # Of a repeated one, the hits are there before.
         out = gone if tracks or why == _REPEATED else orphaned
         out |= wrong
     # Entries of p < 0 are those of hits without a particle.
     of = entries.of | {"p": np.where(orphaned, -1.0, entries.of["p"])}
     left = _without(replace(entries, of=of), gone, bad_hits)
+    findings = [*of_hits.findings(), *of_entries.findings()]
     for one, column in (("particle or track", left.of["event"]), ("hit", left.hits["x"])):
         if not len(column):
             raise ParkfError("\n".join([f"{name}: no {one} in it", *map(str, findings)]))
@@ -67,10 +67,10 @@ def _of_hits(hits: Columns) -> Iterator[tuple[Mask, str, Shown]]:
     for name in ("x", "y", "z", "dxdy", "dzdy"):
         limit = {"x": _HALF_SIZE, "y": _HALF_SIZE, "z": FURTHEST}.get(name, 1.0)
         # NaN is beyond any limit.
-        yield ~(np.abs(hits[name]) <= limit), f"have {name} beyond {limit:g}", (name, hits[name])
+        yield ~(np.abs(hits[name]) <= limit), f"{name}, expected within ±{limit:g}", (name, hits[name])
     sigma = hits["sigma"]
     wrong = ~((sigma > 0) & (sigma <= LARGEST_SIGMA))
-    yield wrong, f"have no error from 0 to {LARGEST_SIGMA:g} mm", ("σ", sigma)
+    yield wrong, f"σ, expected above 0 and at most {LARGEST_SIGMA:g} mm", ("σ", sigma)
 
 
 def _of_entries(entries: Entries, bad_hits: Mask, tracks: bool) -> Iterator[tuple[Mask, str, Shown]]:
@@ -78,9 +78,9 @@ def _of_entries(entries: Entries, bad_hits: Mask, tracks: bool) -> Iterator[tupl
     of = entries.of
     p = of["p"]
     nobody = np.zeros(len(p), bool) if tracks else p < 0
-    yield ~nobody & ~((p > 0) & (p < _HARDEST)), "have no momentum above 0", ("p", p)
+    yield ~nobody & ~((p > 0) & (p < _HARDEST)), "p, expected above 0", ("p", p)
     for name in ("px", "py", "pz", *"xyz"):
-        yield ~nobody & ~np.isfinite(of[name]), f"have {name} that is no number", (name, of[name])
+        yield ~nobody & ~np.isfinite(of[name]), f"{name}, expected a number", (name, of[name])
     keys = np.stack([of["event"], of["key"]], axis=1)
     rows = np.flatnonzero(~nobody)
     _, first = np.unique(keys[rows], axis=0, return_index=True)
@@ -93,19 +93,13 @@ def _of_entries(entries: Entries, bad_hits: Mask, tracks: bool) -> Iterator[tupl
         bent = ~nobody & (hits >= _BENT) & (of["pid"] != 0)
         neutral = np.zeros(len(p), bool)
         neutral[bent] = charges(of["pid"][bent]) == 0
-        yield neutral, "have hits behind the magnet, and by their pid charge 0", ("pid", of["pid"])
+        yield neutral, "hits behind the magnet, and by pid charge 0", ("pid", of["pid"])
 
 
-def _told(wrong: Mask, what: str, why: str, shown: Shown, place: Place) -> list[Finding]:
-    if not wrong.any():
-        return []
+def _said(shown: Shown, place: Place) -> Place:
+    """Return the text of a row with the number that shows its fault."""
     name, values = shown
-    rows = np.flatnonzero(wrong)
-    places = list(dict.fromkeys(place(int(row)) for row in rows[: 100 * _SHOWN]))[:_SHOWN]
-    first = ", ".join(places) + (" …" if len(rows) > _SHOWN else "")
-    evidence = f"row{'s' * (len(places) > 1)} {first}; the first has {name} = {values[rows[0]]:.10g}"
-    verdict: Verdict = "wrong" if len(rows) > MOST * len(wrong) else "doubtful"
-    return [Finding(verdict, f"{len(rows)} of {len(wrong)} {what} {why}; left out", evidence)]
+    return lambda row: f"row {place(row)}: {name} = {values[row]:.10g}"
 
 
 def _without(entries: Entries, gone: Mask, bad_hits: Mask) -> Entries:

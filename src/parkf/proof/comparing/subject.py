@@ -86,7 +86,7 @@ def measure_beside(run: Path, published: Path | None) -> None:
         write_sealed(run / BESIDE_FILE, dict.fromkeys(("version", "set", "fit")))
         return
     manifest = load(published).manifest
-    files = [Files([truth], [found], []) for found, truth in zip(candidates, particles, strict=True)]
+    files = [Files(truth, found) for found, truth in zip(candidates, particles, strict=True)]
     field = FieldMap.load(run / "field.npz")
     fit = measure_alone(fitted_samples(files, partial(fit_file, published, trust=True), field))
     about = {"version": manifest.version, "set": manifest.blobs.fingerprints()}

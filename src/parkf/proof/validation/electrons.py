@@ -71,13 +71,13 @@ def measure_electrons(
         for number, (particles, candidates) in enumerate(samples):
             path = folder / f"{number}.parquet"
             _write_electrons(particles, candidates, path)
-            of[COLLISIONS].append(Files([particles], [path], []))
+            of[COLLISIONS].append(Files(particles, path))
         for decay, parts in decays.items():
             of[decay] = []
             for number, part in enumerate(parts):
                 path = folder / f"{decay}{number}.parquet"
                 find_candidates(part.hits, path, polarity=part.polarity, matched=True, **detector)
-                of[decay].append(Files([part.particles], [path], []))
+                of[decay].append(Files(part.particles, path))
         for name, files in of.items():
             rows = electrons_fitted(parameters, files, velo_end, threads)
             if len(rows) >= ENOUGH:

@@ -28,8 +28,8 @@ def fitted_samples(
         files = []
         for number, sample in enumerate(samples):
             fitted = Path(folder) / f"fitted{number}.parquet"
-            fit(sample.candidates[0], fitted)
-            files.append(replace(sample, fitted=[fitted]))
+            fit(sample.candidates, fitted)
+            files.append(replace(sample, fitted=fitted))
         return load_sample(files, field)
 
 

@@ -149,11 +149,11 @@ class _Finder:
 
 
 def _beside_truth(sample: Simulated, candidates: Path, kind: Kind) -> Files:
-    files = Files([sample.particles], [candidates], [])
+    files = Files(sample.particles, candidates)
     if kind.velo:
         return files
     plane = (UT_PLANES if kind.ut else SCIFI_PLANES).start
-    return replace(files, crossings=[sample.crossings] if sample.crossings else [], first_plane=plane)
+    return replace(files, crossings=sample.crossings, first_plane=plane)
 
 
 def fitted_by_both(
@@ -176,20 +176,17 @@ def compared(ours: Sample, full: Sample) -> dict[str, Any]:
 
     Return ``pulls`` and ``momentum`` of the set's fits as :func:`parkf.proof.validation.validate.validate`
     has them, and ``directions``. ``momentum`` also has ``core_over_full`` with its error, the core of δp/p
-    over that of the full fit of the same tracks, ``full_pulls``, the pulls of the full fit, and
-    ``qop_bias``, the mean of the core of (q/p − truth)/truth: with an error of 10 % or more, that of δp/p is
-    another number.
+    over that of the full fit of the same tracks, and ``qop_bias``, the mean of the core of (q/p −
+    truth)/truth: with an error of 10 % or more, that of δp/p is another number.
     """
-    measured, reference = (measure_alone(sample) for sample in (ours, full))
+    measured = measure_alone(ours)
     measured["directions"] = directions(ours.good)
     edges = [1000 * edge for edge in MOMENTUM_EDGES]
     pairs = zip(binned(ours.good["p_true"], edges), binned(full.good["p_true"], edges), strict=True)
-    of_full = {one["p_min"]: one for one in reference["momentum"]}
     for (low, _, inside), (_, _, others) in pairs:
         own, other = ours.good[inside], full.good[others]
         if min(len(own), len(other)) >= ENOUGH:
             (one,) = (one for one in measured["momentum"] if one["p_min"] == low / 1000)
             one["core_over_full"], one["core_over_full_error"] = core_ratio(own, other)
-            one["full_pulls"] = of_full[low / 1000]["pulls"]
             one |= fit_core(np.asarray(own["qop"]) / np.asarray(own["true_qop"]) - 1).mean_as("qop_bias")
     return measured

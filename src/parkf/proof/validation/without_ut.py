@@ -42,7 +42,7 @@ def measure_without_ut(
         for number, (particles, candidates) in enumerate(samples):
             path = Path(folder) / f"candidates{number}.parquet"
             write_changed(candidates, path, _without_ut)
-            stripped.append(Files([particles], [path], []))
+            stripped.append(Files(particles, path))
         both = fitted_by_both(LONG, parameters, stripped, geometry=geometry, field=field, threads=threads)
     return compared(*both)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -21,12 +20,14 @@ from parkf.io.checks import Rule, broken, holds
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, concatenate, select
 from parkf.io.tables import STEP_DATA
-from parkf.training.datasets.alike import NAMES, SAMPLE, Alike, Floats
+from parkf.training.datasets.alike import NAMES, SAMPLE, Alike
 from parkf.training.datasets.carry import COMPONENTS, carried
 from parkf.training.datasets.left_out import SHARE, LeftOut
 from parkf.training.datasets.legs import SETS
 from parkf.training.datasets.repeats import KEYS, Repeats, hashes
 from parkf.training.datasets.rules import row_rules
+
+Numbers = NDArray[np.int64]
 
 FEWEST_ROWS = 100
 """Rows of a set below which its parameters cannot be fitted; a set without any is fixed at zero."""
@@ -58,7 +59,7 @@ class Door:
     ) -> None:
         """Rows are like the `sample`; those that are not may be carried through a `field`.
 
-        `staged` are the files that rows with columns `STAGED` come from.
+        `staged` are the files that rows with columns `STAGED` come from; others come from ``left.where``.
         """
         self._left, self._field, self._staged = left, field, staged
         self._rules = row_rules(step)
@@ -70,21 +71,18 @@ class Door:
                 if alike is not None:
                     self._alike[int(number)] = alike
 
-    def broken(self, rows: Columns, where: object = "", begin: int = 0) -> NDArray[np.bool_]:
-        """Leave out rows (n,) that break a rule; return which. The first row has the number `begin`."""
+    def broken(self, rows: Columns, numbers: Numbers | None = None) -> NDArray[np.bool_]:
+        """Leave out rows (n,) that break a rule; return which. `numbers` (n,) are theirs in the file."""
         reasons, rules = self._reasons(rows)
         for number in np.unique(reasons[reasons > 0]):
             rule = rules[number - 1]
 
             def said(row: int, rule: Rule = rule) -> str:
-                return self._broken_text(rule, rows, row, where, begin)
+                place, number = self._place(rows, row, numbers)
+                return broken(place, rule, rows, row, number)
 
             self._left.add(reasons == number, f"{rule[0].split()[0]}, expected {rule[2]}", said, rows)
         return reasons > 0
-
-    def _broken_text(self, rule: Rule, rows: Columns, row: int, where: object, begin: int) -> str:
-        place, number = self._place(rows, row, where, begin)
-        return broken(place, rule, rows, row, number)
 
     def _reasons(self, rows: Columns) -> tuple[NDArray[np.int8], list[Rule]]:
         """Return the number of the first rule that each row breaks, from 1, (n,), and the rules."""
@@ -97,59 +95,45 @@ class Door:
                     reasons[~right & (reasons == 0)] = number
         return reasons, rules
 
-    def _place(self, rows: Columns, row: int, where: object, begin: int) -> tuple[object, int]:
+    def _place(self, rows: Columns, row: int, numbers: Numbers | None) -> tuple[object, int]:
         if self._staged:
             return self._staged[rows["file"][row]], int(rows["row"][row])
-        return where, begin + row
+        return self._left.where, row if numbers is None else int(numbers[row])
 
-    def unlike(self, rows: Columns, where: object, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def unlike(self, rows: Columns, numbers: Numbers) -> NDArray[np.bool_]:
         """Leave out rows (n,) that fulfil the rules, but are unlike the others of their set; return which."""
         found = np.zeros(len(rows["set"]), np.bool_)
         for number, alike in self._alike.items():
             own = np.flatnonzero(rows["set"] == number)
             for low in range(0, len(own), _BLOCK):
                 some = own[low : low + _BLOCK]
-                found[some] = self._unlike(alike, select(rows, some), where, numbers[some])
+                found[some] = self._unlike(alike, select(rows, some), numbers[some])
         return found
 
-    def _unlike(
-        self, alike: Alike, rows: Columns, where: object, numbers: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def _unlike(self, alike: Alike, rows: Columns, numbers: Numbers) -> NDArray[np.bool_]:
         expected, allowed = alike.expected(rows)
         if self._field is None:
             slopes, places = _ALONE.get(self._left.step, _ALONE_ELSEWHERE)
             allowed[2:4] *= slopes
             allowed[4:6] *= places
-        off = np.stack([rows[name] for name in NAMES]) - expected
-        wrong = np.abs(off, out=off) > allowed
+        wrong = np.abs(np.stack([rows[name] for name in NAMES]) - expected) > allowed
         if not wrong.any():
             return np.zeros(len(numbers), np.bool_)
         some = np.flatnonzero(wrong.any(axis=0))
         wrong[:, some] &= ~self._carried_so(select(rows, some))
-        first = np.where(wrong.any(axis=0), wrong.argmax(axis=0), -1)
-        self._name(rows, first, expected, allowed, where, numbers)
-        return np.asarray(first >= 0)
-
-    def _name(
-        self,
-        rows: Columns,
-        first: NDArray[np.intp],
-        expected: Floats,
-        allowed: Floats,
-        where: object,
-        numbers: NDArray[np.int64],
-    ) -> None:
-        """Leave out rows of one set, of which `first` (n,) is the first wrong column in `NAMES`, or -1."""
-        for column in np.unique(first[first >= 0]):
+        left = wrong.any(axis=0)
+        first = np.where(left, wrong.argmax(axis=0), -1)
+        for column in np.unique(first[left]):
             name = NAMES[column]
 
             def said(row: int, column: int = column, name: str = name) -> str:
-                place, number = self._place(rows, row, where, int(numbers[row]) - row)
+                place, number = self._place(rows, row, numbers)
                 near = f"{expected[column, row]:.5g} ± {allowed[column, row]:.2g}"
                 what = f"column '{name}', row {number}: got {rows[name][row]:.5g}, expected {near}"
                 return f"{place}: {what} by its other columns, as in the other rows of its set"
 
             self._left.add(first == column, f"{name} does not fit the row's other columns", said, rows)
+        return np.asarray(left)
 
     def _carried_so(self, rows: Columns) -> NDArray[np.bool_]:
         """Whether Runge-Kutta here takes rows where their columns say, (10, n); false without a field."""
@@ -165,52 +149,31 @@ class Door:
 
 
 def left_out_rows(
-    files: Sequence[Path],
-    step: str,
-    left: LeftOut,
-    *,
-    field: FieldMap | None = None,
-    staged: Sequence[Path] | None = None,
-) -> tuple[dict[Path, NDArray[np.int64]], NDArray[np.int64]]:
-    """Ask each row of a step dataset, in one file or in chunks.
+    path: Path, step: str, left: LeftOut, *, field: FieldMap | None = None, staged: Sequence[Path] = ()
+) -> tuple[Numbers, Numbers]:
+    """Ask each row of a step dataset.
 
     Rows that are `staged`, from these files, have fulfilled the rules before. Return the numbers of the rows
-    to leave out in each file, and the number of rows of each set that pass. Memory does not grow with the
-    number of rows.
+    to leave out, and the number of rows of each set that pass. Memory does not grow with the number of rows.
     """
+    counts, without = np.zeros(SETS[step], np.int64), [np.empty(0, np.int64)]
     # One thread for linear algebra: more cost time for such small matrices.
     with threadpool_limits(1), Repeats() as repeats:
-        return _asked(files, step, left, repeats, field, staged)
-
-
-def _asked(
-    files: Sequence[Path],
-    step: str,
-    left: LeftOut,
-    repeats: Repeats,
-    field: FieldMap | None,
-    staged: Sequence[Path] | None,
-) -> tuple[dict[Path, NDArray[np.int64]], NDArray[np.int64]]:
-    door = Door(step, left, _sample(files), field, staged or ())
-    counts = np.zeros(SETS[step], np.int64)
-    without = {path: [np.empty(0, np.int64)] for path in files}
-    for path, begin, rows in _batches(files):
-        number = begin + np.arange(len(rows["set"]))
-        if staged is None:
-            left.rows += len(number)
-            if (bad := door.broken(rows, path, begin)).any():
-                without[path].append(number[bad])
-                rows, number = select(rows, ~bad), number[~bad]
-        if (bad := door.unlike(rows, path, number)).any():
-            without[path].append(number[bad])
-            rows = select(rows, ~bad)
-        repeats.add(hashes(rows, step))
-        counts += np.bincount(rows["set"].astype(np.intp), minlength=len(counts))
-    if len(several := repeats.several()):
-        for path, row, one in _again(files, step, several, without, left):
-            without[path].append(np.array([row]))
-            counts[one] -= 1
-    return {path: np.unique(np.concatenate(some)) for path, some in without.items()}, counts
+        door = Door(step, left, _sample(path), field, staged)
+        asked = (door.unlike,) if staged else (door.broken, door.unlike)
+        for places, rows in _batches(path):
+            left.rows += 0 if staged else len(places)
+            for ask in asked:
+                if (bad := ask(rows, places)).any():
+                    without.append(places[bad])
+                    rows, places = select(rows, ~bad), places[~bad]
+            repeats.add(hashes(rows, step))
+            counts += np.bincount(rows["set"].astype(np.intp), minlength=len(counts))
+        if len(several := repeats.several()):
+            for row, number in _again(path, step, several, np.concatenate(without), left):
+                without.append(np.array([row]))
+                counts[number] -= 1
+    return np.unique(np.concatenate(without)), counts
 
 
 def check_dataset(path: Path, step: str, *, share: float = SHARE) -> tuple[LeftOut, NDArray[np.int64]]:
@@ -222,10 +185,10 @@ def check_dataset(path: Path, step: str, *, share: float = SHARE) -> tuple[LeftO
     if step not in SETS:
         raise ParkfError(f"no step '{step}'; steps are {', '.join(SETS)}")
     left = LeftOut(str(path), step, share)
-    without, counts = left_out_rows([path], step, left)
+    without, counts = left_out_rows(path, step, left)
     left.refuse()
     require_rows(path, step, counts)
-    return left, without[path]
+    return left, without
 
 
 def require_rows(where: object, step: str, counts: NDArray[np.int64]) -> None:
@@ -237,16 +200,15 @@ def require_rows(where: object, step: str, counts: NDArray[np.int64]) -> None:
             raise ParkfError(f"{where}: {found}, expected at least {FEWEST_ROWS}; simulate more events")
 
 
-def _batches(files: Sequence[Path]) -> Iterator[tuple[Path, int, Columns]]:
-    """Yield rows, their file and the number of the first of them."""
-    for path in files:
-        with STEP_DATA.open(path) as file:
-            begin = 0
-            # One row group at a time: Arrow would keep all others in memory, too.
-            for group in range(file.num_row_groups):
-                for batch in file.iter_batches(batch_size=_BATCH, row_groups=[group]):
-                    yield path, begin, _columns(batch)
-                    begin += batch.num_rows
+def _batches(path: Path) -> Iterator[tuple[Numbers, Columns]]:
+    """Yield rows and their numbers in the file."""
+    with STEP_DATA.open(path) as file:
+        begin = 0
+        # One row group at a time: Arrow would keep all others in memory, too.
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(batch_size=_BATCH, row_groups=[group]):
+                yield begin + np.arange(batch.num_rows), _columns(batch)
+                begin += batch.num_rows
 
 
 def _columns(batch: pa.RecordBatch | pa.Table) -> Columns:
@@ -254,71 +216,51 @@ def _columns(batch: pa.RecordBatch | pa.Table) -> Columns:
     return {name: numbers(batch.column(name)) for name in batch.schema.names}
 
 
-def _groups(file: pq.ParquetFile) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield number, and first and last set of row groups."""
-    column = file.schema_arrow.get_field_index("set")
-    for number in range(file.num_row_groups):
-        group = file.metadata.row_group(number)
-        found = group.column(column).statistics
-        known = found is not None and found.has_min_max
-        ends = (found.min, found.max) if known else (0, 1 << 15)
-        yield number, ends
-
-
-def _sample(files: Sequence[Path]) -> Columns | None:
-    """Return some rows of each set, from row groups all over the files."""
-    groups: dict[tuple[int, int], list[tuple[Path, int]]] = {}
-    for path in files:
-        with STEP_DATA.open(path) as file:
-            for number, ends in _groups(file):
-                groups.setdefault(ends, []).append((path, number))
-    wanted: dict[Path, list[int]] = {}
-    for some in groups.values():
-        for place in np.unique(np.linspace(0, len(some) - 1, _GROUPS).astype(int)):
-            wanted.setdefault(some[place][0], []).append(some[place][1])
+def _sample(path: Path) -> Columns | None:
+    """Return some rows of each set, from row groups all over the file."""
+    groups: dict[tuple[int, int], list[int]] = {}
     parts = []
-    for path, chosen in wanted.items():
-        with STEP_DATA.open(path) as file:
-            for number in chosen:
-                rows = _columns(file.read_row_group(number))
+    with STEP_DATA.open(path) as file:
+        column = file.schema_arrow.get_field_index("set")
+        for number in range(file.num_row_groups):
+            found = file.metadata.row_group(number).column(column).statistics
+            known = found is not None and found.has_min_max
+            groups.setdefault((found.min, found.max) if known else (0, 1 << 15), []).append(number)
+        for some in groups.values():
+            for place in np.unique(np.linspace(0, len(some) - 1, _GROUPS).astype(int)):
+                rows = _columns(file.read_row_group(some[place]))
                 for one in np.unique(rows["set"]):
                     own = np.flatnonzero(rows["set"] == one)
                     parts.append(select(rows, own[:: max(1, len(own) // SAMPLE)][:SAMPLE]))
     if not parts:
         return None
-    found = concatenate(parts)
-    of_set = [np.flatnonzero(found["set"] == one) for one in np.unique(found["set"])]
-    return select(found, np.concatenate([own[:: max(1, len(own) // SAMPLE)] for own in of_set]))
+    whole = concatenate(parts)
+    of_set = [np.flatnonzero(whole["set"] == one) for one in np.unique(whole["set"])]
+    return select(whole, np.concatenate([own[:: max(1, len(own) // SAMPLE)] for own in of_set]))
 
 
-def _once(text: str, _: int) -> str:
-    return f"{text}, expected it once"
+def _text(text: str, _: int) -> str:
+    return text
 
 
 def _again(
-    files: Sequence[Path],
-    step: str,
-    several: NDArray[np.uint64],
-    without: dict[Path, list[NDArray[np.int64]]],
-    left: LeftOut,
-) -> Iterator[tuple[Path, int, int]]:
-    """Yield file, number and set of each row whose key another row had before it, and leave it out."""
-    before: dict[tuple[float, ...], tuple[Path, int]] = {}
-    for path, begin, rows in _batches(files):
-        known = np.isin(begin + np.arange(len(rows["set"])), np.concatenate(without[path]))
-        for row in np.flatnonzero(np.isin(hashes(rows, step), several) & ~known):
+    path: Path, step: str, several: NDArray[np.uint64], without: Numbers, left: LeftOut
+) -> Iterator[tuple[int, int]]:
+    """Yield number and set of each row whose key another row had before it, and leave it out."""
+    before: dict[tuple[float, ...], int] = {}
+    for places, rows in _batches(path):
+        for row in np.flatnonzero(np.isin(hashes(rows, step), several) & ~np.isin(places, without)):
             key = tuple(float(rows[name][row]) for name in KEYS[step])
             if key not in before:
-                before[key] = path, int(begin + row)
+                before[key] = int(places[row])
                 continue
             if left.drops_repeats:
                 left.repeats += 1
             else:
-                one, first = before[key]
-                own = f"{begin + row}" if one == path else f"{begin + row} of {path}"
-                text = f"{one}: rows {first} and {own} are the same (equal {', '.join(KEYS[step])})"
-                mask = np.arange(len(rows["set"])) == row
-                left.add(mask, "it is there before", partial(_once, text), rows)
+                text = f"{path}: rows {before[key]} and {places[row]} are the same"
+                text += f" (equal {', '.join(KEYS[step])}), expected it once"
+                mask = np.arange(len(places)) == row
+                left.add(mask, "it is there before", partial(_text, text), rows)
                 if left.too_many and left.count > _MOST_NAMED:
                     return
-            yield path, int(begin + row), int(rows["set"][row])
+            yield int(places[row]), int(rows["set"][row])

@@ -1,4 +1,4 @@
-"""Rows of a step dataset that a training leaves out: counted by reason, the first ones named, all written."""
+"""Rows of a file that are left out as wrong: counted by reason, the first ones named, all written."""
 
 import csv
 from collections.abc import Callable, Mapping
@@ -22,11 +22,12 @@ _NAMED, _WRITTEN = 3, 10_000  # rows of a reason in a message; rows in the file
 
 @dataclass
 class LeftOut:
-    """Rows that are left out of a step; `where` names what they are read from."""
+    """Rows that are left out; `where` names what they are read from."""
 
     where: str
-    step: str
+    step: str = ""  # of a step dataset
     share: float = SHARE
+    what: str = "rows"
     rows: int = 0  # number of all rows
     count: int = 0
     drops_repeats: bool = False  # rows that were there before count as `repeats` instead, and are no fault
@@ -40,19 +41,20 @@ class LeftOut:
         bad: NDArray[np.bool_],
         reason: str,
         said: Callable[[int], str],
-        columns: Mapping[str, NDArray[Any]],
+        columns: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        """Leave out some rows (n,) of columns; `said` is the message of one of them."""
+        """Leave out some rows (n,), whose `columns` can be written; `said` is the message of one of them."""
         found = np.flatnonzero(bad)
         self.count += len(found)
         self._reasons[reason] = self._reasons.get(reason, 0) + len(found)
         told = self._said.setdefault(reason, [])
         for row in found[: _WRITTEN - len(self._lines)]:
             message = said(int(row))
-            if len(told) < _NAMED:
+            if len(told) < _NAMED and message not in told:
                 told.append(message)
-            values = [columns[name][row] if name in columns else "" for name, _ in STEP_DATA.fields]
-            self._lines.append([message, *values])
+            if columns is not None:
+                values = [columns[name][row] if name in columns else "" for name, _ in STEP_DATA.fields]
+                self._lines.append([message, *values])
 
     @property
     def too_many(self) -> bool:
@@ -64,7 +66,9 @@ class LeftOut:
         verdict: Verdict = "wrong" if self.too_many else "doubtful"
         most = sorted(self._reasons.items(), key=lambda item: -item[1])
         return [
-            Finding(verdict, f"{count} of {self.rows} rows left out: {reason}", _short(self._said[reason]))
+            Finding(
+                verdict, f"{count} of {self.rows} {self.what} left out: {reason}", _short(self._said[reason])
+            )
             for reason, count in most
             if count
         ]

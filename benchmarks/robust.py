@@ -1,6 +1,6 @@
-"""How a run's candidates change when outliers are removed, or tracks are treated robustly.
+"""How fits of a run's candidates change when tracks are treated robustly.
 
-Run: python -m benchmarks.outliers [RUN] [--json FILE]
+Run: python -m benchmarks.robust [RUN] [--json FILE]
 
 The sample is the validation's ghosts and genuine tracks above 2 GeV, fitted in single precision on one core.
 
@@ -9,13 +9,12 @@ The sample is the validation's ghosts and genuine tracks above 2 GeV, fitted in 
 - `beyond5`: fraction of tracks beyond five core widths.
 - `ghosts`: fraction of ghosts below the χ²/ndof that keeps 91 % of genuine tracks.
 - `ghosts_before`: the same with the χ² of all hits.
-- `speed`: relative to the plain fit of the same scheme; the median of seven repeats.
+- `speed`: relative to the plain fit; the median of seven repeats.
 """
 
 import statistics
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,6 @@ from benchmarks.command import parser, write
 from benchmarks.pull_bound import Truth, with_truth
 
 from parkf.fit import Fitted, fit, is_good
-from parkf.fit.outliers import fit_as_trigger, fit_without_outliers
 from parkf.fit.sample import chi2_per_ndof
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.proof.validation.core import fit_core
@@ -35,37 +33,21 @@ Way = Callable[[Truth], tuple[Fitted, np.ndarray]]
 
 def ways(parameters: ParameterSet) -> dict[str, Way]:
     """Ways to fit a sample, by name; each returns the fits and a mask of the candidates that it treated."""
-    plain = {scheme: partial(fit, parameters, scheme=scheme, threads=1) for scheme in ("smoother", "trigger")}
 
-    def all_hits(scheme: str, one: Truth) -> tuple[Fitted, np.ndarray]:
-        fitted = plain[scheme](one.candidates)
+    def plain(one: Truth) -> tuple[Fitted, np.ndarray]:
+        fitted = fit(parameters, one.candidates, threads=1)
         return fitted, np.zeros(len(fitted.qop), bool)
 
-    def without_outliers(one: Truth) -> tuple[Fitted, np.ndarray]:
-        fitted, removed = fit_without_outliers(parameters, one.candidates, threads=1)
-        return fitted, removed != 0
-
     def robust(one: Truth) -> tuple[Fitted, np.ndarray]:
-        fitted = plain["smoother"](one.candidates, robust=True)
+        fitted = fit(parameters, one.candidates, threads=1, robust=True)
         assert fitted.before is not None
         return fitted, fitted.before["treated"] != 0
 
-    def trigger(one: Truth) -> tuple[Fitted, np.ndarray]:
-        fitted, removed = fit_as_trigger(parameters, one.candidates, threads=1)
-        return fitted, removed != 0
-
-    found: dict[str, Way] = {
-        "smoother": partial(all_hits, "smoother"),
-        "smoother, outliers": without_outliers,
-        "smoother, robust": robust,
-    }
-    if parameters.manifest.forms == "production":
-        found |= {"trigger": partial(all_hits, "trigger"), "trigger, outliers": trigger}
-    return found
+    return {"plain": plain, "robust": robust}
 
 
 def figures(way: Way, sample: list[Truth], cut_on: list[Fitted]) -> dict[str, float]:
-    """Fit the sample and measure it; `cut_on` are the plain fits of the same scheme."""
+    """Fit the sample and measure it; `cut_on` are the plain fits."""
     residuals, treated = [], []
     chi2 = {name: ([], []) for name in ("ghosts", "ghosts_before")}
     for one, before in zip(sample, cut_on, strict=True):
@@ -103,13 +85,12 @@ def measure(run: Path) -> dict[str, dict[str, float]]:
     """Figures and speeds of all ways to fit, which run alternately."""
     parameters, sample = load(run / "set"), with_truth(run, "validation")
     found = ways(parameters)
-    plain = {name: [way(one)[0] for one in sample] for name, way in found.items() if "," not in name}
-    result = {name: figures(way, sample, plain[name.partition(",")[0]]) for name, way in found.items()}
+    plain = [found["plain"](one)[0] for one in sample]
+    result = {name: figures(way, sample, plain) for name, way in found.items()}
     turns = [{name: seconds(way, sample) for name, way in found.items()} for _ in range(TURNS)]
     tracks = sum(len(one.p) for one in sample)
     for name in found:
-        of = name.partition(",")[0]
-        result[name]["speed"] = statistics.median(turn[of] / turn[name] for turn in turns)
+        result[name]["speed"] = statistics.median(turn["plain"] / turn[name] for turn in turns)
         result[name]["tracks_per_s"] = tracks / statistics.median(turn[name] for turn in turns)
     return result
 

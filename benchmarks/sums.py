@@ -1,15 +1,23 @@
 """Width of the core of a sum of similar steps, in units of the quadratic sum of their σ.
 
+Run: python -m benchmarks.sums [RUN] [--json FILE]
+
 The distribution of (form − truth)/σ of single steps is convolved with itself n times. The result describes n
 steps in a row that scatter alike and independently of each other, as real steps do. ``training.noise_scale``
-of a configuration comes from here (:mod:`parkf.training.fit_noise`).
+of improved forms comes from here.
 """
 
+from pathlib import Path
+
 import numpy as np
+from benchmarks.command import parser, write
 
 from parkf.io.events import select
+from parkf.model.steps import FORMS
 from parkf.training import MOST_ROWS
 from parkf.training.magnet_hop import Trained
+from parkf.training.magnet_table import load_table
+from parkf.training.result import load_results
 from parkf.training.rows import COMPONENTS, F64, read_batches, residuals
 from parkf.training.spread import BINS, core_width
 
@@ -60,3 +68,26 @@ def measure_sums(trained: Trained, name: str) -> dict[str, list[dict[str, float]
                 pull = np.clip(truth[c] / noise[c], -_EDGES[-2], _EDGES[-2])
                 counts[i] += np.histogram(pull, _EDGES)[0]
     return {component: widths_of_sums(counts[i]) for i, component in enumerate(COMPONENTS)}
+
+
+def trained_in(run: Path) -> Trained:
+    """Load the fits of a run's steps."""
+    results = load_results(run / "fits")
+    return Trained(
+        FORMS[results["UTTF"].forms], results, load_table(run / "table/table.npz"), run / "datasets"
+    )
+
+
+def main() -> None:
+    """Run the command line."""
+    arguments = parser(__doc__, run="results/default").parse_args()
+    trained = trained_in(arguments.run)
+    found = {name: measure_sums(trained, name) for name in STEPS}
+    for name, components in found.items():
+        for component, widths in components.items():
+            print(f"{name:5s} {component:3s}", *(f"{one['steps']}: {one['width']:.3f}" for one in widths))
+    write(arguments.json, found)
+
+
+if __name__ == "__main__":
+    main()
