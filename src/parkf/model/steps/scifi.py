@@ -56,7 +56,7 @@ def _production() -> Step:
 def _improved() -> Step:
     """Return the step with one set for each gap; terms that are odd in X and in Y distinguish the sides.
 
-    The terms 1, H and Y of the turn are for a field that differs left and right, up and down.
+    The last seven terms of the turn are for a field that differs left and right, up and down.
     """
     p = Numbers()
     one = sp.Integer(1)
@@ -76,6 +76,10 @@ def _improved() -> Step:
             one,
             H,
             Y,
+            X,
+            X**2,
+            X**3,
+            X**5,
         ),
         lever=(one, Y**2, X**2),
         field=-0.2,

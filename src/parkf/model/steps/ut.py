@@ -19,12 +19,12 @@ def _production() -> Step:
 
 
 def _improved() -> Step:
-    """Return the step; X and Y of the bend, 1 and Y of the turn are for a field without symmetry."""
+    """Return the step; the last four terms of the bend and two of the turn are for a field without symmetry."""
     p = Numbers()
     one = sp.Integer(1)
     outputs, parts, gained = gap.forms(
         p,
-        bend=(one, Y**2, X**2, X**2 * Y**2, X, Y),
+        bend=(one, Y**2, X**2, X**2 * Y**2, X, Y, X * Y, Y**5),
         turn=(tx * Y, tx * X**2 * Y, one, Y),
         lever=(one,),
         field=-0.5,
