@@ -96,5 +96,5 @@ def test_a_set_without_constants_is_refused():
 
 def test_the_number_of_constants_is_checked():
     toy = generate(10, 10000.0, seed=3)
-    with pytest.raises(ValueError, match="expected 152 numbers"):
+    with pytest.raises(ValueError, match="expected 160 numbers"):
         cpu.fit_with_rich(toy.parameters, np.zeros(54, np.float32), toy.candidates("float32"), threads=1)

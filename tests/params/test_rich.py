@@ -12,8 +12,9 @@ BLOCKS = {
     name: (100 * i + np.arange(1, np.prod(block.shape) + 1)).reshape(block.shape) / 8
     for i, (name, block) in enumerate(rich_blocks().items())
 }
-# The terms of RICH_SCIFI that are odd in X; sets up to 2026-run3-like-2-r016 lack them.
+# Terms of RICH_SCIFI for a field without symmetry; sets up to 2026-run3-like-2-r016 lack them.
 GAINED = [f"field that bends tx, with {term}" for term in ("X", "X·Y", "X^3", "X·Y^2")]
+GAINED += ["field that turns ty", *(f"field that turns ty, with {term}" for term in ("X", "Y", "X^2"))]
 
 
 @pytest.fixture

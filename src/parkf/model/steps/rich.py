@@ -84,7 +84,7 @@ def _behind_velo() -> Step:
 def _behind_scifi() -> Step:
     """Return a step over a gap whose field ends soon after its start.
 
-    The terms of the bend that are odd in X are for a field that is not the same left and right, as LHCb's.
+    The last four terms of the bend and of the turn are for a field that differs left and right, as LHCb's.
     """
     p = Numbers()
     one = sp.Integer(1)
@@ -92,7 +92,7 @@ def _behind_scifi() -> Step:
     outputs, parts, _ = gap.forms(
         p,
         bend=(*even, X, X * Y, X**3, X * Y**2),
-        turn=(H * Y, X * Y, X**3 * Y, X * Y**3, X**5 * Y, X**3 * Y**3, X * Y**5),
+        turn=(H * Y, X * Y, X**3 * Y, X * Y**3, X**5 * Y, X**3 * Y**3, X * Y**5, one, X, Y, X**2),
         lever=(one, Y**2, X**2),
         field=-0.02,
         place=gap.START,
