@@ -42,7 +42,8 @@ def _of_set(folder: Path, entry: Entry) -> Iterator[str]:
     if found:
         return
     try:
-        loaded, form = read_files(SetFolder(folder))
+        with SetFolder(folder, links=False) as files:
+            loaded, form = read_files(files)
         if digest(form) != entry.sha256 or not entry.agrees(folder.name, loaded.manifest):
             yield f"{folder}: other than its entry in {INDEX_FILE}; get both again from another copy"
     except ParkfError as error:
@@ -50,21 +51,21 @@ def _of_set(folder: Path, entry: Entry) -> Iterator[str]:
 
 
 def _of_files(folder: Path, listed: dict[str, str]) -> Iterator[str]:
-    if not folder.is_dir():
-        yield f"{folder}: missing; {INDEX_FILE} lists it: get it again from another copy"
-        return
-    files = SetFolder(folder)
-    for name, expected in listed.items():
-        try:
-            got = hashlib.sha256(files.read(name)).hexdigest()
-        except ParkfError as error:
-            yield str(error)
-            continue
-        if got != expected:
-            yield (
-                f"{folder / name}: sha256 {got}, expected {expected} of {INDEX_FILE}; it was changed after"
-                " its publication: get it again from another copy"
-            )
-    for path in sorted(folder.iterdir()):
-        if path.name not in listed:
-            yield f"{path}: not in {INDEX_FILE}; the set was published without it: remove it"
+    try:
+        with SetFolder(folder, links=False) as files:
+            for name, expected in listed.items():
+                try:
+                    got = hashlib.sha256(files.read(name)).hexdigest()
+                except ParkfError as error:
+                    yield str(error)
+                    continue
+                if got != expected:
+                    yield (
+                        f"{folder / name}: sha256 {got}, expected {expected} of {INDEX_FILE}; it was changed"
+                        " after its publication: get it again from another copy"
+                    )
+            for name in files.names():
+                if name not in listed:
+                    yield f"{folder / name}: not in {INDEX_FILE}; the set was published without it: remove it"
+    except ParkfError:
+        yield f"{folder}: missing, or a link; {INDEX_FILE} lists it: get it again from another copy"

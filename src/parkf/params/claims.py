@@ -18,7 +18,7 @@ SHIPPED = Path(_fitter.__file__).parent / "params"
 
 
 def place_in_registry(folder: Path) -> Path | None:
-    """Return the path of a set's folder in a registry, or None if it has none."""
+    """Return the path of a set's folder in a registry, or None if it has none; no links are followed last."""
     for path in (folder.absolute(), folder.resolve()):
         if VERSION.fullmatch(path.name) and (path.parent / INDEX_FILE).exists():
             return path

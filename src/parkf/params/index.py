@@ -80,7 +80,7 @@ class Index(Strict):
 def read_index(folder: Path) -> Index:
     """Read the index of a registry; that of a missing or empty folder is empty.
 
-    A ParkfError reports an index that is broken, or missing beside folders of sets.
+    A ParkfError reports an index that is broken, a link, or missing beside folders of sets.
     """
     return parse_index(folder, index_bytes(folder))
 
@@ -88,8 +88,9 @@ def read_index(folder: Path) -> Index:
 def index_bytes(folder: Path) -> bytes | None:
     """Return the bytes of a registry's index, or None where there is neither an index nor a set."""
     path = folder / INDEX_FILE
-    if path.exists():
-        return SetFolder(folder).read(INDEX_FILE)
+    if path.exists() or path.is_symlink():
+        with SetFolder(folder, links=False, place=folder.resolve()) as files:
+            return files.read(INDEX_FILE)
     if folder.is_dir() and (sets := [one.name for one in folder.iterdir() if VERSION.fullmatch(one.name)]):
         raise ParkfError(
             f"{path}: no such file, beside {min(sets)}; expected the index that lists what is published: get"

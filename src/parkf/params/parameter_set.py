@@ -133,7 +133,8 @@ def load_with_form(
 ) -> tuple[ParameterSet, bytes]:
     """Read a set as :func:`load` does, and return its binary form, too."""
     place = place_in_registry(folder)
-    loaded, form = read_files(SetFolder(folder))
+    with SetFolder(folder, links=place is None, place=place) as files:
+        loaded, form = read_files(files)
     got = digest(form)
     if sha256 is not None and got != sha256:
         raise ParkfError(f"{folder}: digest {got}, expected {sha256}; it is not the set that you want")

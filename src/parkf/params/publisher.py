@@ -184,7 +184,8 @@ class Publisher(Registry):
 
     def _entry(self, folder: Path) -> tuple[Entry, tuple[str, str]]:
         """Describe the whole set in a folder, and its layout, for the index."""
-        loaded, form = read_files(SetFolder(folder))
+        with SetFolder(folder, links=False) as files:
+            loaded, form = read_files(files)
         manifest, layout = loaded.manifest, str(loaded.manifest.layout_version)
         about = {name: getattr(manifest, name) for name in ("detector", "forms", "validity", "supersedes")}
         entry = Entry(
