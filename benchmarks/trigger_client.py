@@ -2,7 +2,8 @@
 
     python -m benchmarks.trigger_client results/default ../shared > benchmarks/results/trigger_client.json
 
-The first folder is a finished run with production's forms. The second has LHCb's events (data/lhcb_fullsim).
+The first folder is a finished run with production's forms. The second has LHCb's events
+(data/lhcb_fullsim) and LHCb's older numbers (reference/lhcb_params), which are completed with our table.
 """
 
 import json
@@ -21,6 +22,7 @@ from parkf.fit.truth import Files
 from parkf.io.files import scratch_folder
 from parkf.io.option_types import Precision, Scheme
 from parkf.io.project import PROJECT
+from parkf.params.exchange import import_text_files
 from parkf.params.parameter_set import ParameterSet, load, with_blobs
 from parkf.proof.trigger_client import measured, read_back, samples_of
 from parkf.simulation.pattern import find_candidates
@@ -46,6 +48,13 @@ def scaled(parameters: ParameterSet, block: str, factor: float) -> ParameterSet:
     numbers = constant[place].reshape(layout.block(block).shape).copy()
     numbers[:, list(WIDTHS[block])] *= factor
     constant[place] = numbers.ravel()
+    return with_blobs(parameters.manifest, constant, parameters.table)
+
+
+def replaced(parameters: ParameterSet, by: ParameterSet, block: str = "T") -> ParameterSet:
+    """Return the set with one block of another set, whose steps were trained in another field."""
+    constant, place = parameters.constant.copy(), parameters.layout.block_slice(block)
+    constant[place] = by.constant[place]
     return with_blobs(parameters.manifest, constant, parameters.table)
 
 
@@ -91,7 +100,7 @@ def kept_by_momentum(sample: Sample, cut: float) -> list[dict[str, float]]:
     return found
 
 
-def figures(samples: Samples, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def figures(samples: Samples, folder: Path, older: ParameterSet) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each set's and fit's name with its measured figures."""
     published, run = load(PROJECT / "params" / PUBLISHED), fitter(samples, folder)
     theirs = load(PROJECT / "params" / FOR_THE_TRIGGER)
@@ -101,6 +110,11 @@ def figures(samples: Samples, folder: Path) -> Iterator[tuple[str, dict[str, Any
     yield f"trigger, {PUBLISHED}", run(published, "trigger")
     yield f"trigger in float64, {PUBLISHED}", run(published, "trigger", "float64")
     yield f"smoother, {PUBLISHED}", run(published, "smoother")
+    yield (
+        f"trigger, {FOR_THE_TRIGGER}, SciFi steps of LHCb's older numbers",
+        run(replaced(theirs, older), "trigger"),
+    )
+    yield "trigger, LHCb's older numbers", run(older, "trigger")
     for block in WIDTHS:
         for factor in (0.7, 1.2):
             yield f"trigger, noise of {block} × {factor:g}", run(scaled(published, block, factor), "trigger")
@@ -110,10 +124,12 @@ def figures(samples: Samples, folder: Path) -> Iterator[tuple[str, dict[str, Any
 
 def main(results: Path, shared: Path) -> dict[str, Any]:
     """Print the measured figures as JSON, and return them."""
+    rest = load(PROJECT / "params" / PUBLISHED)
+    older = import_text_files(shared / "reference/lhcb_params", rest=rest)
     with scratch_folder() as name:
         folder = Path(name)
         samples = {"embedded": samples_of(results), "LHCb's ten events": found_in_lhcb(shared, folder)}
-        found = {sample: dict(figures(files, folder)) for sample, files in samples.items()}
+        found = {sample: dict(figures(files, folder, older)) for sample, files in samples.items()}
     print(json.dumps(found, indent=1))
     return found
 

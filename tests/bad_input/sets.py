@@ -7,7 +7,7 @@ from pathlib import Path
 
 from parkf.params import load
 
-from .case import ROOT, SET, Case, command, replaced
+from .case import ROOT, SET, Case, command, file, replaced
 
 GATES = ("--gates", ROOT / "workflow/config/gates.yaml")
 SHOW = ("params", "show", "./set")
@@ -93,6 +93,12 @@ CASES = [
     trigger("a list", "[]"),
     trigger("NaN", '{"VParams": [[NaN]]}'),
     Case("trigger's files", "missing", command("params", "import", ".", "made"), 2),
+    Case(
+        "trigger's files",
+        "older ones without a set",
+        file("params_predictV.txt", "VParams_0_ 1", "params", "import", ".", "made"),
+        2,
+    ),
     Case("run", "page without figures", _run("validation.json", "[]"), 2),
     Case("run", "figures that are no JSON", _run("accuracy.json", '{"a": 1'), 2),
     Case("run", "key twice in figures", _run("accuracy.json", '{"a": 1,\n"a": 2}'), 2),

@@ -13,8 +13,11 @@ from typer.testing import CliRunner
 from parkf.cli.main import app
 from parkf.fit import fit
 from parkf.params import load
+from parkf.params.exchange.parquet import NUMBERS
+from parkf.params.exchange.signs import flipped_table
 from parkf.params.imported import imported
 
+from ..keys import new_key
 from ..sets import toy_set
 
 YEAR = "2026-run3-r001"
@@ -190,6 +193,28 @@ def test_withdraw(run, params):
     assert params("validate", YEAR)[0] == 1
 
 
+def test_a_signed_registry(run, params, tmp_path):
+    key, folder = new_key(tmp_path / "key"), tmp_path / "params"
+    code, text = params("sign", key)
+    assert code == 1
+    assert "index.json: no such file; publish a set first" in " ".join(text.split())
+    assert params("publish", run / "set", "--year", 2026)[0] == 0
+    assert params("sign", key) == (0, f"written {folder / 'index.json.sig'}\n")
+    kind, blob, _ = key.with_suffix(".pub").read_text().split()
+    (tmp_path / "signers").write_text(f"us {kind} {blob}\n")
+
+    def verify(*options):
+        done = CliRunner().invoke(app, ["verify", str(folder), *map(str, options)])
+        return done.exit_code, str(done.exception)
+
+    assert verify("--signers", tmp_path / "signers")[0] == 0
+    assert params("withdraw", YEAR, "--reason", "wrong field")[0] == 0
+    code, text = verify("--signers", tmp_path / "signers")
+    assert code == 1
+    assert "not us's signature of index.json" in text
+    assert verify()[0] == 0
+
+
 def test_a_published_set_can_be_pinned(run, params, tmp_path):
     """Its digest is the same wherever it is printed, and that of its binary form."""
     pinned = json.loads(params("publish", run / "set", "--year", 2026, "--json")[1])["sha256"]
@@ -268,3 +293,24 @@ def test_figures_of_another_set_are_no_reason_to_publish(run, params, tmp_path):
     assert "validation.json: set.constant: got 000000000000…, expected" in text
     assert "the figures are those of another" in text
     assert not (tmp_path / "params").exists()
+
+
+def test_export_parquet(run, params, tmp_path):
+    """There is one row for each number, in the order of the blobs."""
+    assert params("export", run / "set", tmp_path / "set.parquet", "--format", "parquet")[0] == 0
+    with NUMBERS.open(tmp_path / "set.parquet") as file:
+        rows = file.read().to_pandas()
+    loaded = load(run / "set")
+    inside = rows[rows.block == "SLICES"]
+    assert len(inside) == (0 if loaded.slices is None else loaded.slices.maps.size)
+    values = np.concatenate([loaded.constant, loaded.table.ravel(), inside["value"]])
+    np.testing.assert_array_equal(rows["value"], values)
+    kick = rows[(rows.block == "VUT") & (rows["index"] == 5)].iloc[0]
+    assert (kick["name"], kick.unit, kick.scale, kick.parity) == ("p5", "MeV", 10.0, -1)
+    table = rows[rows.block == "UTT"]
+    assert (table.set.iloc[0], table.set.iloc[-1]) == ("bin 0,0", "bin 59,49")
+    # When the table is converted to the other sign of h, each number is multiplied by its parity.
+    header, flipped = flipped_table(loaded.block("UTT_META")[0], loaded.table)
+    np.testing.assert_array_equal(flipped.ravel(), table["value"] * table.parity)
+    meta = rows[rows.block == "UTT_META"]
+    np.testing.assert_array_equal(header, meta["value"] * meta.parity)

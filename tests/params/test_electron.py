@@ -1,4 +1,4 @@
-"""Numbers for electrons as a part of a set: kept, listed and compared."""
+"""Numbers for electrons as a part of a set: kept, listed, compared and exported."""
 
 import dataclasses
 
@@ -7,6 +7,8 @@ import pytest
 
 from parkf.params.comparison import compare
 from parkf.params.electron import BLOCK, COUNT, ElectronFit
+from parkf.params.exchange import export_parquet
+from parkf.params.exchange.parquet import NUMBERS as EXPORTED
 from parkf.params.parameter_set import load
 
 VALUES = np.arange(COUNT) / 8 - 0.5
@@ -43,3 +45,15 @@ def test_a_comparison_finds_them(parameters):
     lost = compare(knowing(parameters), parameters)
     assert {one.second for one in lost.differences} == {None}
     assert len(lost.differences) == COUNT
+
+
+def test_the_exported_table_has_them(saved, parameters, tmp_path):
+    export_parquet(load(saved), tmp_path / "with.parquet")
+    export_parquet(parameters, tmp_path / "without.parquet")
+    with_them, without = (
+        EXPORTED.open(tmp_path / f"{name}.parquet").read().to_pandas() for name in ("with", "without")
+    )
+    last = with_them.iloc[len(without) :]
+    assert (last.block == BLOCK).all()
+    np.testing.assert_array_equal(last.value, VALUES.astype(np.float32))
+    assert last.error.isna().sum() == 1

@@ -6,7 +6,9 @@
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -21,7 +23,9 @@ from parkf.params.index import INDEX_FILE, read_index
 from parkf.params.manifest import Gate
 from parkf.params.publisher import Publisher
 from parkf.params.registry import Registry, readable_registry
+from parkf.params.signature import check, sign
 
+from ..keys import new_key
 from ..sets import random_set
 
 GATES = [Gate(what="ghosts", measured="25 %", bar="40 %", met=True)]
@@ -235,6 +239,69 @@ def test_bytes_are_read_once(here, monkeypatch):
     parkf.load(FIRST)
     files = [name for name in opened if name.endswith((".f32", "manifest.json"))]
     assert sorted(files) == ["constant.f32", "global.f32", "manifest.json"]
+
+
+@pytest.fixture
+def signed(here, tmp_path):
+    """A registry with a signed index, its key, and the reader's file of keys."""
+    key = new_key(tmp_path / "key")
+    sign(claims.FOLDER, key)
+    kind, blob, _ = key.with_suffix(".pub").read_text().split()
+    signers = tmp_path / "signers"
+    signers.write_text(f'maintainer namespaces="parkf-registry" {kind} {blob}\n')
+    return SimpleNamespace(key=key, signers=signers, line=signers.read_text())
+
+
+def test_a_signed_index_is_accepted_by_its_key_alone(signed, here, tmp_path):
+    assert check(claims.FOLDER, signed.signers)[1] == "maintainer"
+    assert audit(claims.FOLDER, signed.signers) == []
+    stranger = new_key(tmp_path / "stranger", "stranger")
+    sign(claims.FOLDER, stranger)
+    with pytest.raises(ParkfError, match=r"index\.json\.sig: not by a key in .*signers"):
+        check(claims.FOLDER, signed.signers)
+    sign(claims.FOLDER, signed.key)
+    here.withdraw(FIRST, "wrong field")
+    with pytest.raises(ParkfError, match=r"not maintainer's signature of index\.json; sign again"):
+        check(claims.FOLDER, signed.signers)
+    (claims.FOLDER / "index.json.sig").unlink()
+    assert "index.json.sig: no such file" in audit(claims.FOLDER, signed.signers)[0]
+
+
+def test_keys_that_lie_in_the_registry_do_not_count(signed, tmp_path):
+    """Only the reader's file counts; without one, no signature is looked at."""
+    shutil.copy(signed.signers, claims.FOLDER / "allowed_signers")
+    empty = tmp_path / "empty"
+    empty.write_text("")
+    with pytest.raises(ParkfError, match="not by a key in"):
+        check(claims.FOLDER, empty)
+    assert audit(claims.FOLDER) == []
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+@pytest.mark.parametrize("before", ["", "# a comment", "other"])
+def test_the_file_of_keys_is_read_by_openssh(signed, before, end):
+    """Whatever ends its lines, parkf accepts a signature exactly if OpenSSH does."""
+    signed.signers.write_bytes(f"{before}{end}{signed.line.rstrip()}{end}".encode())
+    try:
+        accepted = check(claims.FOLDER, signed.signers)[1] == "maintainer"
+    except ParkfError as error:
+        assert "ssh-keygen says" in str(error)  # noqa: PT017
+        accepted = False
+    assert accepted == openssh_accepts(signed.signers)
+
+
+def openssh_accepts(signers):
+    command = ["ssh-keygen", "-Y", "verify", "-n", "parkf-registry", "-I", "maintainer"]
+    command += ["-f", signers, "-s", claims.FOLDER / "index.json.sig"]
+    content = (claims.FOLDER / INDEX_FILE).read_bytes()
+    return subprocess.run(command, input=content, capture_output=True, check=False).returncode == 0
+
+
+def test_without_openssh_the_error_says_so(signed, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for act in (lambda: sign(claims.FOLDER, signed.key), lambda: check(claims.FOLDER, signed.signers)):
+        with pytest.raises(ParkfError, match="ssh-keygen: no such program, expected OpenSSH's"):
+            act()
 
 
 def call(*words):

@@ -6,6 +6,8 @@ import pytest
 import parkf
 from parkf.io.errors import ParkfError
 from parkf.model.steps import slices as formulas
+from parkf.params.exchange import export_parquet
+from parkf.params.exchange.parquet import NUMBERS as EXPORTED
 from parkf.params.manifest import Scatterer
 from parkf.params.parameter_set import load, with_blobs
 from parkf.params.slices import MagnetSlices, load_slices
@@ -69,3 +71,18 @@ def test_other_numbers_than_described_are_refused(saved, damage):
         path.write_bytes(content[:-4] if damage == "short" else content[4:] + content[:4])
     with pytest.raises(ParkfError, match=r"slices\.f32"):
         load(saved)
+
+
+def test_each_number_is_exported(saved, slices, tmp_path):
+    """Node 1, 2 of slice 3: all maps in their order."""
+    export_parquet(load(saved), tmp_path / "set.parquet")
+    with EXPORTED.open(tmp_path / "set.parquet") as file:
+        rows = file.read().to_pandas()
+    rows = rows[rows.block == "SLICES"]
+    np.testing.assert_array_equal(rows["value"], slices.maps.ravel())
+    node = rows[rows["set"] == "slice 3, node 1,2"]
+    maps = NUMBERS.reshape(formulas.SLICES, len(formulas.MAPS), *formulas.NODES)[3, :, 1, 2]
+    assert list(node["name"]) == [one.name for one in formulas.MAPS]
+    np.testing.assert_array_equal(node["value"], maps.astype(np.float32))
+    assert set(node["unit"]) == {"MeV/mm"}
+    assert set(rows.parity) == {-1}

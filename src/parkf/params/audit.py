@@ -9,15 +9,17 @@ from parkf.params.binary_form import digest
 from parkf.params.index import INDEX_FILE, VERSION, Entry, index_bytes, parse_index
 from parkf.params.parameter_set import read_files
 from parkf.params.set_folder import SetFolder
+from parkf.params.signature import check
 
 
-def audit(registry: Path) -> list[str]:
+def audit(registry: Path, signers: Path | None = None) -> list[str]:
     """Compare a registry with its index; return a message for each file or set that is not what it lists.
 
-    A folder without index and sets has no problems.
+    With `signers`, the reader's file of keys, the index must be signed by one of them
+    (:mod:`parkf.params.signature`). A folder without index and sets has no problems, but is not signed.
     """
     try:
-        content = index_bytes(registry)
+        content = index_bytes(registry) if signers is None else check(registry, signers)[0]
         index = parse_index(registry, content)
     except ParkfError as error:
         return [str(error)]

@@ -12,11 +12,12 @@ import numpy as np
 
 from parkf.io import tables
 from parkf.io.errors import ParkfError
+from parkf.params.exchange.parquet import NUMBERS
 from parkf.report.words import texts
 
 TABLES = (
     *(tables.PARTICLES, tables.STATES, tables.FATES, tables.HITS, tables.CANDIDATES),
-    *(tables.CLOSURE_TRACKS, tables.STEP_DATA, tables.FITTED, tables.ALIGNMENT_RESIDUALS),
+    *(tables.CLOSURE_TRACKS, tables.STEP_DATA, tables.FITTED, tables.ALIGNMENT_RESIDUALS, NUMBERS),
 )
 # Columns that `parkf fit` adds to the table `fitted`, by option.
 OPTIONAL: Mapping[str, tables.Columns] = {

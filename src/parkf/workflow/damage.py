@@ -10,12 +10,12 @@ ASIDE = ".aside"
 _READ = (".parquet", ".npz", ".json")
 
 
-def verify(folder: Path) -> tuple[int, list[str]]:
+def verify(folder: Path, signers: Path | None = None) -> tuple[int, list[str]]:
     """Read all tables, archives, JSON files and parameter sets below the folder of a run or a registry.
 
-    A registry is also compared with its index (:func:`parkf.params.audit.audit`). Returns the number of
-    files, and a message for each damaged file. A folder that is missing or has no such file raises a
-    ParkfError.
+    A registry is also compared with its index, which must be signed by a key in `signers` if that is given
+    (:func:`parkf.params.audit.audit`). Returns the number of files, and a message for each damaged file. A
+    folder that is missing or has no such file raises a ParkfError.
     """
     from parkf.params.audit import audit
 
@@ -31,7 +31,7 @@ def verify(folder: Path) -> tuple[int, list[str]]:
     ]
     if not files:
         raise ParkfError(f"{folder}: nothing to verify; expected results/<run>, or a registry of sets")
-    problems = [*audit(folder), *(problem for path in files for problem in damage_of(path))]
+    problems = [*audit(folder, signers), *(problem for path in files for problem in damage_of(path))]
     return len(files), list(dict.fromkeys(problems))
 
 

@@ -17,6 +17,7 @@ from parkf.cli.commands.options import (
 )
 from parkf.cli.commands.params import app
 from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
+from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.option_types import UtRows
 from parkf.io.terminal import say
@@ -154,15 +155,32 @@ def withdraw(
     say(f"withdrawn {registry / version}")
 
 
+@app.command(epilog="Example: parkf params sign ~/.ssh/id_ed25519")
+def sign(
+    key: Annotated[Path, Argument(help="SSH key, secret, or public with an agent.")],
+    registry: OwnRegistry = PARAMS,
+) -> None:
+    """Sign the index of a registry with ssh-keygen: index.json.sig.
+
+    Sign again after each publication and withdrawal. `parkf verify --signers FILE` checks the signature.
+    """
+    from parkf.params.signature import sign
+
+    with exit_on_error(NO):
+        signature = sign(registry, key)
+    say(f"written {signature}")
+
+
 @app.command(epilog="Example: parkf params export 2026-run3-like-2-r003 trigger/")
 def export(
     name: Set,
     to: Annotated[Path, Argument(help="Folder for params.json and params_UTT_v0.tab, or the other file.")],
     format_: Annotated[
-        Literal["trigger", "binary"],
+        Literal["trigger", "parquet", "binary"],
         Option(
             "--format",
-            help="trigger: its files (production's forms); binary: one file for the C++ header.",
+            help="trigger: its files (production's forms); parquet: a table of all numbers; binary: one file"
+            " for the C++ header.",
         ),
     ] = "trigger",
     ut_rows: Annotated[
@@ -171,36 +189,50 @@ def export(
     withdrawn: Withdrawn = False,
     registry: RegistryFolder = None,
 ) -> None:
-    """Write a set as the trigger or the C++ header reads it."""
-    from parkf.params.exchange import export_trigger
+    """Write a set as the trigger or the C++ header reads it, or as a table of all its numbers."""
+    from parkf.params.exchange import export_parquet, export_trigger
     from parkf.params.parameter_set import load_with_form
 
     with exit_on_error(NO_ANSWER):
         parameters, form = load_with_form(registry_in(registry).find(name), withdrawn=withdrawn)
-        if format_ == "binary":
+        if format_ == "parquet":
+            export_parquet(parameters, to)
+        elif format_ == "binary":
             with replacing(to) as temporary:
                 temporary.write_bytes(form)
         else:
             export_trigger(parameters, to, ut_rows=ut_rows)
-    order = f"UT's backward rows in the order '{ut_rows}'"
-    say(f"exported to {to}, {f'sha256 {parameters.sha256}' if format_ == 'binary' else order}")
+    about = {
+        "trigger": f", UT's backward rows in the order '{ut_rows}'",
+        "binary": f", sha256 {parameters.sha256}",
+    }
+    say(f"exported to {to}{about.get(format_, '')}")
 
 
 @app.command("import", epilog="Example: parkf params import trigger/ my-set")
 def import_(
-    source: Annotated[Path, Argument(help="Folder with the trigger's files.")],
+    source: Annotated[Path, Argument(help="Folder with the trigger's files, or with older text files.")],
     output: Annotated[Path, Argument(help="Folder of the new set.")],
     rest: Annotated[str | None, Option(help="Set for numbers that files lack: version or folder.")] = None,
     ut_rows: Annotated[UtRows | None, Option(help="Order of UT's backward rows without parkf.json.")] = None,
     registry: RegistryFolder = None,
 ) -> None:
-    """Make a set from the trigger's params.json and params_UTT_v0.tab."""
-    from parkf.params.exchange import import_trigger
+    """Make a set from the trigger's params.json and params_UTT_v0.tab, or from its older text files."""
+    from parkf.params.exchange import import_text_files, import_trigger
+    from parkf.params.exchange.text_files import FILES, usage
     from parkf.params.parameter_set import load
 
     with exit_on_error(NO_ANSWER):
         other = None if rest is None else load(registry_in(registry).find(rest))
-        import_trigger(source, rest=other, ut_rows=ut_rows).save(output)
+        if not (source / FILES[0].name).is_file():
+            import_trigger(source, rest=other, ut_rows=ut_rows).save(output)
+        elif other is None:
+            raise ParkfError(
+                f"{source}: older text files lack the magnet table and more; name a set with --rest"
+            )
+        else:
+            import_text_files(source, rest=other).save(output)
+            say("\n".join(usage()))
     say(f"imported to {output}")
 
 

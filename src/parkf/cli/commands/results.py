@@ -109,6 +109,10 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
 @app.command(epilog="Example: parkf verify results/default params")
 def verify(
     folders: Annotated[list[Path], Argument(help="Folders of runs, or registries of sets.")],
+    signers: Annotated[
+        Path | None,
+        Option(help="Your file of keys (allowed_signers); one of them must have signed the index."),
+    ] = None,
 ) -> None:
     """Read every table, archive, JSON file and set in folders, and compare them with their checksums.
 
@@ -118,7 +122,7 @@ def verify(
     from parkf.workflow.damage import verify as run
     from parkf.workflow.products import check_runs
 
-    results = [run(folder) for folder in folders]
+    results = [run(folder, signers) for folder in folders]
     count, problems = sum(read for read, _ in results), [one for _, found in results for one in found]
     broken = [one for folder in folders for one in check_runs(folder)]
     named = {one.partition(":")[0] for one in broken}
