@@ -39,7 +39,7 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(PIP) 'parkf[$*]'
 	touch $@
 
-.PHONY: run family dry-run validate verify publish test lint docs build smoke paper faults clean
+.PHONY: run family dry-run why validate verify publish test lint docs build smoke paper faults clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
@@ -51,6 +51,9 @@ family: build  ## several sets in one go: workflow/config/families/$(FAMILY).yam
 
 dry-run: build  ## what a run would do now
 	$(LEAD) --dry-run -- $(NAME)
+
+why: build  ## in words what changed since results/$(RUN) was made, what runs again, and for how long
+	@$(VENV)/bin/parkf why --cores $(CORES) -- $(NAME)
 
 validate: build  ## train what is missing, and measure: validation.json alone
 	$(LEAD) -- $(NAME) validate

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from kalman_toy import generate
+from parkf.report.monitor_page import write_monitor
 from scipy.stats import norm
 
 import parkf.data.reference as reference_module
@@ -24,7 +25,6 @@ from parkf.fit.residuals import fit_residuals
 from parkf.io.errors import ParkfError
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.manifest import Blob, Blobs
-from parkf.report.monitor_page import write_monitor
 
 MOMENTA = (4000.0, 10000.0, 25000.0, 60000.0)
 FIFTH = 1.0 * (np.arange(len(STRIP_LAYERS)) == 9)  # SciFi layer 5

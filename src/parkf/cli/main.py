@@ -24,7 +24,7 @@ from parkf.io.terminal import be_quiet, say
 # Commands for users are in the order in which a beginner needs them.
 PANELS: Mapping[str, Sequence[str]] = {
     "Run": ("init", "run"),
-    "Find your way": ("doctor", "schema", "check"),
+    "Find your way": ("doctor", "schema", "check", "why"),
     "Look at a run": ("gate", "compare", "verify"),
     "Fit tracks": (
         "candidates",

@@ -1,5 +1,6 @@
 """Commands that show and check an installation, tables and the results of runs."""
 
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -90,6 +91,23 @@ def schema(
         for one in columns
     ]
     answer(as_json, content, aligned(("column", "type", "unit", "meaning"), rows))
+
+
+@app.command(epilog="Example: parkf why default")
+def why(
+    run: Annotated[Path, Argument(metavar="RUN", help="A run, results/<run>, or its configuration.")],
+    cores: Annotated[int | None, Option(help="Cores of the run; all of this machine by default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Report what changed since a run's results were made, what would be made again, and for how long."""
+    from parkf.workflow.config import CONFIGS
+    from parkf.workflow.why import in_words
+    from parkf.workflow.why import why as ask
+
+    config = run if run.suffix == ".yaml" else CONFIGS / f"{run.name}.yaml"
+    found = ask(config, cores or os.cpu_count() or 1)
+    content = asdict(found) | {"made": None if found.made is None else found.made.isoformat()}
+    answer(as_json, content, in_words(found))
 
 
 @app.command(epilog="Example: parkf gate results/default")
