@@ -5,6 +5,7 @@ or four passes over them. Only these passes read all rows, so the rows need not 
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -19,7 +19,7 @@ def _production() -> Step:
 
 
 def _improved() -> Step:
-    """Return the step; the last four terms of the bend and two of the turn are for a field without symmetry."""
+    """Return the step; the last terms of bend (four) and turn (two) are for a field without symmetry."""
     p = Numbers()
     one = sp.Integer(1)
     outputs, parts, gained = gap.forms(
