@@ -169,6 +169,7 @@ def test_bins_without_entries_are_left_out():
         measured = validate({"parkf": few}, few)
     json.dumps(measured, allow_nan=False)
     assert [entry["p_min"] for entry in measured["fits"]["parkf"]["momentum"]] == [5.0]
+    assert [entry["p_min"] for entry in measured["fits"]["parkf"]["lost"]] == [5.0]
 
 
 def test_events_without_tracks_are_passed_over(stages):

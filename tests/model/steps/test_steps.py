@@ -167,8 +167,8 @@ def test_improved_forms_have_a_layout_of_their_own():
     assert improved.layout_version == 3
     assert improved.hash() != production.hash()
     assert improved.layout.block("T").shape[0] == 11
-    # The constant memory of a kernel may grow, but not by much: 2.7 kB.
-    assert improved.layout.constant_count < 680
+    # The constant memory of a kernel may grow, but not by much: 2.8 kB.
+    assert improved.layout.constant_count < 700
 
 
 def test_local_hides_its_argument_from_states_and_not_from_parameters():

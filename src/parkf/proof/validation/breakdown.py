@@ -19,6 +19,7 @@ F64 = npt.NDArray[np.float64]
 # A small type, because these arrays are as long as the sample.
 I16 = npt.NDArray[np.int16]
 
+LOSS_EDGES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 IMPACT_EDGES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # 1/pT in 1/GeV
 # Of cells.
 ETA_EDGES = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
@@ -102,6 +103,25 @@ def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
             chi2 = chi2_per_ndof(rows)
             kept, median = float((chi2 < cut).mean()), float(np.median(chi2))
             entries.append({"fate": fate, "n": len(rows), "kept": kept, "chi2_median": median})
+    return entries
+
+
+def losses(sample: Sample) -> list[dict[str, float]]:
+    """Count candidates of one particle that have no good fit, by momentum.
+
+    In bins ``{p_min, p_max, n, lost, lost_error}`` of true momentum (GeV), ``n`` counts candidates of which
+    one particle, no electron, made 70 % of the hits. ``lost`` is the fraction of them without a good fit. The
+    bins begin below the 2 GeV of other figures. The standard error is computed with half a loss more, so that
+    it is not zero when no track is lost. Bins without tracks are left out.
+    """
+    tracks = sample.rows[sample.is_track]
+    p, bad = 1e-3 * np.asarray(tracks["p_true"], np.float64), ~is_good(tracks["status"])
+    entries = []
+    for low, high, inside in binned(p, LOSS_EDGES, fewest=1):
+        n, count = int(inside.sum()), int((inside & bad).sum())
+        lost = (count + 0.5) / (n + 1)
+        error = float(np.sqrt(lost * (1 - lost) / n))
+        entries.append({"p_min": low, "p_max": high, "n": n, "lost": count / n, "lost_error": error})
     return entries
 
 

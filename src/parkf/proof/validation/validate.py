@@ -11,7 +11,7 @@ from parkf.fit.sample import DETECTORS, STATE, Sample, chi2_per_ndof, pulls
 from parkf.io.errors import ParkfError
 from parkf.io.track_columns import Rows
 from parkf.io.workers import parallel_map
-from parkf.proof.validation.breakdown import breakdown, cells, directions, fates, impact_parameters
+from parkf.proof.validation.breakdown import breakdown, cells, directions, fates, impact_parameters, losses
 from parkf.proof.validation.figures import (
     ENOUGH,
     WORKING_POINT,
@@ -22,6 +22,7 @@ from parkf.proof.validation.figures import (
     pull_figures,
 )
 from parkf.proof.validation.separation import measure_scores
+from parkf.proof.validation.tails import tails
 from parkf.simulation.generate.decays import DECAYS
 
 F64 = npt.NDArray[np.float64]
@@ -51,13 +52,14 @@ def validate(
     ``pulls.<component>.{mean, width, width68, width95}`` and ``momentum[] = {p_min, p_max, core, width68,
     width95, bias, n, pulls.<component>}`` (GeV; fractions of p), with the widths of
     :func:`parkf.proof.validation.core.spread`. For ``parkf_robust``, ``core_over_plain`` is its core over
-    that of ``parkf``, with its error. Each fit also has ``roc[] = {cut, genuine, ghost}``
+    that of ``parkf``, with its error. Each fit also has ``lost[]``, ``roc[] = {cut, genuine, ghost}``
     (efficiencies of χ²/ndof < cut), ``working_point``, and ``failed``, the number of candidates without a
     good fit. ``histograms`` of pulls and χ²/ndof are normalised to one, including entries outside. A fit of
     all detectors also has ``scores`` (:mod:`parkf.proof.validation.separation`). With `misaligned`,
     ``misaligned.{counts, fits.<name>}`` has the same for those candidates, without scores. The aligned fits
-    have ``impact``, ``breakdown``, ``fates``, ``cells`` and ``directions``
-    (:mod:`parkf.proof.validation.breakdown`); with `signals` ``masses.<signal>``, a peak's ``{mean, width,
+    have ``impact``, ``breakdown``, ``fates``, ``cells`` and
+    ``directions`` (:mod:`parkf.proof.validation.breakdown`) and ``tails``
+    (:mod:`parkf.proof.validation.tails`); with `signals` ``masses.<signal>``, a peak's ``{mean, width,
     narrow, wide, share, n}`` with errors of the first two (MeV). ``precision`` compares ``parkf`` with
     `float64` (:func:`parkf.proof.validation.figures.compare_precision`).
     """
@@ -77,7 +79,7 @@ def validate(
         fit, good = _measure(sample), sample.good
         cut = fit["working_point"]["cut"]
         fit |= {"impact": impact_parameters(good), "cells": cells(good), "directions": directions(good)}
-        fit |= {"breakdown": breakdown(sample, cut), "fates": fates(sample, cut)}
+        fit |= {"tails": tails(sample), "breakdown": breakdown(sample, cut), "fates": fates(sample, cut)}
         if all((good[f"ndof_{detector}"] > 0).any() for detector in DETECTORS):
             fit["scores"] = measure_scores(sample)
         if name == "parkf_robust":
@@ -133,6 +135,7 @@ def _measure(sample: Sample) -> dict[str, Any]:
     return {
         **measure_alone(sample),
         "failed": int((~is_good(sample.rows["status"])).sum()),
+        "lost": losses(sample),
         "histograms": {
             "pulls": {component: _histogram(pulls(good, component), _PULL_EDGES) for component in STATE},
             "chi2": {
