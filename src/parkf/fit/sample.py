@@ -43,22 +43,25 @@ class Sample:
     rows: Rows
 
     @property
-    def _is_made(self) -> npt.NDArray[np.bool_]:
-        """Whether a particle above 2 GeV that is no electron made at least 70 % of the hits, (n,)."""
-        made = np.asarray(self.rows["purity"]) >= GHOST_PURITY
-        return (
-            made & (np.asarray(self.rows["p_true"]) > GENUINE_P) & (np.abs(self.rows["pdg_id"]) != _ELECTRON)
-        )
+    def is_track(self) -> npt.NDArray[np.bool_]:
+        """Whether a particle that is no electron made at least 70% of the hits and did not decay, (n,)."""
+        return self._is_made & ~np.isfinite(np.asarray(self.rows["z_end"], np.float64))
 
     @property
     def is_decayed(self) -> npt.NDArray[np.bool_]:
         """Whether a candidate would be genuine if its particle had not decayed on its way, (n,)."""
-        return self._is_made & np.isfinite(np.asarray(self.rows["z_end"], np.float64))
+        hard = np.asarray(self.rows["p_true"]) > GENUINE_P
+        return self._is_made & np.isfinite(np.asarray(self.rows["z_end"], np.float64)) & hard
+
+    @property
+    def _is_made(self) -> npt.NDArray[np.bool_]:
+        made = np.asarray(self.rows["purity"]) >= GHOST_PURITY
+        return made & np.isfinite(self.rows["p_true"]) & (np.abs(self.rows["pdg_id"]) != _ELECTRON)
 
     @property
     def is_genuine(self) -> npt.NDArray[np.bool_]:
-        """Whether a particle above 2 GeV, no electron, made 70 % of the hits and did not decay, (n,)."""
-        return self._is_made & ~np.isfinite(np.asarray(self.rows["z_end"], np.float64))
+        """Whether `is_track` holds and the particle has more than 2 GeV, (n,)."""
+        return self.is_track & (np.asarray(self.rows["p_true"]) > GENUINE_P)
 
     @property
     def is_ghost(self) -> npt.NDArray[np.bool_]:
