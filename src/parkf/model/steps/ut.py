@@ -19,12 +19,12 @@ def _production() -> Step:
 
 
 def _improved() -> Step:
-    """Return the step; the last four terms of bend and turn are for a field without symmetry."""
+    """Return the step; the last terms of bend (five) and turn (four) are for a field without symmetry."""
     p = Numbers()
     one = sp.Integer(1)
     outputs, parts, gained = gap.forms(
         p,
-        bend=(one, Y**2, X**2, X**2 * Y**2, X, Y, X * Y, Y**5),
+        bend=(one, Y**2, X**2, X**2 * Y**2, X, Y, X * Y, Y**5, X * Y**4),
         turn=(tx * Y, tx * X**2 * Y, one, Y, X**2, Y**2),
         lever=(one,),
         field=-0.5,
