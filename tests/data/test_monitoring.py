@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from kalman_toy import generate
-from parkf.report.monitor_page import write_monitor
 from scipy.stats import norm
 
 import parkf.data.reference as reference_module
@@ -181,8 +180,6 @@ def test_a_field_that_is_stronger_by_the_masses_is_told(reference, data, tmp_pat
     assert content["field_scale"]["jpsi"] == pytest.approx({"scale": 3e-3, "error": 1.41e-4}, rel=0.01)
     assert content["verdict"] == "changed"
     assert content["sentences"][0].startswith("The field is 1.00300 ± 0.00014 times what the set assumes")
-    write_monitor(content, "set", tmp_path / "monitor.html")
-    assert "+3.00 ± 0.14 ‰" in (tmp_path / "monitor.html").read_text()
 
 
 def test_histograms_count_every_usable_candidate(reference, data):
