@@ -40,12 +40,14 @@ def rows(toy, tmp_path):
     return rows
 
 
-def expect_same_bits(path, expected):
-    """Compare a file of fitted tracks with parkf's own."""
+def expect_same_bits(path, expected, *, last=0):
+    """Compare a file of fitted tracks with parkf's own, to `last` units in the last place."""
     values = {name: getattr(expected, name) for name in (*NUMBERS, *INTEGERS)} | dict(expected.more or {})
     fitted = FITTED.with_columns(BEHIND_VELO if expected.more else ()).open(path).read()
     for name in values:
-        assert fitted.column(name).to_numpy().tobytes() == values[name].tobytes(), name
+        got, bits = fitted.column(name).to_numpy(), f"i{values[name].itemsize}"
+        away = np.abs(got.view(bits).astype(np.int64) - values[name].view(bits))
+        assert away.max() <= (0 if name in INTEGERS else last), name
 
 
 def test_the_example_gives_the_same_bits(tmp_path, built_example, rows, toy_set):
@@ -58,13 +60,15 @@ def test_the_example_gives_the_same_bits(tmp_path, built_example, rows, toy_set)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "long"])
-def test_other_kinds_of_tracks_have_the_same_bits(tmp_path, built_example, rows, toy_set, kind):
+def test_other_kinds_of_tracks_have_the_same_numbers(tmp_path, built_example, rows, toy_set, kind):
     with_slices = with_blobs(toy_set.manifest, toy_set.constant, toy_set.table, slices=uniform(0.1))
     with_slices.save(tmp_path / "set")
     fitted = tmp_path / "fitted.parquet"
     example.fit(built_example(FASTEST), tmp_path / "set", tmp_path / "candidates.parquet", fitted, kind)
     tracks = from_arrow(rows, np.float32)
-    expect_same_bits(fitted, cpu.fit_kind(with_slices, tracks, KINDS[kind], threads=1, build=FASTEST))
+    # The example may contract multiplications and additions otherwise than the module.
+    expected = cpu.fit_kind(with_slices, tracks, KINDS[kind], threads=1, build=FASTEST)
+    expect_same_bits(fitted, expected, last=1)
 
 
 def test_electrons_have_the_same_numbers(tmp_path, built_example, rows, toy_set):
