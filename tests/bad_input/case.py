@@ -83,7 +83,12 @@ def replaced(text: str, *changes: tuple[str, str]) -> str:
 
 def project(folder: Path) -> None:
     """Put the inputs of a run into a folder."""
-    for name in ("data/geometry/run3.yaml", "data/geometry/alignment_nominal.yaml", "data/field/dipole.json"):
+    for name in (
+        "data/geometry/run3.yaml",
+        "data/geometry/alignment_nominal.yaml",
+        "data/field/dipole.json",
+        "data/field/lhcb.json",
+    ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     (folder / "workflow/config").mkdir(parents=True)

@@ -123,8 +123,8 @@ CASES = [
     changed("no path", "data/geometry/run3.yaml", "''"),
     changed("no such geometry", "run3.yaml", "run4.yaml"),
     changed("no such alignment", "alignment_nominal", "x"),
-    changed("field of an unknown kind", "dipole.json", "dipole.doc"),
-    changed("no such field", "field/dipole.json", "field/map.npz"),
+    changed("field of an unknown kind", "lhcb.json", "dipole.doc"),
+    changed("no such field", "field/lhcb.json", "field/map.npz"),
     changed("no datasets", "datasets: simulate", "datasets: mine"),
     Case(
         "configuration",

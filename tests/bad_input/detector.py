@@ -138,7 +138,7 @@ def _in_run(folder: Path) -> Sequence[str | Path]:
     content = _map(origin=lambda origin: origin / 1000, spacing=lambda spacing: spacing / 1000)
     (folder / "data/field/map.npz").write_bytes(content)
     config = folder / "run.yaml"
-    config.write_text(config.read_text().replace("dipole.json", "map.npz"))
+    config.write_text(config.read_text().replace("lhcb.json", "map.npz"))
     return CHECK
 
 
