@@ -22,7 +22,7 @@ CONFIG = laid(read_layers(ROOT / "workflow/config/smoke.yaml")) | {"forms": "pro
 INPUTS = {
     "geometry": "data/geometry/run3.yaml",
     "alignment": "data/geometry/alignment_nominal.yaml",
-    "field source": "data/field/dipole.json",
+    "field source": "data/field/lhcb.json",
 }
 
 
