@@ -39,9 +39,10 @@ def lhcb(tracks):
 
 def test_tracks_bend_as_through_lhcbs_map(tracks, lhcb):
     bend, shift = lhcb
-    # 3.85e-4 and 0.69 of all tracks: a field that is smooth before the magnet, where no track begins.
-    assert np.nanquantile(np.abs(bend), 0.68) < 4.1e-4
-    assert np.nanmedian(shift) < 0.73
+    # A tenth above the figures of all tracks, 3.85e-4 and 0.69, since a quarter of them is looked at. A field
+    # that is smooth before the magnet, where no track begins, cannot bend all of them better.
+    assert np.nanquantile(np.abs(bend), 0.68) < 4.2e-4
+    assert np.nanmedian(shift) < 0.76
 
 
 def test_the_magnets_sides_differ_as_lhcbs_do(tracks, lhcb):

@@ -8,6 +8,7 @@ import pytest
 from parkf.detector.transport.runge_kutta import propagate
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
+from parkf.model.steps.frozen import forms_of
 from parkf.params.registry import Registry
 
 SETS = {"improved": "2026-run3-like-2-r005", "production": "2026-run3-like-1-r001"}
@@ -26,7 +27,8 @@ class Walk:
     def __init__(self, forms, field, polarity):
         print(f"seed {SEED}")
         random = np.random.default_rng(SEED)
-        self._set, self._steps = published(forms), FORMS[forms].steps
+        self._set = published(forms)
+        self._steps = forms_of(forms, self._set.manifest.formulas).steps
         self._field, self._polarity = field, polarity
         self._p = np.exp(random.uniform(np.log(3e3), np.log(5e4), TRACKS))
         self._q = random.choice([-1, 1], TRACKS)
