@@ -39,10 +39,9 @@ def lhcb(tracks):
 
 def test_tracks_bend_as_through_lhcbs_map(tracks, lhcb):
     bend, shift = lhcb
-    # A tenth above the figures of all tracks, 3.85e-4 and 0.69, since a quarter of them is looked at. A field
-    # that is smooth before the magnet, where no track begins, cannot bend all of them better.
-    assert np.nanquantile(np.abs(bend), 0.68) < 4.2e-4
-    assert np.nanmedian(shift) < 0.76
+    # 3.94e-4 and 0.579 here; 3.68e-4 and 0.556 of all tracks, which tools/fit_field.py was given.
+    assert np.nanquantile(np.abs(bend), 0.68) < 4.1e-4
+    assert np.nanmedian(shift) < 0.60
 
 
 def test_the_magnets_sides_differ_as_lhcbs_do(tracks, lhcb):
