@@ -1,6 +1,6 @@
 """The shipped fields, LHCb's own magnet polynomial and a run's table, on LHCb's tracks through its own map.
 
-Run: python -m benchmarks.production_field [DATA] [RUN ...] [--json FILE]
+Run: python -m benchmarks.production_field [DATA] [RUN ...] [--json FILE] [--plot FILE]
 
 DATA is a folder with `tracks.npz` and `axis.npz`: tracks of 2 to 100 GeV that were carried from z = 2665 to
 7826 mm by Runge-Kutta through the map that LHCb's trigger loads (MagDown), where the numbers in production
@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from benchmarks.command import parser, write
 from numpy.typing import NDArray
@@ -120,14 +121,31 @@ def table(figures: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def draw(figures: dict[str, Any], path: Path) -> None:
+    """Draw 68 and 99 % of |dx| of each table by momentum."""
+    plot, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    for number, (name, rows) in enumerate(figures["tables"].items()):
+        middle = [np.sqrt(row["low"] * row["high"]) for row in rows]
+        for quantile, style in (("q68", "o-"), ("q99", "s--")):
+            label = f"{name}, {quantile[1:]} %"
+            axes.plot(middle, [1e3 * row[quantile] for row in rows], style, color=f"C{number}", label=label)
+    axes.set(xscale="log", yscale="log", xlabel="p / GeV", ylabel="|dx| behind the magnet / µm")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    plot.savefig(path, dpi=120)
+
+
 def main() -> None:
     """Print both tables."""
     found = parser(__doc__, data=DATA)
     found.add_argument("runs", nargs="*", type=Path, default=[Path("results/default")])
+    found.add_argument("--plot", type=Path, help="draw |dx| by momentum here")
     arguments = found.parse_args()
     figures = measure(arguments.data, arguments.runs)
     print(fields_table(figures), table(figures), sep="\n\n")
     write(arguments.json, figures)
+    if arguments.plot is not None:
+        draw(figures, arguments.plot)
 
 
 if __name__ == "__main__":
