@@ -79,7 +79,7 @@ def _improved() -> Step:
             X,
             X**2,
             X**3,
-            X**5,
+            H * X**2 * Y,
         ),
         lever=(one, Y**2, X**2),
         field=-0.2,
