@@ -130,6 +130,8 @@ def draw(figures: dict[str, Any], path: Path) -> None:
             label = f"{name}, {quantile[1:]} %"
             axes.plot(middle, [1e3 * row[quantile] for row in rows], style, color=f"C{number}", label=label)
     axes.set(xscale="log", yscale="log", xlabel="p / GeV", ylabel="|dx| behind the magnet / µm")
+    axes.set_xticks(EDGES, [f"{edge:g}" for edge in EDGES])
+    axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.legend()
     plot.savefig(path, dpi=120)
