@@ -113,7 +113,7 @@ def test_a_misspelt_registry_is_not_an_empty_one(tmp_path):
     assert "parms: no such folder; expected a registry of sets" in " ".join(done.output.split())
 
 
-def test_diff_says_what_changed_and_what_it_means(run, params, tmp_path):
+def test_diff_says_what_changed(run, params, tmp_path):
     other = load(run / "set")
     blocks = {b.name: other.block(b.name).copy() for b in other.layout.blocks}
     blocks["T"][6, 4] *= 1.01
@@ -123,17 +123,12 @@ def test_diff_says_what_changed_and_what_it_means(run, params, tmp_path):
     code, text = params("diff", run / "set", tmp_path / "other")
     assert code == 1
     assert "1 numbers differ" in text
-    assert "T.gap3 up" in text
     code, text = params("diff", run / "set", tmp_path / "other", "--json")
     assert code == 1
     content = json.loads(text)
     assert [(d["block"], d["set"], d["index"]) for d in content["differences"]] == [("T", "gap 3, y ≥ 0", 4)]
-    rms = {(c["step"], c["component"], c["p_min"]): c["rms"] for c in content["states"]}
     assert content["other_formulas"] == []
-    step = -0.02 * 0.01 * 472  # change of p4·0.1·dz, the gap's length in mm, over σ_t·p
-    assert rms["T.gap3 up", "tx", 50.0] == pytest.approx(abs(step) / 1.35, rel=0.02)
-    assert rms["T.gap3 down", "tx", 50.0] == 0
-    assert rms["magnet", "x", 50.0] > 0  # the table
+    assert content["table"] > 0
 
 
 def test_diff_shows_the_numbers_that_are_furthest_apart(run, params, tmp_path):
