@@ -22,7 +22,7 @@ from parkf.data.masses import NAMES, combined, measure_momenta, read_pairs, stre
 from parkf.data.moving import Moving
 from parkf.data.reference import Reference, make_reference
 from parkf.data.state import State, read_state, sentences, write_state
-from parkf.data.tracks import read_batches
+from parkf.data.tracks import read_candidates
 from parkf.data.verdict import Means
 from parkf.data.weak import weak_modes
 from parkf.detector.alignment import SECTIONS as SECTIONS_OF_ALIGNMENT
@@ -30,7 +30,6 @@ from parkf.detector.alignment import Alignment, load_alignment
 from parkf.detector.geometry import geometry_of
 from parkf.fit import fit
 from parkf.fit.candidates import Candidates
-from parkf.fit.displaced import joined
 from parkf.io.errors import ParkfError
 from parkf.io.terminal import say
 from parkf.params.parameter_set import ParameterSet, load
@@ -56,13 +55,7 @@ class Data:
     @classmethod
     def read(cls, candidates: Sequence[Path], pairs: Sequence[tuple[str, Path]]) -> "Data":
         """Read files; several files of a decay are different events."""
-        batches = [batch for _, batch in read_batches(candidates)]
-        count = sum(batch.count for batch in batches)
-        if count < FEWEST:
-            raise ParkfError(
-                f"{' '.join(map(str, candidates))}: {count} candidates, expected at least {FEWEST}; give more"
-            )
-        return cls(joined(batches), read_pairs(pairs))
+        return cls(read_candidates(candidates, FEWEST), read_pairs(pairs))
 
     def momenta(self, parameters: ParameterSet, moving: Moving | None = None) -> Solution:
         """Return the numbers that masses of all decays show, of hits where `moving` has them."""
