@@ -30,8 +30,6 @@ class Entries:
     # `HIT_COLUMNS` (m,): row of the entry, plane, point in mm (for UT and SciFi, x and z of the strip at
     # y = 0, and y in its middle), dx/dy, dz/dy, σ in mm, and the ends of the strip in mm, NaN if not known.
     hits: Columns
-    # Whether the file has measured hits and errors; else hits are true crossings, with the geometry's errors.
-    measured: bool = True
 
 
 def slots(entries: Entries) -> Columns:

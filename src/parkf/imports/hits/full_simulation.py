@@ -25,11 +25,12 @@ import pythia8mc
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.fit.hits import event_kind
-from parkf.imports.columns import read_frame
 from parkf.io.arrow import table as arrow_table
 from parkf.io.checks import MOMENTUM, Z_OF_HITS, Rule, finite, require, require_units, within
-from parkf.io.errors import ParkfError
+from parkf.io.checksums import CheckedFile
+from parkf.io.errors import ParkfError, few
 from parkf.io.events import Columns
+from parkf.io.files import existing
 from parkf.io.tables import HITS, PARTICLES, Table
 from parkf.simulation.generate.interactions import Z_END
 from parkf.simulation.particles import ELECTRON, KAON, MUON, PION
@@ -94,7 +95,16 @@ def tables_of(hits: Columns, particles: Columns) -> tuple[tuple[Table, Table], t
 
 
 def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> pd.DataFrame:
-    frame = read_frame(path, columns, optional)
+    """Read columns of a Parquet file; all but ``det`` must hold numbers."""
+    with CheckedFile(existing(path)) as file:
+        there = file.schema_arrow.names
+        if missing := [name for name in columns if name not in there]:
+            expected = f"it has {few(there)}, expected {', '.join(columns)}"
+            raise ParkfError(f"{path}: column '{missing[0]}' is missing; {expected}; rename or add columns")
+        frame = file.read(columns=[name for name in (*columns, *optional) if name in there]).to_pandas()
+    for name in frame.columns.drop("det", errors="ignore"):
+        if frame[name].dtype.kind not in "iuf":
+            raise ParkfError(f"{path}: column '{name}' holds text, expected numbers; convert it")
     require(path, {name: frame[name].to_numpy(float) for name in ("event", "key")}, *finite("event", "key"))
     return frame
 

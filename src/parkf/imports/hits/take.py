@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 
 from parkf.imports.hits.detectors_tree import read_trees
-from parkf.imports.hits.digitised import read_csv_folder
 from parkf.imports.hits.entries import Entries, write_candidates, write_particles
 from parkf.imports.hits.full_simulation import converted, write
 from parkf.imports.hits.physics import Run, inspect_hits
@@ -32,7 +31,7 @@ def take_entries(
     made_with: Mapping[str, str] | None = None,
     tree: str | None = None,
 ) -> None:
-    """Import `Hits_detectors` trees (.root, a path or a pattern for many files), or a folder of CSV.
+    """Import `Hits_detectors` trees (.root), a path or a pattern for many files.
 
     Particles are written to `hits_to` and `particles_to`, tables HITS and PARTICLES; reconstructed tracks to
     `candidates_to`, table CANDIDATES with `made_with` in its metadata. Either the first two paths or the
@@ -54,9 +53,6 @@ def _read(
     source: str | Path, run: Run, tree: str | None, *, tracks: bool
 ) -> tuple[Entries, list[Inspection]]:
     """Return the entries of a source without rows that cannot be, and what there is to say about its rows."""
-    if Path(source).is_dir():
-        entries, findings = sifted(read_csv_folder(Path(source), run.geometry), str(source), tracks=tracks)
-        return entries, [Inspection.of(f"{source}: rows", findings)] if findings else []
     paths = matching(source)
     read = read_trees(paths, run.geometry, tree)
     begin = np.cumsum([0, *(len(one.of["event"]) for one in read.values())])
