@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,24 +112,6 @@ def test_a_misspelt_registry_is_not_an_empty_one(tmp_path):
     assert "parms: no such folder; expected a registry of sets" in " ".join(done.output.split())
 
 
-def test_diff_says_what_changed(run, params, tmp_path):
-    other = load(run / "set")
-    blocks = {b.name: other.block(b.name).copy() for b in other.layout.blocks}
-    blocks["T"][6, 4] *= 1.01
-    table = other.table * np.float32(1.001)
-    changed = imported(other.layout, blocks, table, other.manifest.constants, inputs={}, source="test")
-    changed.save(tmp_path / "other")
-    code, text = params("diff", run / "set", tmp_path / "other")
-    assert code == 1
-    assert "1 numbers differ" in text
-    code, text = params("diff", run / "set", tmp_path / "other", "--json")
-    assert code == 1
-    content = json.loads(text)
-    assert [(d["block"], d["set"], d["index"]) for d in content["differences"]] == [("T", "gap 3, y ≥ 0", 4)]
-    assert content["other_formulas"] == []
-    assert content["table"] > 0
-
-
 def test_diff_shows_the_numbers_that_are_furthest_apart(run, params, tmp_path):
     other = load(run / "set")
     blocks = {b.name: other.block(b.name).copy() for b in other.layout.blocks}
@@ -141,6 +122,9 @@ def test_diff_shows_the_numbers_that_are_furthest_apart(run, params, tmp_path):
     assert count > 20
     code, text = params("diff", run / "set", tmp_path / "other")
     assert code == 1
+    content = json.loads(params("diff", run / "set", tmp_path / "other", "--json")[1])
+    assert {(d["block"], d["set"]) for d in content["differences"]} >= {("T", "gap 3, y ≥ 0")}
+    assert (content["other_formulas"], content["table"]) == ([], 0)
     lines = text.splitlines()
     begin = lines.index(f"{count} numbers differ; the 20 furthest apart:")
     # An empty line and heads come before the table, and an empty line comes behind it.
@@ -219,19 +203,6 @@ def test_a_published_set_can_be_pinned(run, params, tmp_path):
     assert json.loads(params("show", YEAR, "--json")[1])["sha256"] == pinned
     assert json.loads(params("list", "--json")[1])[0]["sha256"] == pinned
     assert load(tmp_path / "params" / YEAR, sha256=pinned).sha256 == pinned
-
-
-def test_what_a_set_replaces_is_named(run, params, tmp_path):
-    params("publish", run / "set", "--year", 2026)
-    shutil.copytree(run, tmp_path / "other")
-    edit = {"inputs": {"field": "another"}, "constants": {"velo_sigma": 0.0125, "beam_x": 1.0, "beam_y": 0.0}}
-    made = load(run / "set")
-    manifest = made.manifest.model_validate(made.manifest.model_dump() | edit)
-    replace(made, manifest=manifest).save(tmp_path / "other/set")
-    code, text = params("publish", tmp_path / "other/set", "--year", 2026)
-    assert code == 1
-    assert f"for all data it would replace {YEAR}, with another field" in text
-    assert params("publish", tmp_path / "other/set", "--year", 2026, "--supersede", YEAR)[0] == 0
 
 
 def test_a_broken_set_is_listed_as_such(run, params, tmp_path):
