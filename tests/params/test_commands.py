@@ -273,7 +273,12 @@ def test_export_parquet(run, params, tmp_path):
     np.testing.assert_array_equal(rows["value"], values)
     kick = rows[(rows.block == "VUT") & (rows["index"] == 5)].iloc[0]
     assert (kick["name"], kick.unit, kick.scale, kick.parity) == ("p5", "MeV", 10.0, -1)
+    assert not rows.duplicated(["block", "set", "index"]).any()
     table = rows[rows.block == "UTT"]
+    # x00 tx00 x10 x01 tx10 tx01 y00 ty00 y10 y01 ty10 ty01, as in the trigger's text file
+    heads = list(dict.fromkeys(name.split("[")[0] for name in table["name"][:80]))
+    assert heads == ["x00", "tx00", "x10", "x01", "tx10", "tx01", "y00", "ty00", "y10", "y01", "ty10", "ty01"]
+    assert list(table["name"][:2]) == ["x00[1]", "x00[2]"]
     assert (table.set.iloc[0], table.set.iloc[-1]) == ("bin 0,0", "bin 59,49")
     # When the table is converted to the other sign of h, each number is multiplied by its parity.
     header, flipped = flipped_table(loaded.block("UTT_META")[0], loaded.table)
