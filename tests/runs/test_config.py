@@ -43,18 +43,6 @@ def test_a_folder_of_dumps_is_no_geometry(config, tmp_path):
     assert "dumps: no such file, expected the geometry; `parkf import geometry` makes one of" in geometry
 
 
-def test_samples_never_share_a_seed(config):
-    purposes = ("training", "validation", "jpsi", "d0", "closure")
-    everything = config | {"signals": {"collisions": 1}}
-    everything["training"] |= {"closure": {"tracks": 1000, "rays": 10000, "passes": 1}}
-    seeds = []
-    for seed in (0, 1, 2, 3, 4, 999_999_999, 1_000_000_000):
-        run = Run(everything | {"seed": seed})
-        seeds += [run.seed(sample) for purpose in purposes for sample in run.samples(purpose)]
-    assert len(seeds) == 70
-    assert len(set(seeds)) == 70
-
-
 def test_another_simulation_is_looked_at_where_it_is(config, tmp_path):
     assert Run(config).likeness(tmp_path) is None
     files = {"hits": "hits.parquet", "tracks": "tracks.parquet"}
