@@ -18,7 +18,7 @@ from parkf.data.align import Displacements, displaced, equations_of, places
 from parkf.data.elements import SECTIONS
 from parkf.data.equations import Floats, Solution
 from parkf.data.evidence import Sample
-from parkf.data.masses import NAMES, combined, measure_momenta, read_pairs, strength_of
+from parkf.data.masses import NAMES, combined, measure_decays, read_pairs, strength_of
 from parkf.data.moving import Moving
 from parkf.data.reference import Reference, make_reference
 from parkf.data.state import State, read_state, sentences, write_state
@@ -28,7 +28,6 @@ from parkf.data.weak import weak_modes
 from parkf.detector.alignment import SECTIONS as SECTIONS_OF_ALIGNMENT
 from parkf.detector.alignment import Alignment, load_alignment
 from parkf.detector.geometry import geometry_of
-from parkf.fit import fit
 from parkf.fit.candidates import Candidates
 from parkf.io.errors import ParkfError
 from parkf.io.terminal import say
@@ -59,11 +58,7 @@ class Data:
 
     def momenta(self, parameters: ParameterSet, moving: Moving | None = None) -> Solution:
         """Return the numbers that masses of all decays show, of hits where `moving` has them."""
-        found = []
-        for decay, (events, tracks) in self.pairs.items():
-            there = tracks if moving is None else moving(tracks)
-            found.append(measure_momenta(decay, events, there, fit(parameters, there)))
-        return combined(found)
+        return combined([*measure_decays(parameters, self.pairs, moving).values()])
 
 
 def calibrate_files(

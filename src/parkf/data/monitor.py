@@ -6,7 +6,7 @@ from typing import Any
 
 from parkf.data.equations import Solution
 from parkf.data.evidence import Sample
-from parkf.data.masses import measure_momenta, read_pairs, strength_of
+from parkf.data.masses import measure_decays, read_pairs, strength_of
 from parkf.data.quantities import usable
 from parkf.data.reference import MONITOR_FILE, Reference, load_reference, make_reference
 from parkf.data.tracks import read_candidates
@@ -45,15 +45,9 @@ def reference_of(
                 " (--reference CANDIDATES), or write one (parkf monitor-reference)"
             )
         return load_reference(path, parameters.manifest.blobs)
-    return make_reference(parameters, read_candidates(candidates), pairs=masses(parameters, pairs))
-
-
-def masses(parameters: ParameterSet, pairs: Pairs) -> dict[str, Solution]:
-    """Return the numbers that the masses of each decay show."""
-    return {
-        decay: measure_momenta(decay, event, tracks, fit(parameters, tracks))
-        for decay, (event, tracks) in read_pairs(pairs).items()
-    }
+    return make_reference(
+        parameters, read_candidates(candidates), pairs=measure_decays(parameters, read_pairs(pairs))
+    )
 
 
 def other_sign(tracks: Candidates, fitted: Fitted) -> float:
@@ -77,7 +71,8 @@ def monitor(
     """
     parameters = load(folder, withdrawn=withdrawn)
     expected = reference_of(folder, parameters, reference, reference_pairs)
-    return assess(parameters, expected, read_candidates(candidates), masses(parameters, pairs))
+    found = measure_decays(parameters, read_pairs(pairs))
+    return assess(parameters, expected, read_candidates(candidates), found)
 
 
 def assess(

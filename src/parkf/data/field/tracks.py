@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkf.detector.frame import Floats
 from parkf.io.arrow import numbers
@@ -23,7 +22,6 @@ class TrueTracks:
     """n tracks; arrays of hits hold NaN where there is no hit."""
 
     polarity: int  # +1 MagUp, -1 MagDown
-    event: Floats  # (n,)
     charge: Floats  # (n,)
     p: Floats  # (n,) true momentum at the origin, MeV
     mass: Floats  # (n,) MeV
@@ -44,20 +42,13 @@ class TrueTracks:
         """Z (n,) of each track's last VELO hit, mm."""
         return np.asarray(np.nanmax(self.velo[..., 2], axis=1))
 
-    def select(self, keep: NDArray[np.bool_]) -> "TrueTracks":
-        """Tracks for which `keep` (n,) is true."""
-        rows = {name: value[keep] for name, value in vars(self).items() if name != "polarity"}
-        return TrueTracks(self.polarity, **rows)
 
-
-def read_true_tracks(
-    candidates: Path, particles: Path, p_range: tuple[float, float] = (2.0, 100.0)
-) -> TrueTracks:
+def read_true_tracks(candidates: Path, particles: Path) -> TrueTracks:
     """Read the tracks whose hits belong to one particle that neither radiates nor decays.
 
-    `candidates` and `particles` are files of these tables; `p_range` is in GeV. Tracks have 2 < η < 5, and
-    hits in three VELO modules, three UT layers and ten SciFi layers. The first :data:`MOST` tracks are used.
-    Fewer than :data:`FEWEST`, or two polarities, raise a ParkfError.
+    `candidates` and `particles` are files of these tables. Tracks have 2 to 100 GeV, 2 < η < 5, and hits in
+    three VELO modules, three UT layers and ten SciFi layers. The first :data:`MOST` tracks are used. Fewer
+    than :data:`FEWEST`, or two polarities, raise a ParkfError.
     """
     found, of = _read(CANDIDATES, candidates), _read(PARTICLES, particles)
     known, wanted = particle_key(of), particle_key(found)
@@ -70,14 +61,14 @@ def read_true_tracks(
     eta = np.arctanh(true["pz"] / p)
     keep = (known[row] == wanted) & (found["purity"] >= _PURITY) & ~np.isfinite(true["z_end"])
     keep &= (np.abs(true["pdg_id"]) != _ELECTRON) & (np.abs(true["charge"]) == 1)
-    keep &= (p > 1e3 * p_range[0]) & (p < 1e3 * p_range[1]) & (eta > _ETA[0]) & (eta < _ETA[1])
+    keep &= (p > 2e3) & (p < 1e5) & (eta > _ETA[0]) & (eta < _ETA[1])
     for part, fewest in _FEWEST_HITS.items():
         keep &= np.isfinite(found[f"{part}_x"]).sum(axis=1) >= fewest
     rows = np.flatnonzero(keep)[:MOST]
     if len(rows) < FEWEST:
         raise ParkfError(
-            f"{candidates}: {len(rows)} tracks with enough hits and a known particle of {p_range[0]:g} to "
-            f"{p_range[1]:g} GeV, expected at least {FEWEST}; take more events"
+            f"{candidates}: {len(rows)} tracks with enough hits and a known particle of 2 to 100 GeV,"
+            f" expected at least {FEWEST}; take more events"
         )
     polarities = np.unique(found["polarity"][rows])
     if len(polarities) != 1:
@@ -85,7 +76,7 @@ def read_true_tracks(
     hits = {name: np.concatenate([found[f"{d}_{name}"] for d in ("ut", "scifi")], axis=1) for name in _STRIP}
     used = np.arange(VELO_SLOTS) < found["velo_n"][:, None]
     velo = np.stack([np.where(used, found[f"velo_{axis}"], np.nan) for axis in "xyz"], axis=2)
-    columns = {"event": found["event"], "charge": true["charge"], "p": p, "mass": true["mass"], "velo": velo}
+    columns = {"charge": true["charge"], "p": p, "mass": true["mass"], "velo": velo}
     chosen = {name: np.asarray(values[rows], np.float64) for name, values in (columns | hits).items()}
     return TrueTracks(int(polarities[0]), **chosen)
 
