@@ -98,7 +98,6 @@ def calibrate(
     *,
     placed: Alignment,
     survey: Mapping[str, float] | None = None,
-    tag: str = "calibrated",
 ) -> tuple[State, dict[str, Any]]:
     """Calibrate a detector for which a set was trained with `state`; return the improved state and figures.
 
@@ -110,7 +109,7 @@ def calibrate(
     own = reference.momenta(parameters) if reference.pairs else None
     of_reference = equations_of(parameters, reference.tracks, state.geometry, list(survey))
     alignment, solution, moving = _aligned(
-        parameters, data, state, of_reference, own, placed=placed, survey=survey, tag=tag
+        parameters, data, state, of_reference, own, placed=placed, survey=survey
     )
     momenta = None if own is None else data.momenta(parameters, moving).beside(own)
     strength = None if momenta is None else strength_of(momenta)
@@ -142,7 +141,6 @@ def _aligned(
     *,
     placed: Alignment,
     survey: Mapping[str, float],
-    tag: str,
 ) -> tuple[Alignment, Solution, Moving]:
     """Align by passes; return the alignment, the solution of the last pass, and what moves the data's hits.
 
@@ -161,7 +159,7 @@ def _aligned(
             equations.measure_bend(1e-6 * float(momenta.value[3]), 1e-6 * float(momenta.error[3]))
         at = places(placed, equations.names) - places(alignment, equations.names)
         solution = equations.displacements(survey, at, velo_rests=False)
-        alignment = displaced(alignment, solution, tag)
+        alignment = displaced(alignment, solution, "calibrated")
         if whole and np.abs(solution.value / solution.error).max() < _SMALL:
             break
     geometry = replace(state, alignment=alignment).geometry

@@ -124,7 +124,6 @@ def make_reference(
     parameters: ParameterSet,
     tracks: Candidates,
     *,
-    seed: int = 0,
     pairs: Mapping[str, Solution] | None = None,
 ) -> Reference:
     """Measure a sample, which the set is right for, and the response of its quantities to factors.
@@ -149,7 +148,7 @@ def make_reference(
     )
     place = moved.solve(known=np.tile(_KNOWN, len(parts.names))).value
     changes = all_factors()
-    response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), changes, seed)
+    response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), changes)
     return Reference(
         stations,
         count,
@@ -171,7 +170,7 @@ def make_reference(
 
 
 def responses(
-    parameters: ParameterSet, tracks: Candidates, changes: Sequence[Nuisance], seed: int
+    parameters: ParameterSet, tracks: Candidates, changes: Sequence[Nuisance]
 ) -> tuple[Floats, Floats]:
     """Return the first and half of the second derivative of the means for each change, (c, k) each.
 
@@ -183,7 +182,7 @@ def responses(
 
     def moved(change: Nuisance, size: float) -> Floats:
         # Random numbers are the same at each size.
-        random, both = np.random.default_rng([seed, changes.index(change)]), []
+        random, both = np.random.default_rng([0, changes.index(change)]), []
         for one in changed(parameters, tracks, change, size, random):
             values, its = (part.sum(axis=0) for part in measure(parameters, one))
             both.append(values / np.where(its > 0, its, 1.0))
