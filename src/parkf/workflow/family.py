@@ -39,11 +39,6 @@ class Family:
     reported: tuple[Member, ...]  # those that are validated: all, or the last round of a calibration
 
 
-def family_of(config: Mapping[str, Any]) -> Family:
-    """Return the family of a configuration as Snakemake has it."""
-    return load_family(config, Path())
-
-
 def load_family(
     config: Mapping[str, Any],
     folder: Path,
