@@ -69,6 +69,7 @@ def simulated(geometry, field, *, turn=0.0, stretch=0.0, count=420):
     hits = {"velo": velo, "x": x, "z": z, "dxdy": dxdy, "sigma": sigma}
     return TrueTracks(
         polarity=-1,
+        event=np.zeros(len(of)),
         charge=gun["charge"][of].astype(float),
         p=p,
         mass=gun["mass"][of],
@@ -147,7 +148,7 @@ def test_tracks_cross_the_flanges_that_they_meet():
     velo[:, 0] = np.column_stack([700 * slope, 0 * slope, np.full(n, 700.0)])
     hits = dict.fromkeys(("x", "z", "dxdy", "sigma"), np.full((n, 16), np.nan))
     one = np.ones(n)
-    tracks = TrueTracks(-1, charge=one, p=1e4 * one, mass=139.6 * one, velo=velo, **hits)
+    tracks = TrueTracks(-1, event=one, charge=one, p=1e4 * one, mass=139.6 * one, velo=velo, **hits)
     lines = np.column_stack([700 * slope, 0 * slope, slope, 0 * slope, 0 * slope])
     path = follow(tracks, lines, geometry, none, {})
     tubes = [

@@ -11,7 +11,7 @@ from step_sample import field_map
 from parkf.detector.geometry import UT_PLANES
 from parkf.imports.hits.detectors_tree import read_trees
 from parkf.imports.hits.entries import slots
-from parkf.imports.hits.full_simulation import _OF_TRACKS, converted
+from parkf.imports.hits.full_simulation import _OF_TRACKS, read_tables
 from parkf.imports.hits.physics import Run, inspect_hits
 from parkf.imports.hits.take import take_entries
 from parkf.imports.hits.track_fits import fit_scifi
@@ -88,7 +88,7 @@ def test_hits_behind_any_detector_are_refused(tmp_path, detector, z):
     pd.DataFrame(rows | {"key": np.full(200, -1)}).to_parquet(tmp_path / "hits.parquet")
     pd.DataFrame([dict.fromkeys(_OF_TRACKS, 1.0)]).to_parquet(tmp_path / "tracks.parquet")
     with pytest.raises(ParkfError, match=r"column 'z' has the median .* is it in another unit"):
-        converted(tmp_path / "hits.parquet", tmp_path / "tracks.parquet")
+        read_tables(tmp_path / "hits.parquet", tmp_path / "tracks.parquet")
 
 
 def test_particles_are_neither_matched_nor_unmatched_if_the_tree_does_not_say(tmp_path, geometry, sample):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkf.detector.frame import Floats
 from parkf.io.arrow import numbers
@@ -22,6 +23,7 @@ class TrueTracks:
     """n tracks; arrays of hits hold NaN where there is no hit."""
 
     polarity: int  # +1 MagUp, -1 MagDown
+    event: Floats  # (n,)
     charge: Floats  # (n,)
     p: Floats  # (n,) true momentum at the origin, MeV
     mass: Floats  # (n,) MeV
@@ -41,6 +43,11 @@ class TrueTracks:
     def last_z(self) -> Floats:
         """Z (n,) of each track's last VELO hit, mm."""
         return np.asarray(np.nanmax(self.velo[..., 2], axis=1))
+
+    def select(self, keep: NDArray[np.bool_]) -> "TrueTracks":
+        """Tracks for which `keep` (n,) is true."""
+        rows = {name: value[keep] for name, value in vars(self).items() if name != "polarity"}
+        return TrueTracks(self.polarity, **rows)
 
 
 def read_true_tracks(candidates: Path, particles: Path) -> TrueTracks:
@@ -76,7 +83,7 @@ def read_true_tracks(candidates: Path, particles: Path) -> TrueTracks:
     hits = {name: np.concatenate([found[f"{d}_{name}"] for d in ("ut", "scifi")], axis=1) for name in _STRIP}
     used = np.arange(VELO_SLOTS) < found["velo_n"][:, None]
     velo = np.stack([np.where(used, found[f"velo_{axis}"], np.nan) for axis in "xyz"], axis=2)
-    columns = {"charge": true["charge"], "p": p, "mass": true["mass"], "velo": velo}
+    columns = {"event": found["event"], "charge": true["charge"], "p": p, "mass": true["mass"], "velo": velo}
     chosen = {name: np.asarray(values[rows], np.float64) for name, values in (columns | hits).items()}
     return TrueTracks(int(polarities[0]), **chosen)
 

@@ -12,7 +12,7 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
 from parkf.detector.transport import propagate
 from parkf.imports.hits.entries import Entries, slots, strips
-from parkf.imports.hits.full_simulation import charges
+from parkf.imports.hits.particle_data import charges
 from parkf.imports.hits.track_fits import Z_SCIFI, Z_UT, Fits, fit_scifi, fit_ut, fit_velo
 from parkf.io.checks import power_of_ten, times
 from parkf.io.events import select
