@@ -26,11 +26,10 @@ from parkf.data.changes import all_factors, changed
 from parkf.data.evidence import Sample
 from parkf.data.parts import STAVE
 from parkf.data.reference import Reference, make_reference
-from parkf.data.tracks import read_batches
+from parkf.data.tracks import read_candidates
 from parkf.data.verdict import judge
 from parkf.detector.geometry import Geometry, load_geometry
 from parkf.fit.candidates import Candidates
-from parkf.fit.displaced import joined
 from parkf.fit.residuals import fit_residuals
 from parkf.io.project import PROJECT
 from parkf.io.tables import VELO_SLOTS
@@ -231,7 +230,7 @@ def main() -> None:
         for sample in ("training", "validation")
         for side in ("up", "down")
     ]
-    tracks = joined([batch for _, batch in read_batches(files)])
+    tracks = read_candidates(files)
     tracks = tracks.rows(np.random.default_rng(1).permutation(tracks.count))
     reference = make_reference(parameters, tracks.rows(REFERENCE))
     geometry = load_geometry(

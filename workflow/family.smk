@@ -12,7 +12,7 @@ sys.path[:] = [place for place in sys.path if not Path(place, "family.smk").exis
 from parkf.io.project import PROJECT
 from parkf.data import CALIBRATION_FILES
 from parkf.stages.call import code_of
-from parkf.workflow.family import family_of
+from parkf.workflow.family import load_family
 from parkf.workflow.rules import begin, gates_file, meanings, stage_words
 
 if not config:
@@ -20,7 +20,7 @@ if not config:
     configfile: "workflow/config/families/alignments.yaml"
 
 
-FAMILY = family_of(config)
+FAMILY = load_family(config, Path())
 OVERVIEW = f"results/{FAMILY.name}"
 RUNS = {member.name: f"results/{member.config['run']}" for member in FAMILY.members}
 REPORTS = [f"results/{member.config['run']}/report/index.html" for member in FAMILY.reported]

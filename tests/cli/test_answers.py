@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from parkf.cli.commands.params import _effect_table
 from parkf.cli.commands.results import print_end
 from parkf.cli.main import _drop_output, app
 from parkf.cli.messages import written
@@ -47,7 +46,7 @@ def test_members_of_a_family_are_listed_with_their_own_settings():
 
 
 @pytest.mark.parametrize(("polarity", "sign"), [("down", 1.0), ("up", -1.0)])
-def test_a_field_comes_from_the_tree_and_the_polarity_that_are_named(tmp_path, monkeypatch, polarity, sign):
+def test_a_field_comes_in_the_units_and_the_polarity_that_are_named(tmp_path, monkeypatch, polarity, sign):
     """Maps are stored for MagDown, so a map of MagUp is turned; any folder can be the working folder."""
     monkeypatch.chdir(tmp_path)
     corner, spacing, counts = np.array([-3000.0, -2500.0, -500.0]), np.full(3, 500.0), (13, 11, 21)
@@ -55,8 +54,8 @@ def test_a_field_comes_from_the_tree_and_the_polarity_that_are_named(tmp_path, m
     places = np.stack(np.meshgrid(*nodes, indexing="ij"), axis=-1)
     values = DipoleSources.load(ROOT / "data/field/dipole.json").field(places.reshape(-1, 3))
     values = values.reshape(places.shape)
-    source = field_writers.write_root(tmp_path, corner, spacing, sign * values)
-    options = ("--length", "mm", "--unit", "T", "--tree", "bField", "--polarity", polarity)
+    source = field_writers.write_plain(tmp_path, corner, spacing, sign * values)
+    options = ("--length", "cm", "--unit", "kG", "--polarity", polarity)
     parkf("import", "field", source, tmp_path / "field.npz", *options)
     taken = FieldMap.load(tmp_path / "field.npz")
     np.testing.assert_allclose(taken.values, values, atol=1e-6)
@@ -148,19 +147,3 @@ def test_the_end_of_a_run_names_twenty_missed_gates(tmp_path, monkeypatch, capsy
     assert first == "123 genuine tracks, 45 ghosts; 30 of 60 gates met"
     named = [line for line in lines if "MISSED" in line]
     assert [line.split(":")[0].split()[-1] for line in named] == [str(n) for n in range(1, 41, 2)]
-
-
-def test_of_each_step_the_component_that_changes_most_is_shown():
-    changes = [
-        SimpleNamespace(step="T", p_min=low, p_max=2 * low, component=component, rms=rms)
-        for low, component, rms in (
-            (5, "x", 0.1),
-            (5, "tx", 0.5),
-            (5, "y", 0.2),
-            (10, "x", 0.3),
-            (10, "ty", 0.02),
-        )
-    ]
-    heads, row = _effect_table(changes).splitlines()
-    assert heads.split() == ["step", "5-10", "GeV", "10-20", "GeV"]
-    assert row.split() == ["T", "0.500", "tx", "0.300", "x"]

@@ -11,7 +11,6 @@ import parkf.data.reference as reference_module
 from parkf.data.changes import changed, kicks
 from parkf.data.equations import Solution
 from parkf.data.evidence import Sample
-from parkf.data.histograms import Histograms
 from parkf.data.hypotheses import motions
 from parkf.data.masses import NAMES as OF_MASSES
 from parkf.data.monitor import assess
@@ -164,7 +163,7 @@ def test_a_reference_is_written_and_read(reference, tmp_path):
     assert again.changes == reference.changes
     np.testing.assert_array_equal(again.pairs["jpsi"].value, np.arange(4.0))
     np.testing.assert_array_equal(again.stations.left, reference.stations.left)
-    assert again.histograms.count == reference.histograms.count == reference.count
+    assert (again.count, again.candidates) == (reference.count, reference.candidates)
     other = Blobs(constant=Blob(numbers=1, sha256="1" * 64), table=BLOB)
     with pytest.raises(ParkfError, match="another parameter set"):
         load_reference(path, other)
@@ -180,17 +179,6 @@ def test_a_field_that_is_stronger_by_the_masses_is_told(reference, data, tmp_pat
     assert content["field_scale"]["jpsi"] == pytest.approx({"scale": 3e-3, "error": 1.41e-4}, rel=0.01)
     assert content["verdict"] == "changed"
     assert content["sentences"][0].startswith("The field is 1.00300 ± 0.00014 times what the set assumes")
-
-
-def test_histograms_count_every_usable_candidate(reference, data):
-    parameters, tracks = data
-    histograms = Histograms.empty(reference.stations)
-    fitted, residuals = fit_residuals(parameters, tracks)
-    histograms.add(tracks, fitted, residuals, reference.stations)
-    assert histograms.count == usable(fitted).sum() <= histograms.all == tracks.count
-    assert histograms.chi2["SciFi"].sum() == histograms.count
-    hits = np.isfinite(tracks.scifi[0][:, 3]).sum()
-    assert 0.9 * hits < histograms.pulls["SciFi layer 3"].sum() <= hits
 
 
 def test_quantities_vanish_and_bound_what_one_hit_does():

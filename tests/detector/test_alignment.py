@@ -28,7 +28,7 @@ def _moved(geometry: Geometry, **parts: dict) -> Geometry:
 
 
 def test_nominal_moves_nothing(geometry: Geometry) -> None:
-    assert geometry.align(load_alignment(NOMINAL)).fingerprint() == geometry.fingerprint()
+    np.testing.assert_array_equal(geometry.align(load_alignment(NOMINAL)).planes(), geometry.planes())
 
 
 def test_a_shifted_layer(geometry: Geometry) -> None:
@@ -39,7 +39,6 @@ def test_a_shifted_layer(geometry: Geometry) -> None:
     assert not np.delete(difference, plane, axis=0).any()
     x0, _, _, _ = moved.frames[plane].lines(np.array([100.0]), moved.strip_slope(plane))
     assert x0[0] == pytest.approx(100.5)
-    assert moved.fingerprint() != geometry.fingerprint()
 
 
 def test_rotations_lean_a_layer_right_handedly(geometry: Geometry) -> None:

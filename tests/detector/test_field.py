@@ -138,12 +138,13 @@ def test_map_file_round_trip(tmp_path: Path) -> None:
     field, path = _random_map(), tmp_path / "map.npz"
     field.save(path)
     first = path.read_bytes()
-    assert FieldMap.load(path).fingerprint() == field.fingerprint()
+    np.testing.assert_array_equal(FieldMap.load(path).values, field.values)
     field.save(path)
     assert path.read_bytes() == first
     smooth = _random_map(interpolation="cubic", outside="zero")
     smooth.save(path)
-    assert FieldMap.load(path).fingerprint() == smooth.fingerprint() != field.fingerprint()
+    again = FieldMap.load(path)
+    assert (again.interpolation, again.outside) == ("cubic", "zero")
 
 
 @pytest.mark.parametrize("axis", range(3))
@@ -159,7 +160,7 @@ def test_a_map_has_two_nodes_along_each_axis(axis: int) -> None:
 def test_make_field_map_evaluates_sources_and_reads_maps(tmp_path: Path, field: FieldMap) -> None:
     dipole = ROOT / "data/field/dipole.json"
     made = make_field_map(dipole, spacing=100.0, interpolation="linear", outside="error")
-    assert made.fingerprint() == field.fingerprint()
+    np.testing.assert_array_equal(made.values, field.values)
     path = tmp_path / "map.npz"
     made.save(path)
     smooth = make_field_map(path, spacing=100.0, interpolation="cubic", outside="zero")

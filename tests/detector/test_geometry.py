@@ -98,12 +98,6 @@ def test_hits_and_holes_are_those_of_the_full_simulation(name: str) -> None:
     assert by_size == {0: 0.085, 4: 0.15, 5: 0.30, 6: 0.45, 7: 0.60}
 
 
-def test_fingerprint_follows_the_content(tmp_path: Path, geometry: Geometry) -> None:
-    assert load_geometry(FILE).fingerprint() == geometry.fingerprint()
-    other = load_geometry(_changed(tmp_path, lambda c: c["slabs"][0].update(thickness=2.1)))
-    assert other.fingerprint() != geometry.fingerprint()
-
-
 @pytest.mark.parametrize("efficiency", ["0.99", 1.01, -0.01])
 def test_a_fraction_is_a_number_from_0_to_1(geometry, efficiency):
     content = geometry.description.model_dump(mode="json", exclude_unset=True)

@@ -6,7 +6,6 @@ A map is the corner (3,) and spacing (3,) in mm and the field (nx, ny, nz, 3) in
 import struct
 
 import numpy as np
-import uproot
 
 SIGNS = {1: (1, 1, 1), 2: (-1, 1, 1), 3: (1, 1, -1), 4: (-1, 1, -1)}
 
@@ -54,12 +53,12 @@ def rows_of(corner, spacing, field):
     )
 
 
-def write_text(folder, corner, spacing, field):
-    """Write ACTS's format: rows in random order, in cm and kG."""
+def write_plain(folder, corner, spacing, field):
+    """Write CSV whose header says no unit: rows in random order, in cm and kG."""
     rows = rows_of(corner, spacing, field) * [0.1, 0.1, 0.1, 10, 10, 10]
     rows = rows[np.random.default_rng(3).permutation(len(rows))]
-    path = folder / "field.txt"
-    lines = ["% a comment", *(" ".join(f"{n:.10g}" for n in row) for row in rows)]
+    path = folder / "field.csv"
+    lines = ["x,y,z,Bx,By,Bz", *(",".join(f"{n:.10g}" for n in row) for row in rows)]
     path.write_text("\n".join(lines) + "\n")
     return str(path)
 
@@ -69,14 +68,4 @@ def write_csv(folder, corner, spacing, field):
     path = folder / "field.csv"
     lines = ["x [m],y [m],z [m],Bx [G],By [G],Bz [G]", *(",".join(f"{n:.10g}" for n in row) for row in rows)]
     path.write_text("\n".join(lines) + "\n")
-    return str(path)
-
-
-def write_root(folder, corner, spacing, field):
-    rows = rows_of(corner, spacing, field)
-    path = folder / "field.root"
-    with uproot.recreate(path) as file:
-        names = ("x", "y", "z", "Bx", "By", "Bz")
-        tree = file.mktree("bField", dict.fromkeys(names, np.float64))
-        tree.extend({name: rows[:, column] for column, name in enumerate(names)})
     return str(path)

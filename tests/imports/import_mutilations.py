@@ -17,7 +17,7 @@ from step_sample import field_map, sample
 from parkf.detector.field import DipoleSources, evaluate_on_grid
 from parkf.detector.geometry import load_geometry
 from parkf.imports.field.physics import inspect_field
-from parkf.imports.field.read import Declared, read_field
+from parkf.imports.field.read import read_field
 from parkf.imports.hits.physics import Run
 from parkf.imports.hits.take import take_entries
 from parkf.imports.steps.take import import_steps
@@ -110,15 +110,14 @@ def _file(pattern, change, *arguments):
 def _fields():
     """Format, name, change of the map, change of the file, and what the user declares."""
 
-    def case(kind, what, change=_same, spoil=lambda path: None, declared=Declared()):  # noqa: B008
+    def case(kind, what, change=_same, spoil=lambda path: None, **declared):
         return kind, what, change, spoil, declared
 
     noise = np.random.default_rng(1)
-    text, own = Declared("cm", "kG"), {"declared": Declared("mm", "T")}
     return [
         case("allen", "10 times as strong", _values(lambda b: 10 * b)),
         case("allen", "a map of MagUp that nobody calls one", _values(lambda b: -b)),
-        case("allen", "declared to be MagUp's, and is MagDown's", declared=Declared(polarity=1)),
+        case("allen", "declared to be MagUp's, and is MagDown's", polarity=1),
         case("allen", "Bz with the other sign", _values(lambda b: b * [1, 1, -1])),
         case("allen", "read backwards in z", _values(lambda b: b[:, :, ::-1] * [-1, 1, -1])),
         case("allen", "shifted by a metre in z", _moved(2)),
@@ -130,23 +129,15 @@ def _fields():
         case("allen", "a NaN", _with((3, 4, 5, 1), np.nan)),
         case("allen", "cut off", spoil=_cut),
         case("allen", "a text file", spoil=lambda path: Path(path).write_text("no map\n" * 20)),
-        case("allen", "a unit declared that it has itself", **own),
-        case("text", "no unit said"),
-        case("text", "kG declared to be T", declared=Declared("cm", "T")),
-        case("text", "an unknown unit", declared=Declared("inch", "kG")),
-        case("text", "cut off within a row", spoil=_cut, declared=text),
-        case(
-            "text",
-            "a dipole's octant, unfolded as ACTS does",
-            lambda c, s, b: (0 * c, s, b[len(b) // 2 :, b.shape[1] // 2 :, 1:]),
-            declared=Declared("cm", "kG", "octant"),
-        ),
+        case("allen", "a unit declared that it has itself", length="mm", unit="T"),
+        case("plain", "no unit said"),
+        case("plain", "kG declared to be T", length="cm", unit="T"),
+        case("plain", "an unknown unit", length="inch", unit="kG"),
+        case("plain", "cut off within a row", spoil=_cut, length="cm", unit="kG"),
         case("csv", "a column missing", spoil=lambda path: _replaced(path, "Bz [G]", "B3 [G]")),
         case("csv", "a node twice", spoil=_repeat),
         case("cdf", "one quadrant missing", spoil=_file("*c3*", Path.unlink)),
         case("cdf", "no header", spoil=_file("*c1*", _replaced, "GEOMETRY:", "grid")),
-        case("root", "cut off", spoil=_cut, **own),
-        case("root", "the tree of another name", declared=Declared("mm", "T", tree="map")),
     ]
 
 
@@ -159,13 +150,13 @@ def fields(folder):
         place.mkdir()
         part = change(made.origin.copy(), made.spacing.copy(), made.values.astype(np.float64))
         # Files of text are small where the fault is found before the physics is checked.
-        if kind != "allen" and "declared" not in what and "octant" not in what:
+        if kind != "allen" and "declared" not in what:
             part = (part[0], part[1], part[2][4:13, 3:10, 8:12])
         if kind == "cdf":
             part = (np.array([-1000.0, -1000.0, 3000.0]), part[1], part[2][2:7, 1:6])
         source = getattr(field_writers, f"write_{kind}")(place, *part)
         spoil(source)
-        told = _attempt(lambda s=source, d=declared: [inspect_field(read_field(s, d), dipole, "map")])
+        told = _attempt(lambda s=source, d=declared: [inspect_field(read_field(s, **d), dipole, "map")])
         yield f"field, {kind}", what, *told
 
 
@@ -335,26 +326,6 @@ def _trees():
     yield "no entry", lambda t: {name: values[:0] for name, values in t.items()}
 
 
-def _csvs():
-    yield (
-        "lengths in cm",
-        lambda t: t["hits"].update(
-            {n: 0.1 * t["hits"][n] for n in t["hits"] if n.startswith(("entry", "exit"))}
-        ),
-    )
-    yield "a particle missing", lambda t: t.update(particles={n: v[1:] for n, v in t["particles"].items()})
-    yield "vertices missing", lambda t: t.update(vertices={n: v[:3] for n, v in t["vertices"].items()})
-    yield "a column missing", lambda t: t["hits"].pop("exit_z")
-    yield (
-        "an unknown detector",
-        lambda t: t["hits"].update(det=np.where(t["hits"]["det"] == "UT", "TT", t["hits"]["det"])),
-    )
-    yield (
-        "momenta in GeV",
-        lambda t: t["particles"].update({n: 1e-3 * t["particles"][n] for n in ("px", "py", "pz")}),
-    )
-
-
 def hits(folder):
     """Rows of the table for hits."""
     field, geometry = field_map(), load_geometry(ROOT / "data/geometry/run3.yaml")
@@ -373,11 +344,6 @@ def hits(folder):
         yield "hits, tree", what, *_attempt(lambda path=path: told(path))
     _cut(sound)
     yield "hits, tree", "cut off", *_attempt(lambda: told(sound))
-    for number, (what, change) in enumerate(_csvs()):
-        tables = hit_sample.csv_of(made)
-        change(tables)
-        path = hit_sample.write_csv(folder / f"csv{number}", tables)
-        yield "hits, CSV", what, *_attempt(lambda path=path: told(path))
 
 
 def page():

@@ -10,8 +10,7 @@ from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap, evaluate_on_grid
 from parkf.imports.field.lattice import lattice_of_points
 from parkf.imports.field.physics import inspect_field
-from parkf.imports.field.read import Declared, read_field
-from parkf.io.errors import ParkfError
+from parkf.imports.field.read import read_field
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,18 +30,17 @@ def small():
 @pytest.mark.parametrize(
     ("kind", "declared", "digits"),
     [
-        ("cdf", Declared(), 1e-8),
-        ("allen", Declared(), 3e-7),
-        ("text", Declared("cm", "kG"), 1e-8),
-        ("csv", Declared(), 1e-8),
-        ("root", Declared("mm", "T"), 1e-12),
+        ("cdf", {}, 1e-8),
+        ("allen", {}, 3e-7),
+        ("plain", {"length": "cm", "unit": "kG"}, 1e-8),
+        ("csv", {}, 1e-8),
     ],
 )
 @pytest.mark.parametrize("polarity", [-1, 1])
 def test_every_format_comes_back(tmp_path, small, kind, declared, digits, polarity):
     corner, spacing, field = small
     source = getattr(field_writers, f"write_{kind}")(tmp_path, corner, spacing, -polarity * field)
-    taken = read_field(source, Declared(declared.length, declared.field, polarity=polarity))
+    taken = read_field(source, polarity=polarity, **declared)
     np.testing.assert_allclose(taken.origin, corner, atol=1e-9)
     np.testing.assert_allclose(taken.spacing, spacing, rtol=1e-9)
     expected = field.astype(np.float32)
@@ -58,31 +56,6 @@ def test_rounded_coordinates_are_those_of_one_node(small):
     made = lattice_of_points(rounded, field.reshape(-1, 3), "map")
     np.testing.assert_array_equal(made.values, field)
     np.testing.assert_allclose(made.spacing, spacing, rtol=1e-6)
-
-
-def test_parts_are_unfolded_by_the_rules_of_their_formats(tmp_path, small):
-    corner, spacing, field = small
-    part = (np.array([0.0, 0.0, corner[2]]), spacing, field[2:, 2:])
-    whole = read_field(field_writers.write_csv(tmp_path, *part), Declared(symmetry="quadrant"))
-    np.testing.assert_allclose(whole.values, field.astype(np.float32), atol=1e-7)
-    np.testing.assert_allclose(whole.origin, corner)
-    # ACTS maps hold the field at (|x|, |y|, |z|).
-    eighth = (np.zeros(3), spacing, field[2:, 2:])
-    octant = read_field(field_writers.write_csv(tmp_path, *eighth), Declared(symmetry="octant"))
-    assert octant.values.shape == (5, 5, 13, 3)
-    np.testing.assert_allclose(octant.origin, [-400, -300, -3000])
-    for flip in (np.s_[::-1], np.s_[:, ::-1], np.s_[:, :, ::-1]):
-        np.testing.assert_array_equal(octant.values, octant.values[flip])
-    with pytest.raises(ParkfError, match="x begins at -400 mm, expected 0"):
-        read_field(field_writers.write_csv(tmp_path, *small), Declared(symmetry="octant"))
-
-
-@pytest.mark.parametrize("begin", [0.5, -30.0, 100.0])
-def test_a_part_that_begins_beside_the_axis_is_not_mirrored(tmp_path, small, begin):
-    _, spacing, field = small
-    source = field_writers.write_csv(tmp_path, np.array([begin, 0.0, 0.0]), spacing, field[2:, 2:])
-    with pytest.raises(ParkfError, match=f"x begins at {begin:g} mm, expected 0 of a mirrored part"):
-        read_field(source, Declared(symmetry="octant"))
 
 
 def test_the_strength_of_a_map_is_told_over_the_dipoles_and_in_tesla():
@@ -117,7 +90,7 @@ def test_a_map_may_lack_one_node_in_a_hundred_of_those_that_tracks_pass(share, f
 
 def test_what_is_taken_over_is_a_map(tmp_path, small):
     source = field_writers.write_csv(tmp_path, *small)
-    read_field(source, Declared(), interpolation="cubic", outside="zero").save(tmp_path / "map.npz")
+    read_field(source, interpolation="cubic", outside="zero").save(tmp_path / "map.npz")
     assert FieldMap.load(tmp_path / "map.npz").interpolation == "cubic"
 
 

@@ -2,12 +2,13 @@
 
 import hit_sample
 import numpy as np
+import pandas as pd
 import pytest
 import uproot
 from step_sample import field_map
 
 from parkf.imports.hits.physics import Run
-from parkf.imports.hits.take import take_entries
+from parkf.imports.hits.take import take_entries, take_tables
 from parkf.io.errors import ParkfError
 from parkf.io.findings import settle as told
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
@@ -160,3 +161,29 @@ def test_a_tree_of_another_name_is_read(take, branches, tmp_path):
         take(None, source=tmp_path / "mine.root")
     _, written = take(None, source=tmp_path / "mine.root", tree="Tracks")
     assert len(written["candidates"]) == COUNT
+
+
+def test_of_two_tables_a_particle_that_cannot_be_is_left_out_too(tmp_path, geometry, field):
+    """Its hits stay, as nobody's."""
+    made = hit_sample.tracks(geometry, field, count=COUNT)
+    plane = np.array(hit_sample.PLANES)
+    which = np.searchsorted([52, 56], plane, side="right")
+    each = {"det": np.array(["VELO", "UT", "SciFi"])[which], "layer": plane - np.array([0, 52, 58])[which]}
+    each |= {"dxdy": made["slope"], "dzdy": geometry.planes()[plane, 2], "err": made["sigma"]}
+    hits = {name: np.tile(values, COUNT) for name, values in each.items()}
+    hits |= {name: made[name].ravel() for name in "xyz"}
+    hits |= {name: np.repeat(made[name], PLANES) for name in ("event", "key")}
+    pd.DataFrame(hits | {"ymin": hits["y"] - 50, "ymax": hits["y"] + 50}).to_parquet(tmp_path / "in.parquet")
+    tracks = {name: made[name] for name in ("event", "key", "p")} | {"mother_pid": np.full(COUNT, -999999.0)}
+    tracks |= {"pid": np.where(np.arange(COUNT) == 5, 22, made["pid"]), "charge": np.sign(made["pid"])}
+    tracks |= {"eta": np.arctanh(made["pz"] / made["p"]), "phi": np.arctan2(made["py"], made["px"])}
+    pd.DataFrame(tracks | dict.fromkeys(("ovtx_x", "ovtx_y", "ovtx_z"), 0.0)).to_parquet(
+        tmp_path / "t.parquet"
+    )
+    seen, to = [], {f"{name}_to": tmp_path / f"{name}.parquet" for name in ("hits", "particles")}
+    checks = Run(field, -1, geometry), seen.extend
+    take_tables(tmp_path / "in.parquet", tmp_path / "t.parquet", checks=checks, **to)
+    assert "1 of 2000 particles left out" in seen[0].findings[0].what
+    assert PARTICLES.open(to["particles_to"]).read().num_rows == COUNT - 1
+    particle = HITS.open(to["hits_to"]).read()["particle"].to_numpy()
+    assert (len(particle), (particle < 0).sum()) == (COUNT * PLANES, PLANES)

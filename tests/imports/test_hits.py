@@ -1,4 +1,4 @@
-"""Hits are read back from others' trees and CSV, and LHCb's downstream tracks have the documented figures."""
+"""Hits are read back from others' trees, and LHCb's downstream tracks have the documented figures."""
 
 from pathlib import Path
 
@@ -10,9 +10,8 @@ from step_sample import field_map
 
 from parkf.detector.geometry import UT_PLANES
 from parkf.imports.hits.detectors_tree import read_trees
-from parkf.imports.hits.digitised import read_csv_folder
 from parkf.imports.hits.entries import slots
-from parkf.imports.hits.full_simulation import _OF_TRACKS, converted
+from parkf.imports.hits.full_simulation import _OF_TRACKS, read_tables
 from parkf.imports.hits.physics import Run, inspect_hits
 from parkf.imports.hits.take import take_entries
 from parkf.imports.hits.track_fits import fit_scifi
@@ -49,12 +48,8 @@ def _take(source, geometry, field, tmp_path, polarity=-1, tracks=False):
     return seen, paths
 
 
-@pytest.mark.parametrize("kind", ["tree", "csv"])
-def test_particles_and_hits_come_back(tmp_path, geometry, field, sample, kind):
-    if kind == "tree":
-        source = hit_sample.write_tree(tmp_path / "hits.root", hit_sample.tree_of(sample))
-    else:
-        source = hit_sample.write_csv(tmp_path / "csv", hit_sample.csv_of(sample))
+def test_particles_and_hits_come_back(tmp_path, geometry, field, sample):
+    source = hit_sample.write_tree(tmp_path / "hits.root", hit_sample.tree_of(sample))
     (seen,), paths = _take(source, geometry, field, tmp_path)
     assert seen.verdict == "ok"
     figures = {figure.name: figure.value for figure in seen.figures}
@@ -66,14 +61,9 @@ def test_particles_and_hits_come_back(tmp_path, geometry, field, sample, kind):
     assert particles.mass.to_numpy() == pytest.approx(139.57, abs=0.01)
     hits = HITS.open(paths["hits"]).read().to_pandas()
     hits = hits.sort_values(["event", "particle", "plane"])
-    x = (
-        sample["x"]
-        if kind == "tree"
-        else sample["crossing"][:, :, 0] - sample["slope"] * sample["crossing"][:, :, 1]
-    )
-    np.testing.assert_allclose(hits.x, x.ravel(), atol=1e-9)
+    np.testing.assert_allclose(hits.x, sample["x"].ravel(), atol=1e-9)
     np.testing.assert_allclose(hits.z, sample["z"].ravel(), atol=1e-8)
-    assert (hits.plane == np.tile(hit_sample.PLANES, len(x))).all()
+    assert (hits.plane == np.tile(hit_sample.PLANES, len(sample["x"]))).all()
     # The planes of the SciFi lean away from the magnet above the beam.
     assert hits.dzdy[hits.plane >= 58].to_numpy() == pytest.approx(0.003601)
 
@@ -90,22 +80,6 @@ def test_a_track_is_found_from_fibres_that_lean():
     np.testing.assert_allclose(found.values[0], [x, tx, curve, y, ty], rtol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "message"),
-    [
-        ("mc_key", 77, "row 9: particle 77 of event 0 is not in particles.csv"),
-        ("entry_z", 5e5, "row 9: z = .* mm is no plane of VP within 20 mm"),
-    ],
-)
-def test_the_row_of_a_strange_hit_is_named(tmp_path, geometry, sample, column, value, message):
-    tables = hit_sample.csv_of(sample)
-    tables["hits"][column] = np.where(
-        np.arange(len(tables["hits"]["evt"])) == 9, value, tables["hits"][column]
-    )
-    with pytest.raises(ParkfError, match=message):
-        read_csv_folder(hit_sample.write_csv(tmp_path / "csv", tables), geometry)
-
-
 @pytest.mark.parametrize(("detector", "z"), [("UT", 4500.0), ("SciFi", 17_000.0)])
 def test_hits_behind_any_detector_are_refused(tmp_path, detector, z):
     names = ("event", "key", "layer", "x", "y", "dxdy", "dzdy", "ymin", "ymax")
@@ -114,7 +88,7 @@ def test_hits_behind_any_detector_are_refused(tmp_path, detector, z):
     pd.DataFrame(rows | {"key": np.full(200, -1)}).to_parquet(tmp_path / "hits.parquet")
     pd.DataFrame([dict.fromkeys(_OF_TRACKS, 1.0)]).to_parquet(tmp_path / "tracks.parquet")
     with pytest.raises(ParkfError, match=r"column 'z' has the median .* is it in another unit"):
-        converted(tmp_path / "hits.parquet", tmp_path / "tracks.parquet")
+        read_tables(tmp_path / "hits.parquet", tmp_path / "tracks.parquet")
 
 
 def test_particles_are_neither_matched_nor_unmatched_if_the_tree_does_not_say(tmp_path, geometry, sample):
@@ -131,22 +105,6 @@ def test_what_is_wrong_is_told_once(tmp_path, geometry, field, sample):
     told = [one.what for one in seen.findings]
     assert any("polarity turned" in what for what in told)
     assert len(set(told)) == len(told)
-
-
-def test_digitised_hits_have_the_error_of_their_part(tmp_path, geometry, field, sample):
-    """A strip's error is its pitch over √12: 93.5 µm near the beam, 187.5 µm outside (LHCb-TDR-15)."""
-    source = hit_sample.write_csv(tmp_path / "csv", hit_sample.csv_of(sample))
-    _, paths = _take(source, geometry, field, tmp_path)
-    hits = HITS.open(paths["hits"]).read().to_pandas().sort_values(["event", "particle", "plane"])
-    x, y, _ = np.abs(sample["crossing"].reshape(-1, 3).T)
-    inner = (x < 192.7) & (y < 200.0)
-    ut, scifi = hits.plane.between(52, 55), hits.plane >= 58
-    assert 0 < (ut & inner).sum() < ut.sum()
-    assert hits.sigma[ut & inner].to_numpy() == pytest.approx(0.02699, abs=1e-5)
-    assert hits.sigma[ut & ~inner].to_numpy() == pytest.approx(0.05413, abs=1e-5)
-    assert hits.sigma[~ut & ~scifi].to_numpy() == pytest.approx(0.0125)
-    # All other hits are as good as the smallest clusters of the SciFi.
-    assert hits.sigma[scifi].to_numpy() == pytest.approx(min(geometry.scifi.cluster_errors))
 
 
 @pytest.mark.parametrize("polarity", [-1, 1])

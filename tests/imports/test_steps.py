@@ -6,7 +6,6 @@ import step_writers
 from step_sample import field_map, sample
 
 from parkf.detector.geometry import SCIFI_PLANES
-from parkf.imports.columns import FIELDS, LENGTHS, MOMENTA, Q_OVER_P, SLOPES
 from parkf.imports.steps.faults import plane_faults
 from parkf.imports.steps.take import import_steps
 from parkf.io.errors import ParkfError
@@ -47,23 +46,6 @@ def _same(got, expected, relative, but=()):
             ours, theirs = got[name][orders[0]], expected[name][orders[1]].astype(float)
             scale = np.maximum(np.abs(theirs), 1e-3 * np.abs(theirs).max())
             assert np.abs(ours - theirs).max() == 0 or (np.abs(ours - theirs) / scale).max() < relative, name
-
-
-@pytest.mark.parametrize(
-    ("units", "one"),
-    [
-        (LENGTHS, {"m": 1.0, "cm": 100.0, "mm": 1000.0, "um": 1e6}),
-        (MOMENTA, {"GeV": 1.0, "MeV": 1000.0}),
-        (Q_OVER_P, {"1/GeV": 1.0, "1/MeV": 1e-3}),
-        (SLOPES, {"1": 1.0, "mrad": 1000.0}),
-        (FIELDS, {"T": 1.0, "kG": 10.0, "G": 1e4, "Gaudi": 1e-3}),
-    ],
-)
-def test_one_quantity_in_every_unit(units, one):
-    assert units.keys() == one.keys()
-    first = next(iter(one))
-    for unit, number in one.items():
-        assert units[unit] * number == pytest.approx(units[first] * one[first])
 
 
 @pytest.mark.parametrize(("prefix", "steps"), [("predictState", ("UT", "T")), ("", ("V",))])

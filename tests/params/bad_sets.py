@@ -142,7 +142,6 @@ def _number(change: Callable[[dict], object]) -> Spoil:
 
 VERSION = "^[0-9]{4}-[a-z0-9][a-z0-9-]{0,40}-r[0-9]{3}$"
 DAMAGED = "not a manifest as it was written: the content does not have the checksum that it says"
-GATE = {"what": "ghosts", "measured": "25 %", "bar": "≤ 40 %", "met": True}
 CASES: dict[str, tuple[Spoil, str]] = {
     "truncated": (_truncate, "constant.f32: 1860 bytes, expected 1864 (466 numbers of float32)"),
     "too long": (_lengthen, "global.f32: 960004 bytes, expected 960000 (240000 numbers of float32)"),
@@ -151,22 +150,17 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "blob is a folder": (_folder, "constant.f32: no such file"),
     "blob is a pipe": (_pipe, "global.f32: no such file"),
     "no manifest": (_remove("manifest.json"), "manifest.json: no such file"),
-    "empty": (_text(""), "manifest.json: not a JSON file"),
     "cut": (lambda f: os.truncate(f / "manifest.json", 5000), "manifest.json: not a JSON file"),
     "more after the end": (_replace("{", "{}{"), "manifest.json: not a JSON file"),
-    "trailing comma": (_text('{"a": 1,}'), "manifest.json: not a JSON file"),
     "NaN": (_replace('"velo_sigma": 0.0125', '"velo_sigma": NaN'), "manifest.json: not a JSON file"),
     "no UTF-8": (_replace('"test"', '"\udcff"'), "manifest.json: byte 0xff is no UTF-8, expected text"),
     "half a character": (_replace('"test"', '"\\ud800"'), "manifest.json: not a JSON file"),
-    "control character": (_replace('"test"', '"\n"'), "manifest.json: not a JSON file"),
-    "deep": (_text("[" * 200 + "]" * 200), "manifest.json: not a JSON file"),
     "very deep": (_text("[" * 200_000), "manifest.json: not a JSON file"),
     "key twice": (
         _replace('"source": "test"', '"source": "test", "source": "x"'),
         "manifest.json: not a JSON file that can be read: key 'source' is there twice",
     ),
     "large": (_pad, "manifest.json: 4"),
-    "a list": (_text("[]"), "manifest.json: got a list of 0, expected a mapping of names to values"),
     "newer format": (
         edit(lambda c: c.update(format_version=10, minimum_reader=10)),
         "manifest.json: minimum_reader: got 10, expected at most 9; read it with a newer version of parkf",
@@ -174,10 +168,6 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "older format": (
         edit(lambda c: c.update(format_version=1)),
         "manifest.json: format_version: got 1, expected 2 or newer; make the set again",
-    ),
-    "no format": (
-        edit(lambda c: c.pop("format_version")),
-        "manifest.json: format_version: missing; expected",
     ),
     "other layout": (
         edit(lambda c: c.update(layout_version=9)),
@@ -192,47 +182,13 @@ CASES: dict[str, tuple[Spoil, str]] = {
         "manifest.json: forms: got the text 'best', expected 'improved' or 'production'",
     ),
     "unknown field": (edit(lambda c: c.update(extra=1)), "manifest.json: extra: unknown key 'extra'; known"),
-    "unknown field inside": (
-        _number(lambda n: n.update(extra=1)),
-        "manifest.json: layout.0.sets.0.numbers.0.extra: unknown key 'extra'; did you mean 'text'?",
-    ),
-    "missing field": (edit(lambda c: c.pop("seeds")), "manifest.json: seeds: missing; expected a value"),
-    "wrong type": (
-        edit(lambda c: c["constants"].update(velo_sigma="x")),
-        "manifest.json: constants.velo_sigma: got the text 'x', expected a number",
-    ),
-    "true for a number": (
-        edit(lambda c: c["constants"].update(beam_x=True)),
-        "manifest.json: constants.beam_x: got true, expected a number",
-    ),
-    "fraction for an integer": (
-        _replace('"numbers": 466', '"numbers": 466.5'),
-        "manifest.json: blobs.constant.numbers: got 466.5, expected a whole number",
-    ),
     "infinite": (
         _replace('"velo_sigma": 0.0125', '"velo_sigma": 1e999'),
         "manifest.json: not a JSON file that can be read: constants.velo_sigma: got inf, expected a finite",
     ),
-    "null": (edit(lambda c: c.update(seeds=None)), "manifest.json: seeds: got nothing (null)"),
-    "number in the configuration": (
-        edit(lambda c: c.update(configuration={"seed": 5})),
-        "manifest.json: configuration.seed: got 5, expected text",
-    ),
-    "gate with text for a figure": (
-        edit(lambda c: c.update(gates=[GATE | {"value": "25 %"}])),
-        "manifest.json: gates.0.value: got the text '25 %', expected a number",
-    ),
-    "unknown field in a gate": (
-        edit(lambda c: c.update(gates=[GATE | {"bound": 1}])),
-        "manifest.json: gates.0.bound: unknown key 'bound'; known here: ",
-    ),
     "no resolution": (
         edit(lambda c: c["constants"].update(velo_sigma=0)),
         "manifest.json: constants.velo_sigma: got 0, expected more than 0",
-    ),
-    "no parity": (
-        _number(lambda n: n.update(parity=0)),
-        "manifest.json: layout.0.sets.0.numbers.0.parity: got 0, expected 1 or -1",
     ),
     "other count": (
         edit(lambda c: c["blobs"]["table"].update(numbers=1)),
@@ -240,20 +196,11 @@ CASES: dict[str, tuple[Spoil, str]] = {
     ),
     "another number than was written": (_silently(b"0.0125", b"0.0135"), f"manifest.json: {DAMAGED}"),
     "another blank than was written": (_silently(b" ", b"\t"), f"manifest.json: {DAMAGED}"),
-    "another checksum than was written": (_silently(b'"checksum": "', b'"checksum": "0'), "manifest.json: "),
     "without its checksum": (edit(lambda c: c.pop("checksum")), "manifest.json: checksum: missing; expected"),
     "text for a checksum": (edit(lambda c: c.update(checksum="g" * 64)), f"manifest.json: {DAMAGED}"),
-    "no checksum": (
-        edit(lambda c: c["blobs"]["table"].update(sha256="ab")),
-        "manifest.json: blobs.table.sha256: got the text 'ab', expected text like '^[0-9a-f]{64}$'",
-    ),
     "path for a version": (
         edit(lambda c: c.update(version="../../etc/2026-run3-r001")),
         f"manifest.json: version: got the text '../../etc/2026-run3-r001', expected text like '{VERSION}'",
-    ),
-    "path for a predecessor": (
-        edit(lambda c: c.update(supersedes="2026-run3-r001/..")),
-        f"manifest.json: supersedes: got the text '2026-run3-r001/..', expected text like '{VERSION}'",
     ),
     "duplicate block": (
         edit(lambda c: c["layout"][1].update(name="V")),
@@ -262,14 +209,6 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "block twice": (
         edit(lambda c: c["layout"].append(c["layout"][0])),
         "manifest.json: layout: blocks: got 11, expected 10",
-    ),
-    "set lacks": (
-        edit(lambda c: c["layout"][2]["sets"].pop()),
-        "manifest.json: layout: sets of block UT: got 5, expected 6",
-    ),
-    "number lacks": (
-        edit(lambda c: c["layout"][2]["sets"][4]["numbers"].pop()),
-        "manifest.json: layout: numbers of block UT set 4: got 11, expected 12",
     ),
     "other value": (
         _number(lambda n: n.update(value=0.25)),
@@ -290,9 +229,5 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "other endianness": (
         _blob("constant.f32", "constant", lambda numbers: np.arange(466).astype(">f4").view("<f4")),
         "manifest.json: layout: block V set 0 index 0: got ",
-    ),
-    "other endianness of the table": (
-        _blob("global.f32", "table", lambda numbers: numbers.astype(">f4").view("<f4")),
-        "global.f32: bin ",
     ),
 }

@@ -6,7 +6,6 @@ import pytest
 from typer.testing import CliRunner
 
 from parkf.cli.main import app
-from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT
 from parkf.params.index import write_index
 from parkf.params.manifest import Gate
@@ -59,16 +58,6 @@ def test_the_newest_set_for_a_run_holds(publish, params, sets):
     assert holds(params, 200) == (0, [R1])
 
 
-def test_times(publish, params):
-    publish(1, first_time="2026-05-01T00:00Z", last_time="2026-05-03T11:59:59Z")
-    publish(2, first_time="2026-05-03T12:00Z")
-    assert holds(params, "2026-05-03T14:00+02:00") == (0, [R2])
-    assert holds(params, "2026-05-03T11:59:59.5Z") == (0, [R1])
-    code, text = params("for", 300_000)
-    assert code == 2
-    assert "run3, production: limited in times; ask with a time, got run 300000" in text
-
-
 def test_sets_of_two_registries_brought_together_may_be_unclear(publish, params, sets):
     """Both later sets superseded the first set, and neither of them names the other."""
     publish(1)
@@ -101,28 +90,8 @@ def test_detectors_and_forms_stand_side_by_side(publish, params, better, sets, t
     assert set(sets.series(forms="production")) == {("run3", "production")}
 
 
-def test_publication_refuses_what_would_leave_it_open(publish):
-    publish(1, first_run=10)
-    with pytest.raises(ParkfError, match=f"limited {R1} in runs and {R2} in times"):
-        publish(2, first_time="2026-05-03T12:00Z")
-    publish(3, last_run=5)
-
-
-def test_publish_takes_limits(parameters, sets, tmp_path, monkeypatch):
-    """The command checks limits before anything else, and refuses those that form no interval."""
-    for limits in (["--first-run", "5", "--last-run", "4"], ["--first-time", "tomorrow"]):
-        done = CliRunner().invoke(app, ["params", "publish", str(tmp_path), *limits])
-        assert done.exit_code == 2
-        assert "ends before it begins" in done.output or "expected a run number" in done.output
-
-
-@pytest.mark.parametrize("data", ["tomorrow", "2026-05-03T12:00"])
-def test_a_question_that_is_none(publish, params, data):
-    publish(1)
-    assert params("for", data)[0] == 2
-
-
-def test_an_empty_registry_has_no_answer_for_any_run(params):
+def test_a_question_that_is_none_and_an_empty_registry(params):
+    assert params("for", "tomorrow")[0] == 2
     code, text = params("for", 5)
     assert code == 1
     assert "no published sets" in text

@@ -1,13 +1,10 @@
-"""The layout of parkf.md has 466 and 240,000 numbers, and each has one name."""
-
-from collections import Counter
+"""The layout of parkf.md has 466 numbers in ten blocks."""
 
 import pytest
 
 from parkf.io.errors import ParkfError
 from parkf.model.layout import built, layout_of
 from parkf.model.steps import FORMS
-from parkf.params.description import table_numbers
 
 PRODUCTION = FORMS["production"]
 
@@ -38,21 +35,6 @@ def test_blocks_tile_the_constant_blob():
         assert place.stop - place.start == rows * columns
         stop = place.stop
     assert stop == 466
-
-
-def test_every_number_is_named_once():
-    table = list(table_numbers(PRODUCTION.table.pieces))
-    assert len(table) == 240_000
-    assert set(Counter((n.block, n.set, n.index) for n in table).values()) == {1}
-
-
-def test_table_numbers_follow_the_order_of_a_bin():
-    names = [n.name for _, n in zip(range(80), table_numbers(PRODUCTION.table.pieces), strict=False)]
-    # x00 tx00 x10 x01 tx10 tx01 y00 ty00 y10 y01 ty10 ty01, as in the trigger's text file
-    heads = list(dict.fromkeys(name.split("[")[0] for name in names))
-    assert heads == ["x00", "tx00", "x10", "x01", "tx10", "tx01", "y00", "ty00", "y10", "y01", "ty10", "ty01"]
-    assert names[:2] == ["x00[1]", "x00[2]"]
-    assert Counter(name.split("[")[0] for name in names)["x00"] == 9
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -36,12 +36,8 @@ def used(sets, run):
     ("other", "said"),
     [
         ({"training": {"events.training": "1000"}}, "events.training 1,000 instead of 10,000"),
-        ({"training": {"training.rays": "1000"}}, "training.rays 1,000 instead of 2,097,152"),
         ({"training": {"polarities": '["up"]'}}, "polarities 1 instead of 2"),
         ({"training": None}, "events.training unknown instead of 10,000"),
-        ({"inputs": {"geometry": "x"}}, "another geometry"),
-        ({"inputs": {"alignment": "x"}}, "another alignment"),
-        ({"inputs": {"field": "x"}}, "another field"),
         (
             {"inputs": {"field": "x"}, "training": {"events.training": "1"}},
             "another field, events.training 1 ",

@@ -8,10 +8,8 @@ from parkf.io.errors import ParkfError
 from parkf.workflow.config import load_config
 from parkf.workflow.config_files import laid, read_layers
 from parkf.workflow.run import Run
-from parkf.workflow.sources import Detector
 
 ROOT = Path(__file__).parents[2]
-DUMPS = ROOT / "../shared/data/lhcb_formats/allen_geometry"
 CONFIGS = sorted(set((ROOT / "workflow/config").glob("*.yaml")) - {ROOT / "workflow/config/gates.yaml"})
 
 
@@ -22,9 +20,11 @@ def config():
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_shipped_configs_pass_and_are_named_after_their_file(path):
-    if path.stem == "lhcb" and not DUMPS.is_dir():
-        pytest.skip("LHCb's dumps are not here")
-    assert Run(load_config(laid(read_layers(path)), ROOT))["run"] == path.stem
+    config = laid(read_layers(path))
+    if path.stem == "lhcb":
+        # Users make these files of LHCb's dumps.
+        config["detector"] = laid(read_layers(path.with_name("default.yaml")))["detector"]
+    assert Run(load_config(config, ROOT))["run"] == path.stem
 
 
 def test_the_paper_runs_ten_thousand_events_a_polarity():
@@ -32,48 +32,15 @@ def test_the_paper_runs_ten_thousand_events_a_polarity():
     assert [len(run.chunk(sample)) for sample in run.samples("training")] == [10_000, 10_000]
 
 
-def test_lhcbs_files_stand_where_the_projects_own_do(config, tmp_path):
-    """A run imports a folder of dumps and LHCb's conditions into its own folder."""
-    for path in ("dumps/velo_geometry.bin", "dumps/ut_geometry.bin", "own.yaml", "base.yaml", "field.json"):
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text("tag: x")
-    (tmp_path / "lhcb.yaml").write_text("VPLeft: !alignment {position: [0, 0, 0]}")
-    made = "results/default/detector"
-    dumps = ("dumps/velo_geometry.bin", "dumps/ut_geometry.bin")
-    config["field"]["source"] = "field.json"
-    for geometry, alignment, expected in (
-        ("dumps", "dumps", (f"{made}/geometry.yaml", f"{made}/alignment_of_dumps.yaml", dumps, None)),
-        ("dumps", "own.yaml", (f"{made}/geometry.yaml", "own.yaml", dumps, None)),
-        ("own.yaml", "lhcb.yaml", ("own.yaml", f"{made}/alignment_of_conditions.yaml", (), "lhcb.yaml")),
-        ("own.yaml", "own.yaml", ("own.yaml", "own.yaml", (), None)),
-    ):
-        config["detector"] = {"geometry": geometry, "alignment": alignment, "base": "base.yaml"}
-        places = Detector.of(load_config(config, tmp_path)["detector"], made, tmp_path)
-        assert (places.geometry, places.alignment, places.dumps, places.conditions) == expected
-    for detector, message in (
-        ({"geometry": "dumps", "alignment": "dumps"}, r"detector\.base: nothing: no such file; dumps need"),
-        ({"geometry": "dumps", "alignment": "no", "base": "base.yaml"}, r"goes by the name of their folder"),
-        (
-            {"geometry": "gone", "alignment": "gone", "base": "base.yaml"},
-            r"detector\.geometry: gone: no such file, .* and no folder; put Allen's velo_geometry.bin, .*",
-        ),
-    ):
-        config["detector"] = detector
-        with pytest.raises(ParkfError, match=message) as caught:
-            load_config(config, tmp_path)
-        assert len(str(caught.value).splitlines()) == 1
-
-
-def test_samples_never_share_a_seed(config):
-    purposes = ("training", "validation", "jpsi", "d0", "closure")
-    everything = config | {"signals": {"collisions": 1}}
-    everything["training"] |= {"closure": {"tracks": 1000, "rays": 10000, "passes": 1}}
-    seeds = []
-    for seed in (0, 1, 2, 3, 4, 999_999_999, 1_000_000_000):
-        run = Run(everything | {"seed": seed})
-        seeds += [run.seed(sample) for purpose in purposes for sample in run.samples(purpose)]
-    assert len(seeds) == 70
-    assert len(set(seeds)) == 70
+def test_a_folder_of_dumps_is_no_geometry(config, tmp_path):
+    (tmp_path / "dumps").mkdir()
+    config["detector"] = {"geometry": "dumps", "alignment": "gone.yaml"}
+    config["field"]["source"] = str(ROOT / config["field"]["source"])
+    with pytest.raises(ParkfError) as caught:
+        load_config(config, tmp_path)
+    alignment, geometry = str(caught.value).splitlines()
+    assert alignment.startswith("config: detector.alignment: gone.yaml: no such file, expected the alignment")
+    assert "dumps: no such file, expected the geometry; `parkf import geometry` makes one of" in geometry
 
 
 def test_another_simulation_is_looked_at_where_it_is(config, tmp_path):

@@ -106,13 +106,6 @@ def test_noise_lies_opposite_the_hits_that_it_follows(states, geometry):
     assert (hits["x"][noise] + hits["dxdy"][noise] * hits["y"][noise] < 0).mean() > 0.9
 
 
-def test_hits_do_not_depend_on_which_events_come_together(states, geometry):
-    whole = respond(states, geometry=geometry, seed=5)
-    late = {name: values[states["event"] >= 30] for name, values in states.items()}
-    part = respond(late, geometry=geometry, seed=5)
-    assert all(np.array_equal(part[name], whole[name][whole["event"] >= 30]) for name in whole)
-
-
 def test_an_aligned_plane_moves_its_hits(states, geometry):
     from parkf.detector.alignment import Alignment, Displacement
 

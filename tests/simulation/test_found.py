@@ -5,7 +5,6 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-import parkf._pattern as _pattern
 from parkf.detector.transport import track_through
 from parkf.io.events import select
 from parkf.io.files import sha256
@@ -112,28 +111,6 @@ def test_what_flies_backwards_is_left_out(geometry):
         "dxdy": np.zeros(5),
     }
     assert len(search_velo(hits, geometry).event) == 0
-
-
-def test_hits_must_have_all_columns():
-    first, plane, short = np.zeros(1, np.int64), np.zeros(2, np.int32), np.zeros(1)
-    with pytest.raises(ValueError, match="columns differ in length"):
-        _pattern.velo_segments(
-            first,
-            plane,
-            *[short] * 4,
-            modules=52,
-            fewest=3,
-            slots=26,
-            beam_x=0.0,
-            beam_y=0.0,
-            azimuth=0.1,
-            displaced=0.5,
-            steepest=1.0,
-            kink=0.01,
-            offset=0.1,
-            chi2=20.0,
-            error=0.0125,
-        )
 
 
 def test_segments_of_an_event_depend_on_no_other(hits, geometry, magnet):

@@ -3,7 +3,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parkf.io.files import sha256
 from parkf.simulation.particles import HARDEST
 from parkf.simulation.pattern import candidates as module
 from parkf.simulation.pattern import find_candidates
@@ -20,12 +19,6 @@ def test_velo_lines_scatter_as_in_allen():
     for axis in range(2):
         slope, x = np.polyfit(z - Z_REFERENCE, points[:, axis], 1, w=1 / error)
         assert line[axis::2] == pytest.approx([x, slope], rel=1e-5)
-
-
-def test_workers_do_not_change_a_byte(tmp_path, geometry, field, collisions):
-    again = tmp_path / "candidates.parquet"
-    find_candidates(collisions.paths["hits"], again, geometry=geometry, field=field, polarity=-1, workers=1)
-    assert sha256(again) == sha256(collisions.paths["candidates"])
 
 
 @pytest.mark.parametrize("matched", [False, True])

@@ -9,7 +9,7 @@ from tests.ledgers import entry
 import parkf.stages.run as stage_run
 from parkf.io import store
 from parkf.io.errors import ParkfError
-from parkf.io.fingerprints import code_key
+from parkf.io.fingerprints import sources
 from parkf.io.ledger import FILE, Ledger
 from parkf.stages.call import Call
 from parkf.workflow.products import check_runs
@@ -119,10 +119,10 @@ def test_a_source_that_was_edited_meanwhile_and_is_as_before_leaves_nothing(run,
     package.mkdir()
     source = package / "formula.py"
     source.write_text("x = 1\n")
-    monkeypatch.setattr(code_key, "PACKAGE", package)
-    monkeypatch.setattr(code_key, "PROJECT", tmp_path / "project")
-    monkeypatch.setattr(stage_run, "sources_state", code_key.sources_state)
-    monkeypatch.setitem(globals(), "STATE", code_key.sources_state())
+    monkeypatch.setattr(sources, "PACKAGE", package)
+    monkeypatch.setattr(sources, "PROJECT", tmp_path / "project")
+    monkeypatch.setattr(stage_run, "sources_state", sources.sources_state)
+    monkeypatch.setitem(globals(), "STATE", sources.sources_state())
 
     def edited(*, outputs, **_):
         times = source.stat()
@@ -140,7 +140,7 @@ def test_a_source_that_was_edited_meanwhile_and_is_as_before_leaves_nothing(run,
         run("one", function=edited)
     assert list(Path("results/one").iterdir()) == []
     assert not store.STORE.exists()
-    monkeypatch.setitem(globals(), "STATE", code_key.sources_state())
+    monkeypatch.setitem(globals(), "STATE", sources.sources_state())
     assert run("one")[0].taken_from == ""
 
 

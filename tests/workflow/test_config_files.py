@@ -78,12 +78,10 @@ def test_order_and_comments_change_nothing(write):
             {"b": "extends: default\nrun: b\nseed: -1\n", "a": "extends: b\nrun: a\n"},
             r"b\.yaml:3: seed: got -1",
         ),
-        ({"a": "extends: default\nrun: a\nevents: {training: 0}\n"}, r"a\.yaml:3: events\.training: got 0"),
         (
             {"a": "extends: default\nrun: a\ntraining:\n  max_rwos: 5\n"},
             r"a\.yaml:4: training\.max_rwos: unknown key .*did you mean 'max_rows'\?; correct it there$",
         ),
-        ({"a": "extend: default\nrun: a\n"}, r"a\.yaml:1: extend: unknown key .* mean 'extends'\?"),
         # A configuration does not inherit the name of its base.
         ({"a": "extends: default\nseed: 5\n"}, r"a\.yaml: run: missing; expected a value"),
         (

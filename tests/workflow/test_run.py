@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from parkf.io.errors import ParkfError
-from parkf.workflow.run import Run, read_run
+from parkf.workflow.run import read_run
 
 ROOT = Path(__file__).parents[2]
 SMOKE = yaml.safe_load((ROOT / "workflow/config/smoke.yaml").read_text())
@@ -44,12 +44,6 @@ def test_the_order_of_polarities_gives_no_sample_another_seed(monkeypatch):
     assert len({run.seed("training_down") for run in runs}) == 1
     seeds = [runs[0].seed(one) for one in runs[0].samples("training", "validation", "closure", "jpsi", "d0")]
     assert len(set(seeds)) == len(seeds)
-
-
-@pytest.mark.parametrize(("forms", "has"), [("production", True), ("improved", False)])
-def test_the_trigger_s_fit_is_for_its_forms_alone(forms, has):
-    run = Run({"forms": forms, "fits": {"of": ["parkf", "trigger"]}})
-    assert ("trigger" in run["fits"]["of"]) == has
 
 
 def test_rules_that_read_a_plan_load_no_formulas_before_they_need_them():

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from tests.ledgers import entry, made
 
 from parkf.io.project import PROJECT
@@ -31,17 +32,11 @@ def found(**fields):
     return Why(**content | fields)
 
 
-def test_few_files_that_are_to_be_made_again_are_all_listed():
-    text = in_words(found(broken=[f"file {n}" for n in range(4)]))
-    assert [line for line in text.splitlines() if line.startswith("  file")] == [
-        f"  file {n}" for n in range(4)
-    ]
-    assert "more" not in text
-
-
-def test_of_many_files_the_number_of_others_is_told():
-    text = in_words(found(broken=[f"file {n}" for n in range(23)]))
-    assert "  and 19 more" in text.splitlines()
+@pytest.mark.parametrize(("count", "more"), [(4, []), (23, ["  and 19 more"])])
+def test_few_files_that_are_to_be_made_again_are_listed(count, more):
+    lines = in_words(found(broken=[f"file {n}" for n in range(count)])).splitlines()
+    assert [line for line in lines if line.startswith("  file")] == [f"  file {n}" for n in range(4)]
+    assert [line for line in lines if line.endswith("more")] == more
 
 
 def test_lines_of_jobs_are_at_most_a_hundred_characters_long():

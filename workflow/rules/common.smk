@@ -13,17 +13,16 @@ def logged(name):
     return f"{RESULTS}/logs/{name}"
 
 
-DETECTOR_FILES = Detector.of(RUN["detector"], f"{RESULTS}/detector", Path.cwd())
-GEOMETRY = given(DETECTOR_FILES.geometry)
-DETECTOR = {"geometry": GEOMETRY, "alignment": given(DETECTOR_FILES.alignment)}
+DETECTOR = {name: given(RUN["detector"][name]) for name in ("geometry", "alignment")}
+GEOMETRY = DETECTOR["geometry"]
 FIELD = f"{RESULTS}/field.npz"
 # Files that describe the transport of particles, and the words that pass them to a stage.
 PASSAGE = {**DETECTOR, "field": FIELD}
 PASSED = " --geometry {input.geometry:q} --alignment {input.alignment:q} --field {input.field:q}"
 FIELD_SOURCE = given(RUN["field"]["source"])
 # What the documents of users mean. Whether jobs run again depends on this, and not on the times of the files.
-GEOMETRY_MEANS = meanings(DETECTOR_FILES.geometry)
-MEANS = meanings(DETECTOR_FILES.geometry, DETECTOR_FILES.alignment)
+GEOMETRY_MEANS = meanings(GEOMETRY)
+MEANS = meanings(*DETECTOR.values())
 SOURCE_MEANS = meanings(FIELD_SOURCE)
 
 

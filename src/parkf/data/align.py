@@ -7,11 +7,9 @@ or to 0.5 mm at 1 m from an element's centre, is not moved.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -19,18 +17,17 @@ from parkf.data.elements import FREEDOMS, SECTIONS, Elements, derivatives
 from parkf.data.equations import Equations, Floats, Solution
 from parkf.data.moving import Moving
 from parkf.data.quantities import usable
-from parkf.data.tracks import event_kind_of, read_batches
+from parkf.data.tracks import read_candidates
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.geometry import Geometry
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
-from parkf.fit.hits import Hits
-from parkf.fit.residuals import PACKED, SLOT_OF, Residuals, fit_residuals
+from parkf.fit.residuals import PACKED, Residuals, fit_residuals
 from parkf.io.errors import ParkfError
-from parkf.io.tables import ALIGNMENT_RESIDUALS, Table
 from parkf.params.parameter_set import ParameterSet
 
-_AT_A_TIME = 2048  # candidates whose covariances are in memory: 100 MB
+AT_A_TIME = 2048
+"""Candidates whose covariances are in memory: 100 MB."""
 FEWEST = 500
 """Tracks of an alignment: with fewer, tails of single tracks move elements."""
 WEAK = 0.5
@@ -153,27 +150,13 @@ def align(
     *,
     freedoms: Sequence[str],
     survey: Mapping[str, float] | None = None,
-    table: Path | None = None,
 ) -> Solution:
-    """Align modules and layers by candidates in float64; also write their residuals, if asked.
+    """Align modules and layers by candidates.
 
     `geometry` has its elements where the candidates' reconstruction assumed them. The tracks of usable fits
     count. `survey` has the errors of freedoms that are known without data.
     """
-    equations = Displacements(Elements.of(geometry), freedoms)
-    with ExitStack() as files:
-        kind = ALIGNMENT_RESIDUALS
-        if table is not None:
-            kind = kind.with_events(event_kind_of(candidates))
-        rows_to = None if table is None else files.enter_context(kind.writer(table))
-        for hits, tracks in read_batches(candidates, "float64", _AT_A_TIME):
-            fitted, residuals = fit_residuals(parameters, tracks, covariances=True)
-            use = usable(fitted)
-            equations.add_tracks(tracks, fitted, residuals, use)
-            if rows_to is not None:
-                rows_to.write_table(_table(kind, hits, tracks, fitted, residuals, equations.elements, use))
-        # Within, so that too few tracks leave no table.
-        return equations.displacements(survey)
+    return equations_of(parameters, read_candidates(candidates), geometry, freedoms).displacements(survey)
 
 
 def equations_of(
@@ -183,42 +166,13 @@ def equations_of(
     freedoms: Sequence[str],
     moving: Moving | None = None,
 ) -> Displacements:
-    """Sum the normal equations of candidates in memory, whose hits are where `geometry` has them.
+    """Sum the normal equations of candidates in float64, whose hits are where `geometry` has them.
 
     With `moving`, this is where it moves them to.
     """
     equations = Displacements(Elements.of(geometry), freedoms)
-    for piece in tracks.pieces(_AT_A_TIME):
+    for piece in tracks.pieces(AT_A_TIME):
         some = (piece if moving is None else moving(piece)).in_precision("float64")
         fitted, residuals = fit_residuals(parameters, some, covariances=True)
         equations.add_tracks(some, fitted, residuals, usable(fitted))
     return equations
-
-
-def _table(
-    kind: Table,
-    hits: Hits,
-    tracks: Candidates,
-    fitted: Fitted,
-    residuals: Residuals,
-    elements: Elements,
-    use: NDArray[np.bool_],
-) -> pa.Table:
-    """Return a row of each coordinate of the tracks of `use` (n,)."""
-    element, slopes = derivatives(tracks, fitted, residuals, elements)
-    of, coordinate = np.nonzero((residuals.has & use).T)
-    at = coordinate, of
-    sections, keys = (np.array(one)[element[at]] for one in zip(*elements.names, strict=True))
-    state = residuals.state[SLOT_OF[coordinate], :, of].T
-    columns = {
-        **{name: hits.arrays[name][of] for name in ("event", "candidate")},
-        **{"section": sections, "element": keys, "coordinate": coordinate},
-        "residual": residuals.unbiased[at],
-        "error": 1 / np.sqrt(residuals.weight[at]),
-        "sigma": np.sqrt(residuals.variance[at]),
-        **{f"by_{one}": slopes[coordinate, i, of] for i, one in enumerate(FREEDOMS)},
-        **dict(zip(("x", "y", "tx", "ty"), state, strict=True)),
-        "qop": fitted.qop[of],
-    }
-    arrays = [pa.array(columns[name], of_column) for name, of_column in kind.columns]
-    return pa.Table.from_arrays(arrays, schema=kind.schema)

@@ -18,19 +18,17 @@ from parkf.data.align import Displacements, displaced, equations_of, places
 from parkf.data.elements import SECTIONS
 from parkf.data.equations import Floats, Solution
 from parkf.data.evidence import Sample
-from parkf.data.masses import NAMES, combined, measure_momenta, read_pairs, strength_of
+from parkf.data.masses import NAMES, combined, measure_decays, read_pairs, strength_of
 from parkf.data.moving import Moving
 from parkf.data.reference import Reference, make_reference
 from parkf.data.state import State, read_state, sentences, write_state
-from parkf.data.tracks import read_batches
+from parkf.data.tracks import read_candidates
 from parkf.data.verdict import Means
 from parkf.data.weak import weak_modes
 from parkf.detector.alignment import SECTIONS as SECTIONS_OF_ALIGNMENT
 from parkf.detector.alignment import Alignment, load_alignment
 from parkf.detector.geometry import geometry_of
-from parkf.fit import fit
 from parkf.fit.candidates import Candidates
-from parkf.fit.displaced import joined
 from parkf.io.errors import ParkfError
 from parkf.io.terminal import say
 from parkf.params.parameter_set import ParameterSet, load
@@ -56,21 +54,11 @@ class Data:
     @classmethod
     def read(cls, candidates: Sequence[Path], pairs: Sequence[tuple[str, Path]]) -> "Data":
         """Read files; several files of a decay are different events."""
-        batches = [batch for _, batch in read_batches(candidates)]
-        count = sum(batch.count for batch in batches)
-        if count < FEWEST:
-            raise ParkfError(
-                f"{' '.join(map(str, candidates))}: {count} candidates, expected at least {FEWEST}; give more"
-            )
-        return cls(joined(batches), read_pairs(pairs))
+        return cls(read_candidates(candidates, FEWEST), read_pairs(pairs))
 
     def momenta(self, parameters: ParameterSet, moving: Moving | None = None) -> Solution:
         """Return the numbers that masses of all decays show, of hits where `moving` has them."""
-        found = []
-        for decay, (events, tracks) in self.pairs.items():
-            there = tracks if moving is None else moving(tracks)
-            found.append(measure_momenta(decay, events, there, fit(parameters, there)))
-        return combined(found)
+        return combined([*measure_decays(parameters, self.pairs, moving).values()])
 
 
 def calibrate_files(
@@ -110,7 +98,6 @@ def calibrate(
     *,
     placed: Alignment,
     survey: Mapping[str, float] | None = None,
-    tag: str = "calibrated",
 ) -> tuple[State, dict[str, Any]]:
     """Calibrate a detector for which a set was trained with `state`; return the improved state and figures.
 
@@ -122,7 +109,7 @@ def calibrate(
     own = reference.momenta(parameters) if reference.pairs else None
     of_reference = equations_of(parameters, reference.tracks, state.geometry, list(survey))
     alignment, solution, moving = _aligned(
-        parameters, data, state, of_reference, own, placed=placed, survey=survey, tag=tag
+        parameters, data, state, of_reference, own, placed=placed, survey=survey
     )
     momenta = None if own is None else data.momenta(parameters, moving).beside(own)
     strength = None if momenta is None else strength_of(momenta)
@@ -154,7 +141,6 @@ def _aligned(
     *,
     placed: Alignment,
     survey: Mapping[str, float],
-    tag: str,
 ) -> tuple[Alignment, Solution, Moving]:
     """Align by passes; return the alignment, the solution of the last pass, and what moves the data's hits.
 
@@ -173,7 +159,7 @@ def _aligned(
             equations.measure_bend(1e-6 * float(momenta.value[3]), 1e-6 * float(momenta.error[3]))
         at = places(placed, equations.names) - places(alignment, equations.names)
         solution = equations.displacements(survey, at, velo_rests=False)
-        alignment = displaced(alignment, solution, tag)
+        alignment = displaced(alignment, solution, "calibrated")
         if whole and np.abs(solution.value / solution.error).max() < _SMALL:
             break
     geometry = replace(state, alignment=alignment).geometry

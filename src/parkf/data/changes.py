@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.data.align import AT_A_TIME
 from parkf.data.equations import Floats
 from parkf.data.moving import shifted
 from parkf.data.quantities import REGION_OF, REGIONS, STRIP_LAYERS
@@ -20,7 +21,6 @@ from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
-_AT_A_TIME = 2048  # candidates whose covariances are in memory
 _STRIPS = {-1: slice(0, UT_LAYERS), -2: slice(UT_LAYERS, None)}
 _VELO = -3
 SIDES = {1: "MagUp", -1: "MagDown"}
@@ -103,7 +103,7 @@ def kicks(
     Return the shifts of x, y of VELO hits (n, 26) and of strips (n, 16), mm. Behind a kick a track is
     straight: the change of the bend with its slope is left out, which for 68 % of tracks is below 3 %.
     """
-    pieces = [_kicks(parameters, some, slots, random) for some in tracks.pieces(_AT_A_TIME)]
+    pieces = [_kicks(parameters, some, slots, random) for some in tracks.pieces(AT_A_TIME)]
     x, y, strips = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
     return x, y, strips
 

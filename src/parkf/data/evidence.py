@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.data.align import Displacements
+from parkf.data.align import AT_A_TIME, Displacements
 from parkf.data.elements import FREEDOMS, derivatives
 from parkf.data.equations import Floats
-from parkf.data.histograms import Histograms
 from parkf.data.moving import shifted
 from parkf.data.parts import Parts, shifts
 from parkf.data.quantities import NAMES, quantities, usable
@@ -20,8 +19,6 @@ from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
-AT_A_TIME = 2048
-"""Candidates whose covariances are in memory: 100 MB."""
 _OTHERS_UT, _OTHERS, _OTHERS_X, _OTHERS_STEREO = 3, 9, 5, 4
 """Hits that a track needs without the layer in question: as many as a pattern recognition asks for."""
 
@@ -91,16 +88,10 @@ class Sample:
     parameters: ParameterSet
     tracks: Candidates
 
-    def gather(
-        self,
-        parts: Parts,
-        placed: Mapping[int, Floats] | None = None,
-        histograms: Histograms | None = None,
-    ) -> dict[int, Evidence]:
+    def gather(self, parts: Parts, placed: Mapping[int, Floats] | None = None) -> dict[int, Evidence]:
         """Return the evidence by polarity.
 
-        `placed` are displacements (parts, 6) of each polarity that are put right before. Histograms are those
-        of the hits as they are.
+        `placed` are displacements (parts, 6) of each polarity that are put right before.
         """
         found: dict[int, Evidence] = {}
         for piece in self.tracks.pieces(AT_A_TIME):
@@ -116,8 +107,6 @@ class Sample:
                     of = found.setdefault(side, Evidence(parts))
                     of.add(some, fitted, residuals, own)
                     of.add_quantities(values[own[use]], known[own[use]])
-            if histograms is not None:
-                histograms.add(some, fitted, residuals, parts.stations)
         return found
 
     def _put_right(self, some: Candidates, parts: Parts, placed: Mapping[int, Floats]) -> Candidates:

@@ -7,7 +7,7 @@ by the same number, so that momenta of positive and negative tracks become wrong
 asymmetry of the masses measures this.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from parkf.data.equations import Equations, Floats, Solution
+from parkf.data.moving import Moving
 from parkf.data.quantities import usable
 from parkf.data.tracks import read_batches
+from parkf.fit import fit
 from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import joined
 from parkf.fit.fitted import Fitted
 from parkf.io.errors import ParkfError
+from parkf.params.parameter_set import ParameterSet
 from parkf.proof.validation.masses import CLOSEST, MASSES, RANGE
 from parkf.simulation.generate.decays import DECAYS
 
@@ -51,6 +54,17 @@ def read_pairs(pairs: Sequence[tuple[str, Path]]) -> dict[str, tuple[Floats, Can
     for decay, parts in of.items():
         _, event = np.unique(np.concatenate([one for one, _ in parts]), axis=0, return_inverse=True)
         found[decay] = event.ravel().astype(np.float64), joined([one for _, one in parts])
+    return found
+
+
+def measure_decays(
+    parameters: ParameterSet, pairs: Mapping[str, tuple[Floats, Candidates]], moving: Moving | None = None
+) -> dict[str, Solution]:
+    """Return the numbers that the masses of each decay show, of hits where `moving` has them."""
+    found = {}
+    for decay, (event, tracks) in pairs.items():
+        there = tracks if moving is None else moving(tracks)
+        found[decay] = measure_momenta(decay, event, there, fit(parameters, there))
     return found
 
 

@@ -6,15 +6,13 @@ from typing import Any
 
 from parkf.data.equations import Solution
 from parkf.data.evidence import Sample
-from parkf.data.histograms import Histograms
-from parkf.data.masses import measure_momenta, read_pairs, strength_of
+from parkf.data.masses import measure_decays, read_pairs, strength_of
 from parkf.data.quantities import usable
 from parkf.data.reference import MONITOR_FILE, Reference, load_reference, make_reference
-from parkf.data.tracks import read_batches
+from parkf.data.tracks import read_candidates
 from parkf.data.verdict import judge
 from parkf.fit import fit
 from parkf.fit.candidates import Candidates
-from parkf.fit.displaced import joined
 from parkf.fit.fitted import Fitted, is_good
 from parkf.fit.suspicions import suspicions
 from parkf.io.errors import ParkfError
@@ -47,16 +45,9 @@ def reference_of(
                 " (--reference CANDIDATES), or write one (parkf monitor-reference)"
             )
         return load_reference(path, parameters.manifest.blobs)
-    tracks = joined([batch for _, batch in read_batches(candidates)])
-    return make_reference(parameters, tracks, pairs=masses(parameters, pairs))
-
-
-def masses(parameters: ParameterSet, pairs: Pairs) -> dict[str, Solution]:
-    """Return the numbers that the masses of each decay show."""
-    return {
-        decay: measure_momenta(decay, event, tracks, fit(parameters, tracks))
-        for decay, (event, tracks) in read_pairs(pairs).items()
-    }
+    return make_reference(
+        parameters, read_candidates(candidates), pairs=measure_decays(parameters, read_pairs(pairs))
+    )
 
 
 def other_sign(tracks: Candidates, fitted: Fitted) -> float:
@@ -80,10 +71,8 @@ def monitor(
     """
     parameters = load(folder, withdrawn=withdrawn)
     expected = reference_of(folder, parameters, reference, reference_pairs)
-    batches = [batch for _, batch in read_batches(candidates)]
-    if not sum(batch.count for batch in batches):
-        raise ParkfError(f"{' '.join(map(str, candidates))}: 0 candidates, expected some; name others")
-    return assess(parameters, expected, joined(batches), masses(parameters, pairs))
+    found = measure_decays(parameters, read_pairs(pairs))
+    return assess(parameters, expected, read_candidates(candidates), found)
 
 
 def assess(
@@ -93,7 +82,7 @@ def assess(
     found: Mapping[str, Solution] | None = None,
 ) -> dict[str, Any]:
     """Judge candidates, with what masses show; the result is what ``parkf monitor --json`` writes."""
-    fitted, histograms = fit(parameters, tracks), Histograms.empty(reference.stations)
+    fitted = fit(parameters, tracks)
     count = int(usable(fitted).sum())
     verdict = _gross(parameters, reference, tracks, fitted)
     if verdict is None and count < FEWEST:
@@ -101,7 +90,7 @@ def assess(
             f"candidates: {count} with a good fit, expected at least {FEWEST} for a verdict; give more"
         )
     if verdict is None:
-        verdict = judge(reference, Sample(parameters, tracks), histograms).as_json()
+        verdict = judge(reference, Sample(parameters, tracks)).as_json()
     scale = {}
     for decay, one in (found or {}).items():
         if decay not in reference.pairs:
@@ -120,8 +109,6 @@ def assess(
         **verdict,
         **{"count": count, "candidates": tracks.count, "reference_count": reference.count},
         "field_scale": scale,
-        "histograms": histograms.as_json(),
-        "reference_histograms": reference.histograms.as_json(),
     }
 
 
@@ -129,7 +116,7 @@ def _gross(
     parameters: ParameterSet, reference: Reference, tracks: Candidates, fitted: Fitted
 ) -> dict[str, Any] | None:
     """Return the verdict on a detector that is plainly another one; None otherwise."""
-    expected = reference.count / max(reference.histograms.all, 1)
+    expected = reference.count / reference.candidates
     share, turned = float(usable(fitted).mean()), other_sign(tracks, fitted)
     verdict = "not this geometry"
     wrong = suspicions(parameters, tracks.rows(slice(0, _SAMPLE)))

@@ -80,12 +80,6 @@ NAMES = (
 """Names of the quantities, in their order."""
 
 
-def classes() -> list[str]:
-    """Names of the classes of momentum, in GeV."""
-    low, high = MOMENTA
-    return [f"below {low:g}", f"{low:g} to {high:g}", f"above {high:g}"]
-
-
 def usable(fitted: Fitted) -> NDArray[np.bool_]:
     """Whether a candidate counts: a good fit of all detectors with a usual χ², (n,).
 

@@ -14,7 +14,6 @@ import numpy as np
 from parkf.data.changes import Nuisance, all_factors, changed
 from parkf.data.equations import Equations, Floats, Solution
 from parkf.data.evidence import Sample
-from parkf.data.histograms import Histograms
 from parkf.data.parts import Parts
 from parkf.data.quantities import Stations, measure
 from parkf.fit.candidates import Candidates
@@ -24,7 +23,7 @@ from parkf.params.manifest import Blobs
 from parkf.params.parameter_set import ParameterSet
 
 MONITOR_FILE = "monitor.json"
-FORMAT = 2
+FORMAT = 3
 FEWEST = 2000
 """Usable candidates of a reference."""
 _RESPONSE = 10_000
@@ -68,7 +67,7 @@ class Reference:
     changes: list[Nuisance]
     response: Floats  # (c, k), for a factor larger by 1
     curvature: Floats  # (c, k)
-    histograms: Histograms
+    candidates: int  # of which `count` are usable
     blobs: Mapping[str, str]  # SHA-256 of the set's files
     pairs: Mapping[str, Solution] = field(default_factory=dict)  # what masses show, by decay
 
@@ -78,7 +77,7 @@ class Reference:
 
     def save(self, path: Path) -> None:
         """Write the file."""
-        content: dict[str, Any] = {"format": FORMAT, "count": self.count}
+        content: dict[str, Any] = {"format": FORMAT, "count": self.count, "candidates": self.candidates}
         # Seven digits are more than the statistics determine.
         for name in _ARRAYS:
             rows = np.atleast_2d(getattr(self, name))
@@ -88,7 +87,7 @@ class Reference:
             path,
             content
             | {"stations": stations, "blobs": dict(self.blobs)}
-            | {"changes": [asdict(one) for one in self.changes], "histograms": self.histograms.as_json()}
+            | {"changes": [asdict(one) for one in self.changes]}
             | {"pairs": {decay: _as_lists(one) for decay, one in self.pairs.items()}},
         )
 
@@ -113,12 +112,11 @@ def load_reference(path: Path, blobs: Blobs) -> Reference:
         for name, one in arrays.items()
     }
     return Reference(
-        **{name: content[name] for name in ("count", "blobs")},
+        **{name: content[name] for name in ("count", "candidates", "blobs")},
         pairs={decay: Solution(*one[:1], *map(np.array, one[1:])) for decay, one in content["pairs"].items()},
         **plain,  # type: ignore[arg-type]
         stations=Stations(*(np.array(content["stations"][name]) for name in ("z", "left"))),
         changes=[Nuisance(**one | {"sides": ()}) for one in content["changes"]],
-        histograms=Histograms.of_json(content["histograms"]),
     )
 
 
@@ -126,7 +124,6 @@ def make_reference(
     parameters: ParameterSet,
     tracks: Candidates,
     *,
-    seed: int = 0,
     pairs: Mapping[str, Solution] | None = None,
 ) -> Reference:
     """Measure a sample, which the set is right for, and the response of its quantities to factors.
@@ -137,8 +134,8 @@ def make_reference(
     if tracks.count < FEWEST:
         raise ParkfError(f"reference: {tracks.count} candidates, expected at least {FEWEST}; give more")
     stations = Stations.of(tracks)
-    parts, histograms = Parts.of_sample(parameters, stations), Histograms.empty(stations)
-    found = list(Sample(parameters, tracks).gather(parts, histograms=histograms).values())
+    parts = Parts.of_sample(parameters, stations)
+    found = list(Sample(parameters, tracks).gather(parts).values())
     count = sum(one.count for one in found)
     if count < FEWEST:
         raise ParkfError(
@@ -151,7 +148,7 @@ def make_reference(
     )
     place = moved.solve(known=np.tile(_KNOWN, len(parts.names))).value
     changes = all_factors()
-    response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), changes, seed)
+    response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), changes)
     return Reference(
         stations,
         count,
@@ -166,14 +163,14 @@ def make_reference(
         changes=changes,
         response=response,
         curvature=curvature,
-        histograms=histograms,
+        candidates=tracks.count,
         blobs=parameters.manifest.blobs.fingerprints(),
         pairs=pairs or {},
     )
 
 
 def responses(
-    parameters: ParameterSet, tracks: Candidates, changes: Sequence[Nuisance], seed: int
+    parameters: ParameterSet, tracks: Candidates, changes: Sequence[Nuisance]
 ) -> tuple[Floats, Floats]:
     """Return the first and half of the second derivative of the means for each change, (c, k) each.
 
@@ -185,7 +182,7 @@ def responses(
 
     def moved(change: Nuisance, size: float) -> Floats:
         # Random numbers are the same at each size.
-        random, both = np.random.default_rng([seed, changes.index(change)]), []
+        random, both = np.random.default_rng([0, changes.index(change)]), []
         for one in changed(parameters, tracks, change, size, random):
             values, its = (part.sum(axis=0) for part in measure(parameters, one))
             both.append(values / np.where(its > 0, its, 1.0))

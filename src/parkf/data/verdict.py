@@ -21,7 +21,6 @@ from parkf.data.changes import Nuisance
 from parkf.data.elements import FREEDOMS
 from parkf.data.equations import Floats, Solution, whitener
 from parkf.data.evidence import Evidence, Sample
-from parkf.data.histograms import Histograms
 from parkf.data.hypotheses import NOT_LOOKED_AT, Found, motions
 from parkf.data.reference import Reference
 from parkf.data.weak import name_unseen
@@ -209,11 +208,11 @@ def _holes(reference: Reference, one: Evidence) -> tuple[Floats, Floats, Floats]
     return lost, weights, errors
 
 
-def judge(reference: Reference, sample: Sample, histograms: Histograms | None = None) -> Verdict:
-    """Compare a sample with a reference; `histograms` are filled with its hits as they are."""
+def judge(reference: Reference, sample: Sample) -> Verdict:
+    """Compare a sample with a reference."""
     parts = reference.parts(sample.parameters)
     nuisances, rows = motions(parts)
-    evidence = sample.gather(parts, histograms=histograms)
+    evidence = sample.gather(parts)
     chosen: list[int] = []
     sizes = np.zeros(0)
     for _ in range(_PASSES):

@@ -67,13 +67,13 @@ def weak_modes(
     return found
 
 
-def name_unseen(elements: Elements, matrix: Floats, middle: float = _MIDDLE) -> list[str]:
+def name_unseen(elements: Elements, matrix: Floats) -> list[str]:
     """Name each mode that tracks with this matrix of displacements (6·m, 6·m) do not determine.
 
     It is one whose error, if all else were known, is above :data:`TOLD` times that of a usual survey.
     """
     found = []
-    for name, freedom, profile, sample in _profiles(elements, middle):
+    for name, freedom, profile, sample in _profiles(elements, _MIDDLE):
         row = np.zeros((len(profile), len(FREEDOMS)))
         if not profile.any():
             continue

@@ -5,7 +5,6 @@ A map file is a NumPy ``.npz`` with three arrays: ``origin`` (3,) and ``spacing`
 sign. A file may also have ``interpolation`` and ``outside`` of :class:`FieldMap`, if the defaults do not fit.
 """
 
-import hashlib
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -159,13 +158,6 @@ class FieldMap:
                 f"the first is number {first} at {points[first].tolist()} mm"
             )
         return np.asarray(field)
-
-    def fingerprint(self) -> str:
-        """SHA-256 of grid, values and their interpolation, 64 hexadecimal digits."""
-        digest = hashlib.sha256(f"{self.interpolation} {self.outside} {self.values.shape}".encode())
-        for array in (self.origin.astype("<f8"), self.spacing.astype("<f8"), self.values.astype("<f4")):
-            digest.update(array.tobytes())
-        return digest.hexdigest()
 
 
 def evaluate_on_grid(

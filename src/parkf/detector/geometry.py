@@ -4,9 +4,7 @@ Planes carry fixed numbers: 0-51 VELO modules in ascending z, 52-55 UT layers, 5
 behind the magnet, 58-69 SciFi layers.
 """
 
-import hashlib
 import itertools
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -134,17 +132,6 @@ class Geometry:
     def velo_centre(self) -> NDArray[np.float64]:
         """Point (3,), mm, about which the halves of the VELO turn."""
         return np.array([0.0, 0.0, np.mean([z for z, _ in self.velo.modules])])
-
-    def fingerprint(self) -> str:
-        """SHA-256 of the description and of the positions of planes and pieces, 64 hexadecimal digits."""
-        # Keys that a file does not set are left out, so that files from before a key was introduced keep
-        # their fingerprint.
-        said = self.description.model_dump(mode="json", exclude_unset=True)
-        content = json.dumps(said, sort_keys=True).encode()
-        places = [np.array([[f.origin, f.axis_u, f.axis_v] for f in self.frames])]
-        for _, pieces in sorted(self.pieces.items()):
-            places += [pieces.origin, pieces.axis_u, pieces.axis_v]
-        return hashlib.sha256(content + b"".join(p.astype("<f8").tobytes() for p in places)).hexdigest()
 
 
 def load_geometry(path: Path, alignment: Path | None = None) -> Geometry:

@@ -6,20 +6,16 @@ Messages name the file, the column, and the first number that is wrong. This pro
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.csv
 
 from parkf.io.arrow import numbers, type_of
 from parkf.io.checksums import CheckedFile
-from parkf.io.errors import ParkfError, few
+from parkf.io.errors import ParkfError
 from parkf.io.events import Columns
 from parkf.io.files import existing
 from parkf.io.root_files import flat, open_tree, require_branches, require_names
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ROWS = 1 << 16
 LENGTHS = {"mm": 1.0, "cm": 10.0, "m": 1000.0, "um": 1e-3}
@@ -65,29 +61,6 @@ def _csv(path: Path, columns: Sequence[str]) -> Iterator[Columns]:
                 yield _numbers(batch.select(list(columns)), path)
     except pa.ArrowException as error:
         raise ParkfError(f"{path}: not a CSV file with one number a column: {error}") from error
-
-
-def read_frame(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> "pd.DataFrame":
-    """Read columns of a ``.parquet`` or ``.csv`` file; all but ``det`` must hold numbers."""
-    import pandas as pd
-
-    if path.suffix == ".csv":
-        try:
-            frame = pd.read_csv(existing(path), skipinitialspace=True)
-        except (ValueError, UnicodeDecodeError) as error:
-            raise ParkfError(f"{path}: not a CSV file: {error}") from error
-    else:
-        with CheckedFile(existing(path)) as file:
-            there = file.schema_arrow.names
-            frame = file.read(columns=[name for name in (*columns, *optional) if name in there]).to_pandas()
-    if missing := [name for name in columns if name not in frame]:
-        expected = f"it has {few(frame.columns)}, expected {', '.join(columns)}"
-        raise ParkfError(f"{path}: column '{missing[0]}' is missing; {expected}; rename or add columns")
-    frame = frame[[name for name in (*columns, *optional) if name in frame]]
-    for name in frame.columns.drop("det", errors="ignore"):
-        if frame[name].dtype.kind not in "iuf":
-            raise ParkfError(f"{path}: column '{name}' holds text, expected numbers; convert it")
-    return frame
 
 
 def _numbers(rows: pa.RecordBatch, path: Path) -> Columns:

@@ -287,21 +287,6 @@ FITTED = Table(
     ),
 )
 
-# Residuals of hits from the other hits of their track, with derivatives for displacements of their element.
-ALIGNMENT_RESIDUALS = Table(
-    "alignment-residuals",
-    1,
-    (
-        *_each(np.int32, "event", "candidate"),
-        *_each(np.str_, "section"),
-        *_each(np.int16, "element", "coordinate"),
-        *_each(np.float32, "residual", "error", "sigma"),
-        *_each(np.float32, *(f"by_{name}" for name in ("x", "y", "z", "rx", "ry", "rz"))),
-        *_each(np.float32, *_STATE, "qop"),
-    ),
-    rows_in_group=_LONG_GROUP,
-)
-
 # Options of the fit add the columns below to `fitted`.
 # χ² after the treatment by a robust fit, on which nobody should cut, and what the fit did. The columns
 # `chi2_*` and `ndof_*` keep those of the plain fit. The treatment keeps the ndof of the VELO and the SciFi:

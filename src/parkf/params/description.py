@@ -1,17 +1,16 @@
-"""Block, set, index, name and unit of each number in a parameter set, and its entry in the manifest.
+"""Block, set, index, name and unit of each number in the blocks of a set: its entry in the manifest.
 
 Order and shapes are those of :mod:`parkf.model.layout`, which the generator of the kernel writes.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.model.layout import BINS, Block, Layout, Piece
-from parkf.params.manifest import BlockDescription, NumberDescription, SetDescription, Slices
+from parkf.model.layout import Block, Layout
+from parkf.params.manifest import BlockDescription, NumberDescription, SetDescription
 
 # Errors by block, set and index.
 Errors = Mapping[tuple[str, int, int], float | None]
@@ -63,36 +62,3 @@ def describe_block(block: Block, values: NDArray[np.float32], errors: Errors) ->
             numbers.append(NumberDescription.model_validate(about))
         sets.append(SetDescription(label=label, numbers=numbers))
     return BlockDescription(name=block.name, sets=sets)
-
-
-@dataclass(frozen=True)
-class Number:
-    """One number of a parameter set; `index` counts within the set."""
-
-    block: str
-    set: str
-    index: int
-    name: str
-    unit: str
-
-
-def table_numbers(pieces: Sequence[Piece]) -> Iterator[Number]:
-    """Yield the 240,000 numbers in their order: bins in x outermost, then bins in y, then coefficients."""
-    coefficients = []
-    for piece in pieces:
-        name = piece.component + {"1": "00", "u_x": "10", "u_y": "01"}[piece.factor]
-        unit = "mm" if piece.component in ("x", "y") else "rad"
-        coefficients += [(f"{name}[{power}]", unit) for power in range(1, piece.degree + 1)]
-    for i in range(BINS[0]):
-        for j in range(BINS[1]):
-            for index, coefficient in enumerate(coefficients):
-                yield Number("UTT", f"bin {i},{j}", index, *coefficient)
-
-
-def slice_numbers(slices: Slices) -> Iterator[Number]:
-    """Yield the numbers of the steps inside the magnet in their order: by slice, node in x, node in y."""
-    for k in range(len(slices.centre)):
-        for i in range(slices.nodes_x):
-            for j in range(slices.nodes_y):
-                for index, name in enumerate(slices.maps):
-                    yield Number("SLICES", f"slice {k}, node {i},{j}", index, name, "MeV/mm")

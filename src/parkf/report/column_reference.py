@@ -17,7 +17,7 @@ from parkf.report.words import texts
 
 TABLES = (
     *(tables.PARTICLES, tables.STATES, tables.FATES, tables.HITS, tables.CANDIDATES),
-    *(tables.CLOSURE_TRACKS, tables.STEP_DATA, tables.FITTED, tables.ALIGNMENT_RESIDUALS, NUMBERS),
+    *(tables.CLOSURE_TRACKS, tables.STEP_DATA, tables.FITTED, NUMBERS),
 )
 # Columns that `parkf fit` adds to the table `fitted`, by option.
 OPTIONAL: Mapping[str, tables.Columns] = {

@@ -15,7 +15,7 @@ def run(words: list[str], state: str | None = None) -> int:
 
     `state` is that of the sources before any module of the stage was imported; by default, of now.
     """
-    from parkf.io.fingerprints.code_key import sources_state
+    from parkf.io.fingerprints.sources import sources_state
     from parkf.io.leader import follow
     from parkf.io.process_settings import prepare_process
 
@@ -50,7 +50,7 @@ def run(words: list[str], state: str | None = None) -> int:
 
 def _be_ready(number: int) -> None:
     """Serve stages at the socket with this number until the process that has started this one ends."""
-    from parkf.io.fingerprints.code_key import sources_state
+    from parkf.io.fingerprints.sources import sources_state
     from parkf.io.process_settings import prepare_process
 
     prepare_process()

@@ -13,7 +13,7 @@ from typing import Any
 from parkf.io import ledger, store
 from parkf.io.errors import ParkfError
 from parkf.io.files import remove
-from parkf.io.fingerprints.code_key import sources_state
+from parkf.io.fingerprints.sources import sources_state
 from parkf.io.ledger import Entry, Ledger, content_of, fingerprint, stamp_of
 from parkf.io.process_settings import environment
 from parkf.io.terminal import say
@@ -27,7 +27,7 @@ def run_stage(call: Call, code: str | None, state: str) -> None:
     """Run a stage, or copy its products where a run here has made the same ones already.
 
     `code` is the key of the stage's code in the plan of the run, and `state` is that of the sources
-    (:mod:`parkf.io.fingerprints.code_key`) before a module of the stage was imported. Without `code`, nobody
+    (:mod:`parkf.io.fingerprints.sources`) before a module of the stage was imported. Without `code`, nobody
     has planned the call: it writes no ledger, and takes nothing. A ParkfError reports sources that are not
     those of the plan, or have changed since; the products are removed.
     """

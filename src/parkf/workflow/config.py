@@ -16,10 +16,6 @@ from parkf.workflow.config_files import configurations, laid, read_layers
 from parkf.workflow.config_model import RunConfig
 
 CONFIGS = Path("workflow/config")
-_NO_DUMPS = (
-    ", and no folder; put Allen's velo_geometry.bin, ut_geometry.bin, scifi_geometry.bin and beamline.bin"
-    " there, or name your own folder of them (docs/geometry.md)"
-)
 _ABSENT = object()
 
 
@@ -139,19 +135,7 @@ def _missing_data(data: Mapping[str, Any] | None, folder: Path) -> Iterator[tupl
 
 
 def _missing_detector(detector: Mapping[str, str], folder: Path) -> Iterator[tuple[Place, str]]:
-    geometry, alignment = detector["geometry"], detector["alignment"]
-    if (folder / geometry).is_dir():
-        base = detector.get("base", "")
-        if not (folder / base).is_file():
-            what = f"{base or 'nothing'}: no such file; dumps need a geometry for the rest"
-            yield ("detector", "base"), what
-        if alignment != geometry and not (folder / alignment).is_file():
-            what = f"{alignment}: no such file; what dumps say of it goes by the name of their folder"
-            yield ("detector", "alignment"), what
-        return
-    for key, name in (("geometry", geometry), ("alignment", alignment)):
+    for key, name in detector.items():
         if not (folder / name).is_file():
-            hint = "" if Path(name).suffix or key != "geometry" else _NO_DUMPS
+            hint = f"; `parkf import {key}` makes one of LHCb's" if (folder / name).is_dir() else ""
             yield ("detector", key), f"{name}: no such file, expected the {key}{hint}"
-            if hint:
-                return

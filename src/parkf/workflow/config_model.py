@@ -54,10 +54,9 @@ Scale = Annotated[float, Field(ge=0.5, le=2, description="factor on the noise of
 class Detector(Strict):
     """Files of the detector."""
 
-    geometry: Path = Field(description="geometry file, or folder of Allen's dumps")
-    alignment: Path = Field(description="alignment file, LHCb's conditions, or the dumps' folder again")
-    base: Path = Field(
-        LEFT_OUT, description="geometry file with material, errors and efficiencies, beside a folder of dumps"
+    geometry: Path = Field(description="geometry file; parkf import geometry makes one of Allen's dumps")
+    alignment: Path = Field(
+        description="alignment file; parkf import alignment makes one of LHCb's conditions"
     )
 
 

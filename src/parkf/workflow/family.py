@@ -19,7 +19,6 @@ from parkf.workflow.config_files import laid, merged, read_layers
 from parkf.workflow.family_model import FamilyConfig
 from parkf.workflow.inputs import input_problems
 from parkf.workflow.rounds import have_ended, rounds
-from parkf.workflow.sources import Detector
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,6 @@ class Family:
     name: str
     members: tuple[Member, ...]
     reported: tuple[Member, ...]  # those that are validated: all, or the last round of a calibration
-
-
-def family_of(config: Mapping[str, Any]) -> Family:
-    """Return the family of a configuration as Snakemake has it."""
-    return load_family(config, Path())
 
 
 def load_family(
@@ -72,11 +66,6 @@ def load_family(
             load_config(member.config, folder, [*base, *parts])
         except ParkfError as error:
             problems += [f"member {member.name}: {line}" for line in str(error).splitlines()]
-            continue
-        files = Detector.of(member.config["detector"], "", folder)
-        if files.dumps or files.conditions:
-            what = "a family takes files of this project: parkf import geometry, parkf import alignment"
-            problems.append(f"member {member.name}: detector: {what}")
     if not problems and look_into_inputs:
         # Members with the same files have the same mistakes.
         files_of = ((member.config["detector"], member.config["field"]) for member in members)

@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from parkf.detector.alignment import Alignment, load_alignment
+from parkf.detector.alignment import load_alignment
 from parkf.detector.field import FieldMap, read_source
-from parkf.detector.geometry import Geometry, geometry_of, load_geometry
+from parkf.detector.geometry import Geometry, load_geometry
 from parkf.io.checksums import CheckedFile
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.io.tables import STEP_DATA
-from parkf.workflow.sources import is_conditions
 
 T = TypeVar("T")
 
@@ -24,8 +23,8 @@ def input_problems(detector: Mapping[str, str], field: Mapping[str, Any], folder
     """
     problems: list[str] = []
     path = folder / field["source"]
-    geometry, alignment = _attempted(problems, _geometry, detector, folder) or (None, None)
-    alignment = _attempted(problems, _alignment, detector, folder, geometry) or alignment
+    geometry = _attempted(problems, load_geometry, folder / detector["geometry"])
+    alignment = _attempted(problems, load_alignment, folder / detector["alignment"])
     source = _attempted(problems, read_source, path)
     if geometry is not None and alignment is not None:
         _attempted(problems, geometry.align, alignment)
@@ -67,32 +66,6 @@ def _read_all(reader: Callable[[Path], object], paths: Sequence[Path]) -> None:
     """Read files until one cannot be read; the remaining files mostly have the same mistake."""
     for path in paths:
         reader(path)
-
-
-def _geometry(config: Mapping[str, str], folder: Path) -> tuple[Geometry, Alignment | None]:
-    """Read a geometry; dumps contain an alignment, too."""
-    place = folder / config["geometry"]
-    if not place.is_dir():
-        return load_geometry(place), None
-    from parkf.imports.geometry.folder import read_dumps
-
-    placed = read_dumps([place], base=folder / config["base"], tag="")
-    return geometry_of(placed.geometry.description), Alignment.model_validate(placed.alignment)
-
-
-def _alignment(config: Mapping[str, str], folder: Path, geometry: Geometry | None) -> Alignment | None:
-    place = folder / config["alignment"]
-    if place.is_dir():
-        return None
-    if not is_conditions(place):
-        return load_alignment(place)
-    from parkf.imports.geometry.conditions import import_alignment, read_conditions
-
-    conditions = read_conditions(place)
-    if geometry is None:
-        return None
-    document, _ = import_alignment(conditions, geometry, tag=place.stem)
-    return Alignment.model_validate(document)
 
 
 def _require_cover(source: Path, field: FieldMap, geometry: Geometry) -> None:

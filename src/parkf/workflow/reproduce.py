@@ -25,7 +25,6 @@ from parkf.params.parameter_set import ParameterSet, load
 from parkf.workflow.config import CONFIGS, load_config
 from parkf.workflow.config_files import merged
 from parkf.workflow.snakemake import environment as of_snakemake
-from parkf.workflow.sources import is_conditions
 
 RUN = "reproduced"
 _SET = Path("results") / RUN / "set"
@@ -99,10 +98,7 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
         yield str(error)
         return
     for (section, key), name in _FILES.items():
-        path = project / config[section][key]
-        # Files that the run imports again are compared by their results.
-        if not (path.is_dir() or is_conditions(path)):
-            yield from _other_bytes(path, manifest, name)
+        yield from _other_bytes(project / config[section][key], manifest, name)
     if neighbour := config["training"].get("neighbour"):
         yield from _other_bytes(project / neighbour / "closure/table.npz", manifest, NEIGHBOURS_TABLE)
     datasets = config["training"]["datasets"]
@@ -135,8 +131,7 @@ def _other(source: str, found: str, manifest: Manifest, name: str) -> Iterator[s
 def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
     work.mkdir(parents=True, exist_ok=True)
     training = config["training"]
-    others = (("detector", "base"), ("training", "neighbour"))
-    for section, key in (*_FILES, *others):
+    for section, key in (*_FILES, ("training", "neighbour")):
         if config[section].get(key) is not None:
             config[section][key] = _linked(config[section][key], project, work)
     if training["datasets"] != "simulate":

@@ -26,7 +26,6 @@ from parkf.params.exchange.trigger import export_trigger
 from parkf.params.imported import imported
 from parkf.params.parameter_set import load_with_form
 from parkf.params.registry import Registry
-from parkf.proof.comparing.effect import changes
 
 LIKE = "2026-run3-like-2-r005"
 # Compare with a set of the same layout, and with one of another layout.
@@ -59,7 +58,7 @@ def main(params, candidates, folder):
         facts[f"{version} and {LIKE}"] = [
             len(differing.differences),
             differing.other_formulas,
-            *(asdict(change) for change in changes(*pair)),
+            *(asdict(one) for one in differing.differences),
         ]
     _today_like(sets[LIKE]).save(folder / "today")
     (folder / "today.parkf").write_bytes(load_with_form(folder / "today")[1])

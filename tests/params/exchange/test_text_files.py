@@ -8,7 +8,7 @@ import pytest
 
 from parkf.io.errors import ParkfError
 from parkf.params.exchange import import_text_files
-from parkf.params.exchange.text_files import FILES, usage
+from parkf.params.exchange.text_files import FILES
 
 LHCB = Path(__file__).parents[4] / "shared/reference/lhcb_params"
 
@@ -68,13 +68,6 @@ def test_used_numbers_go_where_they_belong(files, parameters):
     assert (found.block("TLayer")[2:] == parameters.block("TLayer")[2:]).all()
     assert (found.block("BEAM") == parameters.block("BEAM")).all()
     assert found.table.tobytes() == parameters.table.tobytes()
-
-
-def test_usage_is_said():
-    text = "\n".join(usage())
-    assert "params_predictT.txt: of 44 lines 0 1 2" in text
-    assert "of 18 numbers each 0 2 3 4 5 6 7 10 12 14 15 17 as p0 to p11 of block T" in text
-    assert "params_predictUTFUT.txt: not used" in text
 
 
 def _drop_number(text):

@@ -229,17 +229,13 @@ def test_only_production_s_forms_are_exported(parameters, tmp_path):
 
 BAD_JSON = {
     "short row": (lambda c: c["UTTFParams"][0].pop(), r"block UTTFParams set 0: 19 values, expected 20"),
-    "long row": (lambda c: c["TParams"][7].append(0), r"block TParams set 7: 13 values, expected 12"),
-    "missing row": (lambda c: c["TParams"].pop(), r"block TParams: 21 sets, expected 22"),
     "missing block": (lambda c: c.pop("TLayer"), r"block TLayer is missing"),
     "other block": (lambda c: c.update(VParams_MagDown=[]), r"block VParams_MagDown is unknown"),
     "text": (
         lambda c: c["VParams"][1].__setitem__(2, "1.5x"),
         r"VParams set 1 index 2: got '1.5x', expected a n",
     ),
-    "true": (lambda c: c["VParams"][1].__setitem__(2, True), r"set 1 index 2: got True, expected a number"),
     "too large": (lambda c: c["VParams"][1].__setitem__(2, 1e39), r"got 1e\+39, expected a finite number"),
-    "not a row": (lambda c: c["VParams"].__setitem__(1, 3), r"block VParams set 1: int, expected 6"),
     "other header": (
         lambda c: c["UTT_META"][0].__setitem__(3, 1),
         r"bendx: got -29.5, expected 1 of UTT_META",
@@ -268,13 +264,10 @@ def test_a_block_that_is_there_twice_is_refused(files):
 
 BAD_TABLE = {
     "cut": (lambda t: t[:-200], r"\d+ coefficients, expected 240000"),
-    "longer": (lambda t: t + "1\n", r"240001 coefficients, expected 240000"),
     "short header": (lambda t: t.replace(" 0.005\n", "\n", 1), r"header line 1: 10 values, expected 11"),
     "other bins": (lambda t: t.replace("60 50", "60 51", 1), r"header, nbin_y: got 51, expected 50"),
-    "other degrees": (lambda t: t.replace("7 9 5 7", "7 9 5 5", 1), r"header, deg_y2: got 5, expected 7"),
     "NaN": (lambda t: _word(t, 5, "nan"), r"bin 0,0 index 5: got nan, expected a finite number"),
     "garbage": (lambda t: _word(t, 5, "0,5"), r"'0,5', expected numbers"),
-    "no text": (lambda t: "\x00é", r"not a text file"),
     "empty": (lambda t: "", r"header line 1: 0 values, expected 11"),
 }
 

@@ -89,21 +89,25 @@ def import_field(
     verdict: Verdict,
     length: Annotated[str | None, Option(help="Unit of x, y, z: mm, cm, m.")] = None,
     unit: Annotated[str | None, Option(help="Unit of the field: T, kG, G, Gaudi.")] = None,
-    symmetry: Annotated[str, Option(help="none, octant (as in ACTS), or quadrant (of a dipole).")] = "none",
-    tree: Annotated[str | None, Option(help="Name of the tree in a ROOT file.")] = None,
     polarity: Annotated[str, Option(help="Polarity of the map: up or down.")] = "down",
     outside: OutsideMap = "error",
     interpolation: Between = "linear",
     dipole: Annotated[Path, Option(callback=found, help="Field to compare with (.json).")] = DIPOLE,
 ) -> None:
-    """Import a field map: LHCb's .cdf, Allen's magfield.bin, ACTS's text or ROOT tree, CSV."""
+    """Import a field map: LHCb's .cdf, Allen's magfield.bin, or CSV."""
     from parkf.detector.dipole import DipoleSources
     from parkf.imports.columns import sign_of
     from parkf.imports.field.physics import inspect_field
-    from parkf.imports.field.read import Declared, read_field
+    from parkf.imports.field.read import read_field
 
-    declared = Declared(length, unit, symmetry, sign_of(polarity), tree)
-    field = read_field(source, declared, interpolation=interpolation, outside=outside)
+    field = read_field(
+        source,
+        length=length,
+        unit=unit,
+        polarity=sign_of(polarity),
+        interpolation=interpolation,
+        outside=outside,
+    )
     verdict.settle([inspect_field(field, DipoleSources.load(dipole), source)])
     field.save(output)
     written(output)
@@ -152,9 +156,7 @@ def import_steps(
 def import_hits(
     source: Annotated[
         str,
-        Argument(
-            help="Hits (.parquet); trees Hits_detectors (.root, or a quoted pattern); folder with hits.csv."
-        ),
+        Argument(help="Hits (.parquet), or trees Hits_detectors (.root, or a quoted pattern)."),
     ],
     detector: KnownDetector,
     verdict: Verdict,

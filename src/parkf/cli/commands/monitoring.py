@@ -121,7 +121,6 @@ def align(
         str, Option(help="Shifts and rotations that are free, of x y z rx ry rz, separated by blanks.")
     ] = "x",
     survey: Survey = [],  # noqa: B006  # Typer reads the default
-    table: Annotated[Path | None, Option(help="Residuals and derivatives to write (.parquet).")] = None,
 ) -> None:
     """Align VELO modules, UT layers and SciFi layers by the residuals of fitted tracks."""
     from parkf.data.align import align as run
@@ -138,11 +137,10 @@ def align(
         load_geometry(geometry, alignment),
         freedoms=chosen,
         survey=_survey(survey),
-        table=table,
     )
     found = displaced(load_alignment(alignment), solution, output.stem)
     write_alignment(output, found.model_dump(exclude_defaults=True), f"From {solution.tracks} tracks.")
-    written(output, table)
+    written(output)
     rows = []
     for first in range(0, len(solution.names), len(chosen)):
         own = slice(first, first + len(chosen))

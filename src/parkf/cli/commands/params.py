@@ -21,7 +21,6 @@ from parkf.io.terminal import aligned
 if TYPE_CHECKING:
     from parkf.params.comparison import Comparison
     from parkf.params.registry import Registry
-    from parkf.proof.comparing.effect import Change
 
 app = Typer(
     help="Published parameter sets, and their exchange with other programs.",
@@ -150,25 +149,19 @@ def diff(
     registry: RegistryFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two sets: numbers in units of their errors, predicted states in units of the scattering."""
+    """Compare the numbers of two sets, in units of their errors; `parkf compare` has their figures."""
     from parkf.params.comparison import compare
     from parkf.params.parameter_set import load
-    from parkf.proof.comparing.effect import changes
 
     with exit_on_error(NO_ANSWER):
         sets = registry_in(registry)
         a, b = (load(sets.find(name), withdrawn=True) for name in (first, second))
         found = compare(a, b)
-        effect = [] if found.identical else changes(a, b)
-    content = {
-        "identical": found.identical,
-        **asdict(found),
-        "states": [asdict(change) for change in effect],
-    }
-    answer(as_json, content, _difference(found, effect), yes=found.identical)
+    content = {"identical": found.identical, **asdict(found)}
+    answer(as_json, content, _difference(found), yes=found.identical)
 
 
-def _difference(found: "Comparison", effect: "list[Change]") -> str:
+def _difference(found: "Comparison") -> str:
     if found.identical:
         return "identical"
     parts = []
@@ -180,10 +173,10 @@ def _difference(found: "Comparison", effect: "list[Change]") -> str:
     ordered = sorted(found.differences, key=lambda d: -abs(d.pull or 0.0))
     rows = [(d.block, d.set, d.name, short(d.first), short(d.second), short(d.pull)) for d in ordered]
     heads = ("block", "set", "name", "first", "second", "in errors")
-    parts += _top(f"{len(rows)} numbers differ", heads, rows, f"the {_MOST} furthest apart")
+    those = f"; the {_MOST} furthest apart" if len(rows) > _MOST else ""
     parts += [
-        "predicted states: RMS of the change in units of the scattering, of the component that changes most",
-        _effect_table(effect),
+        f"{len(rows)} numbers differ{those}:",
+        aligned(heads, rows[:_MOST]),
         f"{found.table} coefficients of the magnet table differ, by {found.table_largest:g} at most",
         *_others(found),
     ]
@@ -194,22 +187,6 @@ def _others(found: "Comparison") -> list[str]:
     by = "" if found.slices_largest is None else f", by {found.slices_largest:g} MeV/mm at most"
     words = {"slices": f"the steps inside the magnet differ{by}", "ghost_score": "the ghost scores differ"}
     return [words[name] for name in found.others]
-
-
-def _effect_table(effect: "list[Change]") -> str:
-    """Lay out one row per step: in each bin of momentum, the component that changes most."""
-    bins = dict.fromkeys((c.p_min, c.p_max) for c in effect)
-    cells: dict[tuple[str, float], str] = {}
-    for change in sorted(effect, key=lambda change: -change.rms):
-        cells.setdefault((change.step, change.p_min), f"{change.rms:.3f} {change.component}")
-    steps = dict.fromkeys(change.step for change in effect)
-    rows = [(step, *(cells.get((step, low)) for low, _ in bins)) for step in steps]
-    return aligned(("step", *(f"{low:g}-{high:g} GeV" for low, high in bins)), rows)
-
-
-def _top(what: str, heads: Sequence[str], rows: Sequence[Any], those: str) -> list[str]:
-    """Return a line and a table with a limited number of rows; JSON has all of them."""
-    return [f"{what}; {those}:" if len(rows) > _MOST else f"{what}:", aligned(heads, rows[:_MOST])]
 
 
 @app.command(epilog="Example: parkf params reproduce 2026-run3-like-2-r014 --cores 2")

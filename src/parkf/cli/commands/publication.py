@@ -219,7 +219,7 @@ def import_(
 ) -> None:
     """Make a set from the trigger's params.json and params_UTT_v0.tab, or from its older text files."""
     from parkf.params.exchange import import_text_files, import_trigger
-    from parkf.params.exchange.text_files import FILES, usage
+    from parkf.params.exchange.text_files import FILES
     from parkf.params.parameter_set import load
 
     with exit_on_error(NO_ANSWER):
@@ -232,7 +232,6 @@ def import_(
             )
         else:
             import_text_files(source, rest=other).save(output)
-            say("\n".join(usage()))
     say(f"imported to {output}")
 
 

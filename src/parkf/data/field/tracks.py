@@ -50,14 +50,12 @@ class TrueTracks:
         return TrueTracks(self.polarity, **rows)
 
 
-def read_true_tracks(
-    candidates: Path, particles: Path, p_range: tuple[float, float] = (2.0, 100.0)
-) -> TrueTracks:
+def read_true_tracks(candidates: Path, particles: Path) -> TrueTracks:
     """Read the tracks whose hits belong to one particle that neither radiates nor decays.
 
-    `candidates` and `particles` are files of these tables; `p_range` is in GeV. Tracks have 2 < η < 5, and
-    hits in three VELO modules, three UT layers and ten SciFi layers. The first :data:`MOST` tracks are used.
-    Fewer than :data:`FEWEST`, or two polarities, raise a ParkfError.
+    `candidates` and `particles` are files of these tables. Tracks have 2 to 100 GeV, 2 < η < 5, and hits in
+    three VELO modules, three UT layers and ten SciFi layers. The first :data:`MOST` tracks are used. Fewer
+    than :data:`FEWEST`, or two polarities, raise a ParkfError.
     """
     found, of = _read(CANDIDATES, candidates), _read(PARTICLES, particles)
     known, wanted = particle_key(of), particle_key(found)
@@ -70,14 +68,14 @@ def read_true_tracks(
     eta = np.arctanh(true["pz"] / p)
     keep = (known[row] == wanted) & (found["purity"] >= _PURITY) & ~np.isfinite(true["z_end"])
     keep &= (np.abs(true["pdg_id"]) != _ELECTRON) & (np.abs(true["charge"]) == 1)
-    keep &= (p > 1e3 * p_range[0]) & (p < 1e3 * p_range[1]) & (eta > _ETA[0]) & (eta < _ETA[1])
+    keep &= (p > 2e3) & (p < 1e5) & (eta > _ETA[0]) & (eta < _ETA[1])
     for part, fewest in _FEWEST_HITS.items():
         keep &= np.isfinite(found[f"{part}_x"]).sum(axis=1) >= fewest
     rows = np.flatnonzero(keep)[:MOST]
     if len(rows) < FEWEST:
         raise ParkfError(
-            f"{candidates}: {len(rows)} tracks with enough hits and a known particle of {p_range[0]:g} to "
-            f"{p_range[1]:g} GeV, expected at least {FEWEST}; take more events"
+            f"{candidates}: {len(rows)} tracks with enough hits and a known particle of 2 to 100 GeV,"
+            f" expected at least {FEWEST}; take more events"
         )
     polarities = np.unique(found["polarity"][rows])
     if len(polarities) != 1:

@@ -1,1 +1,1 @@
-"""Field maps in the formats of LHCb and ACTS."""
+"""Field maps in the formats of LHCb, and as CSV."""

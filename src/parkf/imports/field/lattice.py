@@ -1,23 +1,13 @@
-"""A field on a uniform grid: made from points in any order, or completed by symmetry from a part."""
+"""A field on a uniform grid, made from points in any order."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.detector.field import DIPOLE_X, DIPOLE_Y
 from parkf.io.checks import finite, require
 from parkf.io.errors import ParkfError
 
-_SAME = (1.0, 1.0, 1.0)
-# Symmetries by which a part of a map determines the whole: the mirrored axes, and the signs of the field in
-# the mirrored part. none: the map is whole. octant: x, y, z >= 0, unfolded as in ACTS, with the same field at
-# |x|, |y|, |z|. quadrant: x, y >= 0 of a dipole.
-SYMMETRIES = {
-    "none": (),
-    "octant": ((0, _SAME), (1, _SAME), (2, _SAME)),
-    "quadrant": ((0, DIPOLE_X), (1, DIPOLE_Y)),
-}
 _UNEVEN = 1e-3  # of a spacing; largest deviation of a node from the grid, from rounding in text and float32
 
 
@@ -65,18 +55,3 @@ def lattice_of_points(points: NDArray[np.float64], field: NDArray[np.float64], n
     values = np.empty((len(times), 3))
     values[node] = field
     return Lattice(origin, spacing, values.reshape(*counts, 3))
-
-
-def unfold(lattice: Lattice, symmetry: str, name: str) -> Lattice:
-    """Build the whole map from an octant or a quadrant; the symmetry is a key of `SYMMETRIES`."""
-    if symmetry not in SYMMETRIES:
-        raise ParkfError(f"{name}: symmetry '{symmetry}', expected one of {', '.join(SYMMETRIES)}")
-    origin, spacing, values = lattice.origin.copy(), lattice.spacing, lattice.values
-    for axis, signs in SYMMETRIES[symmetry]:
-        if abs(origin[axis]) > _UNEVEN * spacing[axis]:
-            begin = f"{'xyz'[axis]} begins at {origin[axis]:g} mm"
-            raise ParkfError(f"{name}: {begin}, expected 0 of a mirrored part")
-        part = np.moveaxis(values, axis, 0)
-        origin[axis] = -spacing[axis] * (len(part) - 1)
-        values = np.moveaxis(np.concatenate([part[:0:-1] * signs, part]), 0, axis)
-    return Lattice(origin, spacing, values)

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from parkf.detector.description import Description
-from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
+from parkf.detector.geometry import Geometry, load_geometry
 from parkf.detector.writing import write_alignment, write_yaml
 from parkf.imports.geometry.conditions import Condition, import_alignment, read_conditions
 from parkf.imports.geometry.dumps import FILES, read_beam_line, read_scifi, read_ut, read_velo
@@ -31,7 +31,15 @@ def import_dumps(
     """
     found = _found(dumps)
     where = next(iter(found.values())).parent
-    placed = read_dumps(dumps, base=base, tag=tag or where.resolve().name)
+    described = load_document(base, Description)
+    elements = {name: read(found[name]) for name, read in _READERS.items() if name in found}
+    beam = read_beam_line(found["beam line"]) if "beam line" in found else None
+    try:
+        placed = place(described, elements, beam, tag or where.resolve().name or "dumps")
+    except ValidationError as error:
+        # The models refuse this detector, with messages that are clear enough.
+        reasons = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise ParkfError(f"{where}: no detector that can be described: {'; '.join(reasons)}") from error
     said = [f"read {', '.join(sorted(path.name for path in found.values()))} of {where}"]
     if missing := [detector for detector in FILES if detector not in found]:
         said.append(f"without a dump, and as in {base}: {', '.join(missing)}")
@@ -43,21 +51,6 @@ def import_dumps(
     write_yaml(geometry, placed.description, head)
     write_alignment(alignment, placed.alignment, f"What {geometry.name} cannot say of Allen's dumps.")
     return "\n".join([*said, f"wrote {geometry} and {alignment}"])
-
-
-def read_dumps(dumps: Sequence[Path], *, base: Path, tag: str) -> Placed:
-    """Read Allen's dumps into a geometry; see :func:`import_dumps`."""
-    found = _found(dumps)
-    described = load_document(base, Description)
-    elements = {name: read(found[name]) for name, read in _READERS.items() if name in found}
-    beam = read_beam_line(found["beam line"]) if "beam line" in found else None
-    try:
-        return place(described, elements, beam, tag or "dumps")
-    except ValidationError as error:
-        # The models refuse this detector, with messages that are clear enough.
-        reasons = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        where = next(iter(found.values())).parent
-        raise ParkfError(f"{where}: no detector that can be described: {'; '.join(reasons)}") from error
 
 
 def _found(dumps: Sequence[Path]) -> dict[str, Path]:
@@ -96,26 +89,13 @@ def _unsaid(placed: Placed) -> list[str]:
         lines.append("VELO pixels of 137.5 µm between chips; all are as good as the others here")
     if "UT" in placed.elements:
         lines.append("dz/dy of UT strips, which dumps do not have; the layers' is taken, 0 µm/mm")
-        gaps = _overlap(placed, UT_PLANES)
-        lines.append(f"where UT sectors overlap or leave gaps ({gaps}); layers see everywhere")
+        lines.append("where UT sectors overlap or leave gaps; layers see everywhere")
     if "SciFi" in placed.elements:
         lines.append("gaps of 220 µm between dies and 480 µm between SiPMs; fibres are read all over")
-        gaps = _overlap(placed, SCIFI_PLANES)
-        lines.append(f"gaps between SciFi mats ({gaps}); layers see everywhere but in the hole")
+        lines.append("gaps between SciFi mats; layers see everywhere but in the hole")
     if placed.beam_z:
         lines.append(f"z of the luminous region, {1e3 * placed.beam_z:.0f} µm; it is at 0 here")
     return [f"not said: {line}" for line in lines]
-
-
-def _overlap(placed: Placed, planes: range) -> str:
-    """Active area of the pieces, divided by the area of the layers' outline."""
-    ratios = []
-    for plane in planes:
-        pieces = placed.geometry.pieces[plane]
-        corners = pieces.corners()
-        outline = np.prod(np.ptp(corners.reshape(-1, 3)[:, :2], axis=0))
-        ratios.append(float(4.0 * np.prod(pieces.half_sizes, axis=1).sum() / outline))
-    return f"strips cover {100 * min(ratios):.1f} to {100 * max(ratios):.1f} % of the outline"
 
 
 def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Path, tag: str | None) -> str:

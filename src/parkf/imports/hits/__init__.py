@@ -1,1 +1,1 @@
-"""Hits of others: LHCb's `Hits_detectors` trees, and CSV of digitised simulation."""
+"""Hits of others: LHCb's `Hits_detectors` trees, and tables of another simulation."""

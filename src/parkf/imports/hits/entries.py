@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.fit.hits import event_kind
-from parkf.imports.hits.full_simulation import charges, masses, sorted_rows, tables_of, write
+from parkf.imports.hits.particle_data import charges, masses
 from parkf.imports.hits.track_fits import Z_SCIFI, choose_ut, fit_scifi, fit_ut, grid_of
+from parkf.io.arrow import table as arrow_table
 from parkf.io.events import Columns, select
-from parkf.io.tables import CANDIDATES, VELO_SLOTS
+from parkf.io.tables import CANDIDATES, HITS, PARTICLES, VELO_SLOTS, Table
 
 HIT_COLUMNS = ("entry", "plane", "x", "y", "z", "dxdy", "dzdy", "sigma", "y_begin", "y_end")
 _STRIP = ("x", "z", "dxdy", "sigma")
@@ -25,13 +27,11 @@ class Entries:
 
     # Columns (n,): event, key, pid (PDG number, 0: unknown), p, px, py, pz (momentum in MeV), x, y, z (origin
     # of particles, or position of the file's state of tracks, in mm), matched (1 for an entry from a true
-    # particle, 0 for others, -1 if this is not known).
+    # particle, 0 for others, -1 if this is not known). Files may also say mother, charge, mass and z_end.
     of: Columns
     # `HIT_COLUMNS` (m,): row of the entry, plane, point in mm (for UT and SciFi, x and z of the strip at
     # y = 0, and y in its middle), dx/dy, dz/dy, σ in mm, and the ends of the strip in mm, NaN if not known.
     hits: Columns
-    # Whether the file has measured hits and errors; else hits are true crossings, with the geometry's errors.
-    measured: bool = True
 
 
 def slots(entries: Entries) -> Columns:
@@ -87,15 +87,15 @@ def write_particles(entries: Entries, hits_to: Path, particles_to: Path) -> None
         "particle": kept["key"],
         "collision": np.full(count, -1),  # unknown
         "pdg_id": kept["pid"],
-        "mother": np.zeros(count),
-        "charge": charges(kept["pid"]),
-        "mass": masses(kept["pid"]),
         **{name: kept[name] for name in ("x", "y", "z", "px", "py", "pz")},
-        # The file does not contain the end points of particles.
-        "z_end": np.full(count, np.inf),
+        "mother": kept.get("mother", np.zeros(count)),
+        "charge": kept["charge"] if "charge" in kept else charges(kept["pid"]),
+        "mass": kept["mass"] if "mass" in kept else masses(kept["pid"]),
+        "z_end": kept.get("z_end", np.full(count, np.inf)),
     }
-    for table, rows, path in zip(*tables_of(columns, particles), (hits_to, particles_to), strict=True):
-        write(table, rows, path)
+    for table, rows, path in zip(*_tables_of(columns, particles), (hits_to, particles_to), strict=True):
+        with table.writer(path) as writer:
+            writer.write_table(rows)
 
 
 def write_candidates(
@@ -125,4 +125,31 @@ def write_candidates(
     }
     table = CANDIDATES.with_events(event_kind(of["event"]))
     with table.writer(path, made_with) as writer:
-        writer.write_table(sorted_rows(table, columns, "event", "candidate"))
+        writer.write_table(_sorted(table, columns, "event", "candidate"))
+
+
+def _tables_of(hits: Columns, particles: Columns) -> tuple[tuple[Table, Table], tuple[pa.Table, pa.Table]]:
+    """Return the tables `parkf.io.tables.HITS` and `PARTICLES`, and their sorted rows.
+
+    Where event numbers need 64 bits, events are counted from 0, and their own numbers are in the additional
+    column ``event_number``: what reads these tables has 32 bits for an event.
+    """
+    tables: tuple[Table, Table] = (HITS, PARTICLES)
+    both = np.concatenate([of["event"].astype(np.int64) for of in (hits, particles)])
+    numbers, event = np.unique(both, return_inverse=True)
+    if event_kind(numbers) == np.int64:
+        parts = (event[: len(hits["event"])], event[len(hits["event"]) :])
+        own = (("event_number", np.dtype(np.int64)),)
+        tables = (HITS.with_columns(own), PARTICLES.with_columns(own))
+        hits, particles = (
+            of | {"event": part, "event_number": numbers[part]}
+            for of, part in zip((hits, particles), parts, strict=True)
+        )
+    in_order = _sorted(tables[0], hits, "event", "plane", "x")
+    return tables, (in_order, _sorted(tables[1], particles, "event", "particle"))
+
+
+def _sorted(table: Table, columns: Columns, *order: str) -> pa.Table:
+    """Rows of a table from its columns (n,), sorted by the columns of `order`, by the first one first."""
+    rows = np.lexsort([columns[name] for name in reversed(order)])
+    return arrow_table({name: columns[name][rows] for name, _ in table.columns}, table.schema)

@@ -13,31 +13,25 @@ The two Parquet files must hold, in mm and MeV:
   product's hits count as hits of the mother.
 """
 
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pythia8mc
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
-from parkf.fit.hits import event_kind
-from parkf.imports.columns import read_frame
-from parkf.io.arrow import table as arrow_table
+from parkf.imports.hits.entries import HIT_COLUMNS, Entries
+from parkf.imports.hits.particle_data import masses
 from parkf.io.checks import MOMENTUM, Z_OF_HITS, Rule, finite, require, require_units, within
-from parkf.io.errors import ParkfError
+from parkf.io.checksums import CheckedFile
+from parkf.io.errors import ParkfError, few
 from parkf.io.events import Columns
-from parkf.io.tables import HITS, PARTICLES, Table
+from parkf.io.files import existing
 from parkf.simulation.generate.interactions import Z_END
 from parkf.simulation.particles import ELECTRON, KAON, MUON, PION
 from parkf.simulation.response.in_flight import BEHIND
 
 _OF_HITS = ("event", "key", "det", "layer", "x", "y", "z", "dxdy", "dzdy", "ymin", "ymax", "err")
 _OF_TRACKS = ("event", "key", "pid", "charge", "p", "eta", "phi", "ovtx_x", "ovtx_y", "ovtx_z", "mother_pid")
-_NUCLEI = 1_000_000_000
 _PLANES = {"VELO": VELO_PLANES, "UT": UT_PLANES, "SciFi": SCIFI_PLANES}
 _LIMITS: tuple[Rule, ...] = (
     *((name, within(-2e4, 2e4), "mm, within ±20000") for name in "xyz"),
@@ -46,12 +40,11 @@ _LIMITS: tuple[Rule, ...] = (
 )
 
 
-def converted(hits: Path, tracks: Path) -> tuple[tuple[Table, Table], tuple[pa.Table, pa.Table]]:
-    """Convert hits and particles; a particle's key becomes its number.
+def read_tables(hits: Path, tracks: Path) -> Entries:
+    """Read hits and particles.
 
-    The results are those of :func:`tables_of`. A hit of several particles has a row
-    for each of them, but a mother and her product share one row. Every hit's particle must be among the
-    tracks.
+    A hit of several particles has a row for each of them, but a mother and her product share one row. Every
+    hit's particle must be among the tracks.
     """
     read_hits, read_tracks = _read(hits, _OF_HITS), _read(tracks, _OF_TRACKS, ("mother_key",))
     known = pd.MultiIndex.from_frame(read_tracks[["event", "key"]])
@@ -69,32 +62,35 @@ def converted(hits: Path, tracks: Path) -> tuple[tuple[Table, Table], tuple[pa.T
         product, mother = _decays_behind_ut(read_tracks)
         np.minimum.at(particles["z_end"], mother, particles["z"][product])
         found = _as_mothers(found, particles, product, mother)
-    return tables_of(found, particles)
+    return _entries(found, particles)
 
 
-def tables_of(hits: Columns, particles: Columns) -> tuple[tuple[Table, Table], tuple[pa.Table, pa.Table]]:
-    """Return the tables `parkf.io.tables.HITS` and `PARTICLES`, and their sorted rows.
-
-    Where event numbers need 64 bits, events are counted from 0, and their own numbers are in the additional
-    column ``event_number``: what reads these tables has 32 bits for an event.
-    """
-    tables: tuple[Table, Table] = (HITS, PARTICLES)
-    both = np.concatenate([of["event"].astype(np.int64) for of in (hits, particles)])
-    numbers, event = np.unique(both, return_inverse=True)
-    if event_kind(numbers) == np.int64:
-        parts = (event[: len(hits["event"])], event[len(hits["event"]) :])
-        own = (("event_number", np.dtype(np.int64)),)
-        tables = (HITS.with_columns(own), PARTICLES.with_columns(own))
-        hits, particles = (
-            of | {"event": part, "event_number": numbers[part]}
-            for of, part in zip((hits, particles), parts, strict=True)
-        )
-    in_order = sorted_rows(tables[0], hits, "event", "plane", "x")
-    return tables, (in_order, sorted_rows(tables[1], particles, "event", "particle"))
+def _entries(hits: Columns, particles: Columns) -> Entries:
+    """Put hits and particles together; hits of no particle belong to an entry of their event."""
+    free = hits["particle"] < 0
+    noise = np.unique(hits["event"][free])
+    known, wanted = (pd.MultiIndex.from_arrays([of["event"], of["particle"]]) for of in (particles, hits))
+    entry = np.where(free, len(known) + np.searchsorted(noise, hits["event"]), known.get_indexer(wanted))
+    of = {name: np.append(values, np.zeros(len(noise), values.dtype)) for name, values in particles.items()}
+    of["event"][len(known) :] = noise
+    of |= {"key": of.pop("particle"), "pid": of.pop("pdg_id"), "matched": np.full(len(of["event"]), -1)}
+    p = np.sqrt(of["px"] ** 2 + of["py"] ** 2 + of["pz"] ** 2)
+    of["p"] = np.where(np.arange(len(p)) < len(known), p, -1.0)
+    ends = dict.fromkeys(("y_begin", "y_end"), np.full(len(entry), np.nan))
+    return Entries(of, {"entry": entry, **{name: hits[name] for name in HIT_COLUMNS if name in hits}, **ends})
 
 
 def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> pd.DataFrame:
-    frame = read_frame(path, columns, optional)
+    """Read columns of a Parquet file; all but ``det`` must hold numbers."""
+    with CheckedFile(existing(path)) as file:
+        there = file.schema_arrow.names
+        if missing := [name for name in columns if name not in there]:
+            expected = f"it has {few(there)}, expected {', '.join(columns)}"
+            raise ParkfError(f"{path}: column '{missing[0]}' is missing; {expected}; rename or add columns")
+        frame = file.read(columns=[name for name in (*columns, *optional) if name in there]).to_pandas()
+    for name in frame.columns.drop("det", errors="ignore"):
+        if frame[name].dtype.kind not in "iuf":
+            raise ParkfError(f"{path}: column '{name}' holds text, expected numbers; convert it")
     require(path, {name: frame[name].to_numpy(float) for name in ("event", "key")}, *finite("event", "key"))
     return frame
 
@@ -146,7 +142,7 @@ def _particles(tracks: pd.DataFrame, path: Path) -> Columns:
     require(path, columns, *finite(*columns))
     require_units(path, {"p": p}, {"p": MOMENTUM})
     require(path, {"p": p}, ("p", lambda p: p > 0, "MeV, above 0"))
-    # The file has no end points of particles; `converted` sets those of mothers.
+    # The file has no end points of particles; `read_tables` sets those of mothers.
     return columns | {"z_end": np.full(len(tracks), np.inf)}
 
 
@@ -183,48 +179,3 @@ def _as_mothers(hits: Columns, particles: Columns, product: np.ndarray, mother: 
     renamed["particle"] = np.where(row < 0, hits["particle"], particles["particle"][first[row]])
     mothers = np.isin(row, product) | np.isin(row, mother)
     return {name: renamed[name].to_numpy()[~(mothers & renamed.duplicated())] for name in hits}
-
-
-def charges(pdg_id: np.ndarray) -> np.ndarray:
-    """Charges (n,) in elementary charges: Pythia's, and those of nuclei from their number of protons."""
-
-    def charge(kind: int, data: Any) -> float:
-        # PDG ids of nuclei are 10LZZZAAAI, with Z protons and A nucleons.
-        return np.sign(kind) * (abs(kind) // 10_000 % 1000) if abs(kind) > _NUCLEI else data.charge(kind)
-
-    return _of_kinds(pdg_id, charge)
-
-
-def masses(pdg_id: np.ndarray) -> np.ndarray:
-    """Masses (n,) in MeV from Pythia; masses of nuclei from their number of nucleons."""
-
-    def mass(kind: int, data: Any) -> float:
-        # Pythia's masses are in GeV.
-        return abs(kind) // 10 % 1000 * 931.494 if abs(kind) > _NUCLEI else 1000.0 * data.m0(kind)
-
-    return _of_kinds(pdg_id, mass)
-
-
-@cache
-def _pythia() -> Any:
-    """Read Pythia's data once: it takes 0.2 s."""
-    return pythia8mc.Pythia("", False)
-
-
-def _of_kinds(pdg_id: np.ndarray, property_of: Callable[[int, Any], float]) -> np.ndarray:
-    """Property (n,) of particles, looked up in Pythia's data once for each kind."""
-    data = _pythia().particleData
-    kinds, kind = np.unique(pdg_id, return_inverse=True)
-    return np.array([property_of(number, data) for number in kinds.astype(int).tolist()])[kind]
-
-
-def sorted_rows(table: Table, columns: Columns, *order: str) -> pa.Table:
-    """Rows of a table from its columns (n,), sorted by the columns of `order`, by the first one first."""
-    rows = np.lexsort([columns[name] for name in reversed(order)])
-    return arrow_table({name: columns[name][rows] for name, _ in table.columns}, table.schema)
-
-
-def write(table: Table, rows: pa.Table, path: Path) -> None:
-    """Write rows as a file of a table."""
-    with table.writer(path) as writer:
-        writer.write_table(rows)

@@ -12,7 +12,7 @@ from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry
 from parkf.detector.transport import propagate
 from parkf.imports.hits.entries import Entries, slots, strips
-from parkf.imports.hits.full_simulation import charges
+from parkf.imports.hits.particle_data import charges
 from parkf.imports.hits.track_fits import Z_SCIFI, Z_UT, Fits, fit_scifi, fit_ut, fit_velo
 from parkf.io.checks import power_of_ten, times
 from parkf.io.events import select
@@ -69,7 +69,7 @@ def _part(entries: Entries, chosen: NDArray[Any]) -> Entries:
     kept = number[entries.hits["entry"]] >= 0
     hits = select(entries.hits, kept)
     hits["entry"] = number[hits["entry"]]
-    return Entries(select(entries.of, chosen), hits, entries.measured)
+    return Entries(select(entries.of, chosen), hits)
 
 
 def _inspect(sample: _Sample) -> Iterator[Figure | Finding]:
@@ -85,7 +85,7 @@ def _inspect(sample: _Sample) -> Iterator[Figure | Finding]:
     yield Figure("SciFi hits of each", float((found["scifi_rows"] >= 0).sum(1).mean()))
     others: list[Figure | Finding] = []
     for name, fits in (("VELO", sample.velo[0]), ("UT", ut), ("SciFi", sample.scifi)):
-        others += _residuals(name, fits.residuals[hard], fits.pulls[hard], sample.entries.measured)
+        others += _residuals(name, fits.residuals[hard], fits.pulls[hard])
     others += [*_of_planes(sample), *_of_layers(ut, sample.scifi), *_of_sides(sample)]
     bend = list(_bend(sample))
     wrong = [one for one in bend if isinstance(one, Finding)]
@@ -95,14 +95,14 @@ def _inspect(sample: _Sample) -> Iterator[Figure | Finding]:
     yield from [*wrong, *others, *(one for one in bend if isinstance(one, Figure))]
 
 
-def _residuals(name: str, residuals: Floats, pulls: Floats, measured: bool) -> Iterator[Figure | Finding]:
+def _residuals(name: str, residuals: Floats, pulls: Floats) -> Iterator[Figure | Finding]:
     pulls = pulls[np.isfinite(pulls)]
     if len(pulls) < _FEWEST:
         return
     width = width68(pulls)
     yield Figure(f"{name} residuals, 68 %", 1000 * width68(residuals[np.isfinite(residuals)]), "µm")
     yield Figure(f"{name} residuals over their errors, 68 %", width, "", "1")
-    if not (0.5 < width < 1.7 or (width < 0.5 and not measured)):
+    if not 0.5 < width < 1.7:
         size = "small" if width > 1 else "large"
         what = f"errors of {name} hits are {times(width)} too {size}, or its hits lie elsewhere"
         evidence = f"68 % of the residuals are within {width:.3g} of them"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.imports.hits.entries import Entries
-from parkf.imports.hits.full_simulation import charges
+from parkf.imports.hits.particle_data import charges
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, select
 from parkf.io.findings import Finding

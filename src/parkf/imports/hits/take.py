@@ -4,16 +4,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from parkf.imports.hits.detectors_tree import read_trees
-from parkf.imports.hits.digitised import read_csv_folder
 from parkf.imports.hits.entries import Entries, write_candidates, write_particles
-from parkf.imports.hits.full_simulation import converted, write
+from parkf.imports.hits.full_simulation import read_tables
 from parkf.imports.hits.physics import Run, inspect_hits
 from parkf.imports.hits.sift import joined, sifted
 from parkf.io.errors import ParkfError
-from parkf.io.events import particle_key
 from parkf.io.files import matching
 from parkf.io.findings import Figure, Finding, Inspection
 
@@ -32,7 +29,7 @@ def take_entries(
     made_with: Mapping[str, str] | None = None,
     tree: str | None = None,
 ) -> None:
-    """Import `Hits_detectors` trees (.root, a path or a pattern for many files), or a folder of CSV.
+    """Import `Hits_detectors` trees (.root), a path or a pattern for many files.
 
     Particles are written to `hits_to` and `particles_to`, tables HITS and PARTICLES; reconstructed tracks to
     `candidates_to`, table CANDIDATES with `made_with` in its metadata. Either the first two paths or the
@@ -54,9 +51,6 @@ def _read(
     source: str | Path, run: Run, tree: str | None, *, tracks: bool
 ) -> tuple[Entries, list[Inspection]]:
     """Return the entries of a source without rows that cannot be, and what there is to say about its rows."""
-    if Path(source).is_dir():
-        entries, findings = sifted(read_csv_folder(Path(source), run.geometry), str(source), tracks=tracks)
-        return entries, [Inspection.of(f"{source}: rows", findings)] if findings else []
     paths = matching(source)
     read = read_trees(paths, run.geometry, tree)
     begin = np.cumsum([0, *(len(one.of["event"]) for one in read.values())])
@@ -74,31 +68,11 @@ def _read(
 def take_tables(
     hits: Path, tracks: Path, *, hits_to: Path, particles_to: Path, checks: tuple[Run, Settle] | None = None
 ) -> None:
-    """Import two Parquet files as :func:`converted` does, after the physics `checks` if there are any."""
-    tables, (found, particles) = converted(hits, tracks)
+    """Import two Parquet files; with physics `checks`, rows that cannot be are left out, as of trees."""
+    entries = read_tables(hits, tracks)
     if checks is not None:
         run, settle = checks
-        entries, findings = sifted(_entries(found, particles), str(hits), tracks=False)
+        entries, findings = sifted(entries, str(hits), tracks=False)
         rows = [Inspection.of(f"{tracks}: rows", findings)] if findings else []
         settle([*rows, *inspect_hits(entries, str(hits), run)])
-    for table, rows_of, path in zip(tables, (found, particles), (hits_to, particles_to), strict=True):
-        write(table, rows_of, path)
-
-
-def _entries(hits: pa.Table, particles: pa.Table) -> Entries:
-    """Convert tables HITS and PARTICLES; hits without a particle are left out."""
-    found, of = ({name: rows[name].to_numpy() for name in rows.column_names} for rows in (hits, particles))
-    # Particles are sorted by event and number.
-    known, wanted = particle_key(of), particle_key(found)
-    row = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    owned = known[row] == wanted
-    columns = {name: found[name][owned] for name in ("plane", "x", "y", "z", "dxdy", "dzdy", "sigma")}
-    columns |= {"entry": row[owned]} | dict.fromkeys(("y_begin", "y_end"), np.full(owned.sum(), np.nan))
-    properties = {
-        **{name: of[name] for name in ("event", "x", "y", "z", "px", "py", "pz")},
-        "key": of["particle"],
-        "pid": of["pdg_id"],
-        "p": np.sqrt(of["px"] ** 2 + of["py"] ** 2 + of["pz"] ** 2),
-        "matched": np.full(len(known), -1),
-    }
-    return Entries(properties, columns)
+    write_particles(entries, hits_to, particles_to)

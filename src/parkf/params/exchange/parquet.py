@@ -1,12 +1,14 @@
 """A set as a table with a row for each number, for users' own tools."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from parkf.io.tables import Table
-from parkf.params.description import slice_numbers, table_numbers
-from parkf.params.manifest import numbers_in
+from parkf.model.layout import BINS, Piece
+from parkf.params.manifest import Slices, numbers_in
 from parkf.params.parameter_set import ParameterSet
 
 NUMBERS = Table(
@@ -35,17 +37,8 @@ def export_parquet(parameters: ParameterSet, path: Path) -> None:
         [(*place, n.name, n.unit, n.scale, n.error, n.parity) for *place, n in numbers_in(layout)]
         for layout in (manifest.layout, manifest.electron.layout if manifest.electron else [])
     )
-    # The coefficients multiply powers of f, which is odd in h.
-    pieces = parameters.layout.pieces
-    parity = [-1 if power % 2 else 1 for piece in pieces for power in range(1, piece.degree + 1)]
-    coefficients = [
-        (n.block, n.set, n.index, n.name, n.unit, 1.0, None, parity[n.index]) for n in table_numbers(pieces)
-    ]
-    # Each map multiplies h once.
-    inside = [
-        (n.block, n.set, n.index, n.name, n.unit, 1.0, None, -1)
-        for n in (slice_numbers(parameters.slices.described) if parameters.slices else ())
-    ]
+    coefficients, slices = _of_table(parameters.layout.pieces), parameters.slices
+    inside = _of_slices(slices.described) if slices else ()
     maps = [parameters.slices.maps.ravel()] if parameters.slices else []
     electron = [] if parameters.electron is None else [parameters.electron.astype(np.float32)]
     values = np.concatenate([parameters.constant, parameters.table.ravel(), *maps, *electron])
@@ -56,3 +49,23 @@ def export_parquet(parameters: ParameterSet, path: Path) -> None:
     with NUMBERS.writer(path, {"parkf.version": manifest.version or "", **made_with}) as writer:
         arrays = [pa.array(column, kind) for column, (_, kind) in zip(columns, NUMBERS.columns, strict=True)]
         writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=NUMBERS.schema))
+
+
+def _of_table(pieces: Sequence[Piece]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the magnet table, without values: by bin in x, bin in y, coefficient."""
+    columns = []
+    for piece in pieces:
+        name = piece.component + {"1": "00", "u_x": "10", "u_y": "01"}[piece.factor]
+        unit = "mm" if piece.component in ("x", "y") else "rad"
+        # The coefficients multiply powers of f, which is odd in h.
+        columns += [(f"{name}[{n}]", unit, 1.0, None, -1 if n % 2 else 1) for n in range(1, piece.degree + 1)]
+    for i, j in np.ndindex(*BINS):
+        yield from (("UTT", f"bin {i},{j}", index, *column) for index, column in enumerate(columns))
+
+
+def _of_slices(slices: Slices) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the steps inside the magnet, without values: by slice, node in x, node in y, map."""
+    for k, i, j in np.ndindex(len(slices.centre), slices.nodes_x, slices.nodes_y):
+        for index, name in enumerate(slices.maps):
+            # Each map multiplies h once.
+            yield "SLICES", f"slice {k}, node {i},{j}", index, name, "MeV/mm", 1.0, None, -1

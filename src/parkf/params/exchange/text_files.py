@@ -4,7 +4,6 @@ Each line is a label and its numbers, of which today's forms use some. Another s
 the magnet table with its header, strip slopes and errors of the SciFi layers, BEAM, constants.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,17 +32,6 @@ class TextFile:
     used: tuple[int, ...] = ()  # numbers of a line, in the order of our parameters
     # Factors by our index, if the old form has another power of ten or another sign.
     factors: dict[int, float] = field(default_factory=dict)
-
-    def usage(self) -> str:
-        """Describe which numbers are used."""
-        if self.block is None:
-            return f"{self.name}: not used"
-        changes = "".join(f"; p{i} is multiplied by {factor:g}" for i, factor in self.factors.items())
-        lines, used = (" ".join(map(str, indices)) for indices in (self.used_lines, self.used))
-        return (
-            f"{self.name}: of {self.lines} lines {lines}, of {self.numbers} numbers each {used} "
-            f"as p0 to p{len(self.used) - 1} of block {self.block}{changes}"
-        )
 
 
 _CURVED = (0, 2, 3, 4, 5, 6, 7, 10, 12, 14, 15, 17)
@@ -87,12 +75,6 @@ def import_text_files(folder: Path, *, rest: ParameterSet) -> ParameterSet:
     inputs["rest"] = rest.manifest.blobs.constant.sha256
     source, constants = "trigger's older text files", rest.manifest.constants
     return imported(TRIGGER, blocks, rest.table, constants, inputs=inputs, source=source)
-
-
-def usage() -> Iterator[str]:
-    """Describe which numbers of the files are used, and what comes from another set."""
-    yield from (file.usage() for file in FILES)
-    yield "from the other set: magnet table, UTT_META, dx/dy and σ² of TLayer, BEAM, constants"
 
 
 def _read(path: Path, file: TextFile) -> NDArray[np.float32]:
