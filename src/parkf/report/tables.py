@@ -21,7 +21,6 @@ _SCORES = {
     "chi2": "χ²/ndof",
     "score": "score, without p and η",
     "score_kinematic": "score, with p and η",
-    "score_flat": "flat score",
 }
 WORST = 10
 

@@ -77,7 +77,7 @@ def fit(
     ] = False,
     score: Annotated[
         bool,
-        Option("--score", help="Add the ghost scores of the set, with `score_flat` if it has a flat cut."),
+        Option("--score", help="Add the ghost scores of the set."),
     ] = False,
     origin: Annotated[
         Origin, Option("--from", help="first-hit: tracks that are born behind the material around the beam.")

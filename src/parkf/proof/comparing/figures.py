@@ -15,7 +15,6 @@ _SCORES = {
     "chi2": "χ²/ndof",
     "score": "score, without p and η",
     "score_kinematic": "score, with p and η",
-    "score_flat": "flat score",
 }
 # Number of errors; a figure that differs by more from the first subject's figure is emphasised.
 MOVED = 3.0

@@ -8,7 +8,6 @@ import numpy.typing as npt
 from parkf.fit.fitted import is_good
 from parkf.fit.sample import Sample, chi2_per_ndof
 from parkf.io.track_columns import Rows
-from parkf.params.flat_cut import NAME
 from parkf.params.ghost_score import NAMES
 from parkf.proof.validation.figures import ENOUGH, WORKING_POINT, binned, displacement, share
 
@@ -48,7 +47,7 @@ def measure_scores(sample: Sample) -> dict[str, Any]:
         good = is_good(rows["status"]) & np.isfinite(values)
         return np.where(good, values, -np.inf)
 
-    scores = [name for name in (*NAMES, NAME) if name in sample.rows]
+    scores = [name for name in NAMES if name in sample.rows]
     return measured | {
         name: measure_cut(score(genuine, name), score(ghosts, name), genuine) for name in scores
     }
