@@ -109,8 +109,7 @@ def test_chunks_without_collisions_pass(stages):
     assert stages("datasets", rows=rows, outputs=gathered) is None
     assert [stages.rows(one) for one in gathered] == [0] * len(gathered)
 
-    schemes = ("--scheme velo_only",)
-    for how in ("", "--robust --score", "--rich-states", *schemes):
+    for how in ("", "--robust --score", "--rich-states"):
         assert stages.command("fit", SET, "candidates.parquet", "fit.parquet", *how.split()) is None
         assert stages.rows("fit.parquet") == 0
     files = {"candidates": ["candidates.parquet"]}

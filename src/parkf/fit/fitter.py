@@ -134,9 +134,8 @@ def fit(
 
     The scheme ``smoother`` is a single forward filter. It smooths the state at the first VELO hit, and
     evaluates the bend at the q/p of the first SciFi hit. ``trigger`` is the arithmetic of LHCb's trigger, for
-    sets with production's forms. ``velo_only`` fits only VELO hits, for comparison, in float64 and on
-    processor cores (:mod:`parkf.fit.reference.velo_only`). The back end ``gpu`` is the current GPU through
-    CuPy (:func:`parkf.fit.gpu.fit`). `threads`, on the processor, is by default the number of cores.
+    sets with production's forms. The back end ``gpu`` is the current GPU through CuPy
+    (:func:`parkf.fit.gpu.fit`). `threads`, on the processor, is by default the number of cores.
 
     With `robust`, the smoother treats tracks that cause the tails of q/p. A track with χ²/ndof above 2 in the
     UT is fitted again without UT hits. This fit is kept if χ² falls by more than 12 plus one for each removed
@@ -168,11 +167,6 @@ def fit(
         else:
             fitted = cpu.fit_kind(parameters, tracks, KINDS[how.kind], threads=how.threads)
         return fitted.flagged(tracks.nulls, "null_number")
-    if how.scheme == "velo_only":
-        # Imported here only, because the import builds symbolic formulas, which other schemes do not need.
-        from parkf.fit.reference.velo_only import fit_velo_only
-
-        return fit_velo_only(parameters, tracks)
     more: dict[str, Any] = {"smoother": how.scheme == "smoother", "robust": how.robust, "origin": how.origin}
     if how.backend == "gpu" and not how.score:
         fitted = gpu.fit(parameters, tracks, **more)

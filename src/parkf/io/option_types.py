@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 Interpolation = Literal["linear", "cubic"]
 Outside = Literal["error", "zero"]
-Scheme = Literal["smoother", "trigger", "velo_only"]
+Scheme = Literal["smoother", "trigger"]
 # Fitters that a set is trained for: this project's smoother, or LHCb's trigger.
 Client = Literal["parkf", "trigger"]
 # Where the tracks of a batch were born: in a collision in front of the material around the beam, or at their

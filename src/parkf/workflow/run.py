@@ -23,7 +23,6 @@ SCHEMES = {
     "parkf_float64": "smoother",
     "parkf_robust": "smoother",
     "trigger": "trigger",
-    "velo_only": "velo_only",
 }
 _SIGNALS = tuple(DECAYS)
 # Samples that are generated, and the first seed of each group; the ranges of seeds do not overlap.

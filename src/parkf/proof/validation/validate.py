@@ -43,8 +43,8 @@ def validate(
 ) -> dict[str, Any]:
     """Measure every fit of the same candidates; too few genuine ones or ghosts raise a ParkfError.
 
-    `fits` are samples by the name of the fit: ``parkf``, ``parkf_robust``, ``trigger``, ``velo_only``,
-    ``full``. `float64` are the candidates of ``parkf``, fitted in float64. `misaligned` are fits of a sample
+    `fits` are samples by the name of the fit: ``parkf``, ``parkf_robust``, ``trigger``, ``full``.
+    `float64` are the candidates of ``parkf``, fitted in float64. `misaligned` are fits of a sample
     whose detector is not where the reconstruction assumes it, and `signals` are fits of signal samples
     (``jpsi``, ``d0``). At most `workers` fits are measured at a time, each in a separate process.
 
