@@ -1,7 +1,7 @@
 """Fit independent candidates with the new set and measure the outcome."""
 
 VALIDATED = RUN.samples("validation", "misaligned", "jpsi", "d0")
-VALIDATED_ONCE, OF_ELECTRONS, OF_STRANGE = RUN.samples("validation"), RUN.samples(*ELECTRONS), RUN.samples(*STRANGE)
+VALIDATED_ONCE, OF_ELECTRONS = RUN.samples("validation"), RUN.samples(*ELECTRONS)
 # Candidates that one job fits: a chunk of the validation of all polarities, also of the misaligned SciFi; or one chunk.
 FITTED = {
     "validation": [f"{sample}{{part}}" for sample in RUN.samples("validation", "misaligned")],
@@ -74,9 +74,6 @@ rule measure_kinds:
         particles=products("particles", *VALIDATED_ONCE),
         hits=products("hits", *VALIDATED_ONCE),
         crossings=products("crossings", *VALIDATED_ONCE),
-        decay_particles=products("particles", *OF_STRANGE),
-        decay_hits=products("hits", *OF_STRANGE),
-        decay_crossings=products("crossings", *OF_STRANGE),
     output: [f"{RESULTS}/kinds/{kind}.json" for kind in KINDS]
     params: code=code_of("measure_kinds"), means=MEANS
     # The longest of these jobs begins first.
@@ -88,7 +85,7 @@ rule measure_kinds:
         stage(
             "measure_kinds",
             PASSED,
-            passed(("set", "particles", "hits", "crossings", "decay_particles", "decay_hits", "decay_crossings")),
+            passed(("set", "particles", "hits", "crossings")),
             " --outputs {output:q} --threads {threads}",
         )
 

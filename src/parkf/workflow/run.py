@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parkf.io.documents.document import read_document
-from parkf.simulation.generate.decays import DECAYS, ELECTRONS, STRANGE
+from parkf.simulation.generate.decays import DECAYS, ELECTRONS
 from parkf.training.ghost_score import CROSSINGS
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
 from parkf.workflow.config import CONFIGS, load_config
@@ -29,7 +29,6 @@ _SIGNALS = tuple(DECAYS)
 _SEEDS = (
     (0, ("training_up", "training_down", "validation_up", "validation_down")),
     (1 << 40, ("jpsi_up", "jpsi_down", "d0_up", "d0_down")),
-    (1 << 45, tuple(f"{decay}_{polarity}" for decay in STRANGE for polarity in ("up", "down"))),
     (1 << 47, tuple(f"{decay}_{polarity}" for decay in ELECTRONS for polarity in ("up", "down"))),
     (1 << 50, ("closure_up", "closure_down")),
 )
