@@ -16,7 +16,6 @@ from parkf.io.planes import RICH_PLANES
 from parkf.io.tables import CANDIDATES, FITTED, MEASURED, gather
 from parkf.params.ghost_score import NUMBERS, Score
 from parkf.params.parameter_set import with_blobs
-from parkf.proof.validation import throughput
 
 from ..rows import candidates as rows
 from ..sets import toy_set
@@ -186,16 +185,3 @@ def test_another_table_is_refused(files, tmp_path):
     with pytest.raises(ParkfError, match=r"other\.parquet: column 'polarity' is missing"):
         fit_file(files.set, tmp_path / "other.parquet", files.fitted)
     assert not files.fitted.exists()
-
-
-def test_throughput_is_measured_in_both_precisions_on_one_thread_and_several(toy, files, monkeypatch):
-    monkeypatch.setattr(throughput, "load", lambda folder: toy.parameters)
-    monkeypatch.setattr(throughput, "SHORTEST", 0.0)
-    found = throughput.measure_throughput(files.set, [files.candidates] * 2, threads=2)
-    assert found["tracks"] == 2000
-    assert found["device"]
-    kinds = [(rate["precision"], rate["threads"]) for rate in found["rates"]]
-    assert kinds == [("float32", 1), ("float32", 2), ("float64", 1), ("float64", 2)]
-    assert all(0 < rate["slowest"] <= rate["tracks_per_s"] <= rate["fastest"] for rate in found["rates"])
-    alone = throughput.measure_throughput(files.set, [files.candidates], threads=1)
-    assert [rate["threads"] for rate in alone["rates"]] == [1, 1]

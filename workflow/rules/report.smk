@@ -13,7 +13,7 @@ rule report:
         field=FIELD,
         set=SET,
         fits=FITS,
-        figures=[f"{RESULTS}/{name}.json" for name in ("validation", "accuracy", "throughput")],
+        figures=[f"{RESULTS}/{name}.json" for name in ("validation", "accuracy")],
         # On the run's own tracks the newest published set is measured.
         tracks=[
             file

@@ -96,11 +96,7 @@ rule validate:
         particles=products("particles", *RUN.samples("validation", "jpsi", "d0")),
         candidates=products("candidates", *VALIDATED),
         fates=products("fates", *VALIDATED_ONCE),
-        fitted=[
-            f"{RESULTS}/fitted/{fit}/{s}.parquet"
-            for s in VALIDATED
-            for fit in (*RUN["fits"]["of"], *(["parkf_float64"] if s in VALIDATED_ONCE else []))
-        ],
+        fitted=[f"{RESULTS}/fitted/{fit}/{s}.parquet" for s in VALIDATED for fit in RUN["fits"]["of"]],
         field=FIELD,
         inside=SLICES_ACCURACY,
         kinds=[f"{RESULTS}/kinds/{kind}.json" for kind in ("long_no_ut", *KINDS, "electron")],
@@ -120,20 +116,4 @@ rule validate:
             passed(("particles", "candidates", "fates", "fitted", "kinds", "field", "inside")),
             " --samples {params.samples} --misaligned {params.misaligned} --signals {params.signals}",
             " --fits {params.fits} --output {output:q} --threads {threads}",
-        )
-
-
-rule throughput:
-    """The speed of the fit on this machine, measured while no other job runs."""
-    input: f"{RESULTS}/validation.json", set=SET, candidates=products("candidates", *VALIDATED_ONCE)
-    output: f"{RESULTS}/throughput.json"
-    params: code=code_of("throughput")
-    # All cores of this machine; on a cluster, the profile sets the number.
-    threads: CORES
-    conda: ENVIRONMENT
-    log: logged("throughput.log")
-    shell:
-        stage(
-            "throughput",
-            " --set {input.set:q} --candidates {input.candidates:q} --output {output:q} --threads {threads}",
         )

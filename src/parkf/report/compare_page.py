@@ -19,7 +19,6 @@ _TITLES = {
     "pulls": "Pulls",
     "ghosts": "Ghosts",
     "accuracy": "Accuracy against Runge–Kutta",
-    "cost": "Cost",
     "gates": "Gates",
 }
 

@@ -68,7 +68,6 @@ def figures_part(
     own: Subject,
     validation: Mapping[str, Any],
     accuracy: Mapping[str, Any],
-    throughput: Mapping[str, Any],
     fits: Mapping[str, FitResult],
     lights: Mapping[str, Light],
 ) -> dict[str, Any]:
@@ -81,7 +80,6 @@ def figures_part(
     return {
         "counts": validation["counts"],
         "closed": CLOSED_TABLE in own.manifest.inputs,
-        "throughput": throughput,
         "fits": measured,
         "figures": {
             "momentum": figures.momentum(overlaid, names),
@@ -105,7 +103,6 @@ def figures_part(
             "ghosts_kept": tables.ghosts_kept(measured["parkf"]),
             "masses": tables.masses(measured),
             "steps": _steps(fits, lights),
-            "throughput": tables.throughput(throughput),
         },
     }
 

@@ -45,9 +45,7 @@ def write_report(
     ``alignment`` that the set was made from; they are searched for by default. `threads` pages are drawn at
     the same time; the bytes of the pages do not depend on this number.
     """
-    validation, accuracy, throughput = (
-        read_json(results / f"{name}.json") for name in ("validation", "accuracy", "throughput")
-    )
+    validation, accuracy = (read_json(results / f"{name}.json") for name in ("validation", "accuracy"))
     for measured in (validation, validation.get("misaligned", {"fits": {}})):
         measured["fits"] = {name: measured["fits"][name] for name in FIT_NAMES if name in measured["fits"]}
     parameters, registry = load(results / "set"), readable_registry()
@@ -95,7 +93,7 @@ def write_report(
         pages=pages,
         run=results.name,
         **verdict_part(own, comparison, lights, decision),
-        **figures_part(own, validation, accuracy, throughput, fits, lights),
+        **figures_part(own, validation, accuracy, fits, lights),
     )
 
 

@@ -163,18 +163,6 @@ def masses(fits: Mapping[str, Any]) -> Cells:
     return table_of(peaks, columns, text=("signal", "fit"))
 
 
-def throughput(content: Mapping[str, Any]) -> Cells:
-    """Tracks per second by precision and number of threads."""
-    columns: Columns = {
-        "numbers": lambda rate: rate["precision"],
-        "threads": lambda rate: str(rate["threads"]),
-        "tracks per second": lambda rate: f"{rate['tracks_per_s']:,.0f}",
-        "slowest to fastest": lambda rate: f"{rate['slowest']:,.0f} to {rate['fastest']:,.0f}",
-        "µs per track and thread": lambda rate: f"{1e6 * rate['threads'] / rate['tracks_per_s']:.2f}",
-    }
-    return table_of(content["rates"], columns)
-
-
 def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | None]]) -> Cells:
     """Value and error of each parameter of a set, and its pulls relative to other sets, by their names."""
     numbers = zip(step.parameters, one.values, one.errors, strict=True)

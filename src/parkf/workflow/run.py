@@ -16,11 +16,10 @@ from parkf.workflow.config_files import extended
 if TYPE_CHECKING:
     from parkf.model.steps.step import Step
 
-# Fits that are compared, and the scheme of each; "full" needs no parameter set. The fit in float64 shows how
-# much the other fits lose by single precision. The trigger's arithmetic exists only for production's forms.
+# Fits that are compared, and the scheme of each; "full" needs no parameter set. The trigger's arithmetic
+# exists only for production's forms.
 SCHEMES = {
     "parkf": "smoother",
-    "parkf_float64": "smoother",
     "parkf_robust": "smoother",
     "trigger": "trigger",
 }
@@ -228,7 +227,7 @@ class Run(dict[str, Any]):
         measured = sorted(fit for fit in SCHEMES if fit in self["fits"]["of"])
         if purpose == "likeness":
             return [fit for fit in measured if fit in ("parkf", "parkf_robust")]
-        return sorted([*measured, "parkf_float64"]) if purpose == "validation" else measured
+        return measured
 
     @property
     def report_files(self) -> list[str]:
@@ -254,7 +253,7 @@ class Run(dict[str, Any]):
         """Arguments of `parkf fit` for one of the fits that are measured."""
         return {
             "scheme": SCHEMES[fit],
-            "precision": "float64" if fit == "parkf_float64" else self["fits"]["precision"],
+            "precision": self["fits"]["precision"],
             "backend": self["fits"]["backend"],
             "robust": fit == "parkf_robust",
             # Without candidates to train on, a set has no ghost score.
