@@ -7,7 +7,6 @@ rule report:
     """The pages of the run, and run.json and copies of its inputs beside its figures."""
     input:
         LHCB_FIGURES,
-        CLOSED["summary"] if CLOSURE else [],
         **DETECTOR,
         gates=GATES,
         field=FIELD,
