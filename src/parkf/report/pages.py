@@ -18,7 +18,6 @@ from parkf.proof.comparing.documents import INPUTS, KEPT, keep_documents
 from parkf.proof.comparing.inputs import displacements
 from parkf.proof.comparing.subject import IDENTITY_FILE, identify, measure_beside
 from parkf.proof.gates import Thresholds
-from parkf.proof.gates.room import step_light
 from parkf.proof.publishing import Decision, decide
 from parkf.report.compare_page import comparison_page
 from parkf.report.directions import directions_page
@@ -27,7 +26,7 @@ from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
 from parkf.report.site import Page, write_page
 from parkf.report.slices import slices_page
-from parkf.report.step_page import moves, step_page
+from parkf.report.step_page import step_page
 from parkf.training.result import FitResult
 
 
@@ -50,7 +49,6 @@ def write_report(
         measured["fits"] = {name: measured["fits"][name] for name in FIT_NAMES if name in measured["fits"]}
     parameters, registry = load(results / "set"), readable_registry()
     manifest, against = parameters.manifest, registry.newest_alike(parameters.manifest)
-    pulls = moves(registry.load(against), parameters) if against else {}
     # The identity names the copies that are kept here, and not other files of the same meaning.
     keep_documents(results, manifest, inputs or {})
     write_sealed(results / IDENTITY_FILE, identify(results, manifest))
@@ -58,14 +56,13 @@ def write_report(
     own = load_subject(str(results), thresholds, registry)
     comparison = compare_subjects([load_subject(against, thresholds, registry), own]) if against else None
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
-    lights = {name: step_light(name, own.gates, thresholds) for name in STEP_NAMES}
 
     # Title of each page, and the function that makes its content.
     contents: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
         "compare": ("What changed", partial(comparison_page, comparison))
     }
     for name in STEP_NAMES:
-        contents[name] = (f"Step {name}", partial(step_page, fits[name], lights[name], against, pulls))
+        contents[name] = (f"Step {name}", partial(step_page, fits[name]))
     contents |= {
         "detector": ("Detector", partial(_detector, results, index.with_name("figures"))),
         "slices": ("Slices", partial(slices_page, validation["fits"]["parkf"])),
@@ -92,8 +89,8 @@ def write_report(
         "index.html",
         pages=pages,
         run=results.name,
-        **verdict_part(own, comparison, lights, decision),
-        **figures_part(own, validation, accuracy, fits, lights),
+        **verdict_part(own, comparison, decision),
+        **figures_part(own, validation, accuracy, fits),
     )
 
 
