@@ -19,7 +19,7 @@ from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import Fits
 from parkf.training.noise import fit_noise
 from parkf.training.result import FitResult, Minimum, SetResult
-from parkf.training.rows import F64, SAMPLE, UNREAD, Rows, StoredRows, read_batches, residuals, store_dataset
+from parkf.training.rows import F64, SAMPLE, UNREAD, Rows, StoredRows, read_batches, residuals, store_sets
 from parkf.training.spread import Spreads, residual_profiles
 
 # The type of a function of rows that returns σ of each component, and correlations, (n,) each.
@@ -61,7 +61,8 @@ def train_step(
         raise ParkfError(f"step {step}, forms '{forms}': {need}, for tracks that are born in the magnet")
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1), scratch_folder() as folder:
-        stored = store_dataset(dataset, numbers, own.joined, Path(folder), workers)
+        wanted = range(own.joined * numbers.start, own.joined * numbers.stop)
+        stored = store_sets(read_batches(dataset, wanted), numbers, own.joined, Path(folder), workers)
         sets = train_sets(
             stored,
             own,
