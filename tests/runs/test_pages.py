@@ -9,7 +9,7 @@ import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 # One page of each kind, because axe needs a second for each page.
-LOOKED_AT = ("index", "compare", "UTTF", "detector")
+LOOKED_AT = ("index", "compare", "UTTF", "kinds")
 PHONE, SCREEN, PAPER = (390, 844), (1280, 900), (703, 1030)  # 703: A4 less its margins, at 96 pixels an inch
 
 

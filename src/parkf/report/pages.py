@@ -5,17 +5,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from parkf.detector.alignment import load_alignment
-from parkf.detector.geometry import load_geometry
-from parkf.io.documents.document import read_document
 from parkf.io.files import read_json, write_sealed
 from parkf.io.workers import parallel_map
 from parkf.model.steps import STEP_NAMES
 from parkf.params import load
 from parkf.params.registry import readable_registry
 from parkf.proof.comparing import compare_subjects, load_subject
-from parkf.proof.comparing.documents import INPUTS, KEPT, keep_documents
-from parkf.proof.comparing.inputs import displacements
+from parkf.proof.comparing.documents import keep_documents
 from parkf.proof.comparing.subject import IDENTITY_FILE, identify, measure_beside
 from parkf.proof.gates import Thresholds
 from parkf.proof.publishing import Decision, decide
@@ -64,7 +60,6 @@ def write_report(
     for name in STEP_NAMES:
         contents[name] = (f"Step {name}", partial(step_page, fits[name]))
     contents |= {
-        "detector": ("Detector", partial(_detector, results, index.with_name("figures"))),
         "slices": ("Slices", partial(slices_page, validation["fits"]["parkf"])),
         "directions": ("Directions", partial(directions_page, validation["fits"])),
         "kinds": ("Kinds of tracks", partial(kinds_page, validation.get("kinds", {}))),
@@ -80,8 +75,8 @@ def write_report(
         write_page(index.with_name(f"{name}.html"), f"{template}.html", pages=pages, **content)
         return None
 
-    # The slowest come first: the detector, and the decision on the overview.
-    names = ["detector", index.stem, *(name for name in contents if name != "detector")]
+    # The slowest comes first: the decision on the overview.
+    names = [index.stem, *contents]
     (decision,) = filter(None, parallel_map(write, names, threads))
     # The overview is written last: once it exists, every page that it links to exists.
     write_page(
@@ -92,26 +87,3 @@ def write_report(
         **verdict_part(own, comparison, decision),
         **figures_part(own, validation, accuracy, fits),
     )
-
-
-def _detector(run: Path, figures: Path) -> dict[str, Any]:
-    """Draw a run's detector into the folder `figures`, and return the content of ``detector.html``.
-
-    Geometry and alignment are the copies in the folder of the run; a broken copy raises a ParkfError.
-    """
-    geometry, alignment = (run / INPUTS / f"{kind}.yaml" for kind in KEPT)
-    if not (geometry.is_file() and alignment.is_file()):
-        return {"drawn": None}
-    # Imported only for this page, since it loads Matplotlib for 0.2 s, while others are drawn beside it.
-    from parkf.report.geometry import draw
-
-    moved = load_alignment(alignment)
-    aligned = load_geometry(geometry).align(moved)
-    figures.mkdir(parents=True, exist_ok=True)
-    draw(aligned, figures / "detector.svg")
-    return {
-        "drawn": f"{figures.name}/detector.svg",
-        "geometry": aligned.description.tag,
-        "alignment": moved.tag,
-        "moved": displacements({}, read_document(alignment).content),
-    }

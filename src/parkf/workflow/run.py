@@ -232,7 +232,7 @@ class Run(dict[str, Any]):
     @property
     def report_files(self) -> list[str]:
         """Files that the stage ``report`` writes in addition to its index and figures."""
-        pages = ["compare", *self.sets, "detector", "slices", "directions", "kinds"]
+        pages = ["compare", *self.sets, "slices", "directions", "kinds"]
         inputs = ("inputs/geometry.yaml", "inputs/alignment.yaml")
         return [*(f"report/{page}.html" for page in pages), "run.json", "beside.json", *inputs]
 
