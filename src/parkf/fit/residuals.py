@@ -104,13 +104,6 @@ class Residuals:
         matrix: NDArray[np.float64] = self.packed()[:, PACKED]
         return matrix
 
-    def weights(self) -> NDArray[np.float64]:
-        """W of each track with q/p free, (n, 68, 68), 1/mm²."""
-        by_k = self.by_k.T.astype(np.float64)
-        scaled = by_k * np.sqrt(self.qop_variance)[:, None]
-        matrix: NDArray[np.float64] = self.precision() - scaled[:, :, None] * scaled[:, None, :]
-        return matrix
-
 
 def fit_residuals(
     parameters: ParameterSet,
