@@ -9,7 +9,7 @@ from kalman_toy import generate
 
 from parkf.fit import fit
 from parkf.fit.fitted import INTEGERS, NUMBERS
-from parkf.fit.residuals import COORDINATES, SLOTS, fit_residuals
+from parkf.fit.residuals import COORDINATES, PACKED, SLOTS, fit_residuals
 from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 from parkf.model.steps import FORMS
@@ -30,7 +30,7 @@ def test_covariances_are_those_of_displaced_hits(forms):
     _, residuals = fit_residuals(toy.parameters, toy.candidates("float64"), covariances=True)
     # With q/p free, W is less than V⁻¹ at given q/p.
     scaled = residuals.by_k.T * np.sqrt(residuals.qop_variance)[:, None]
-    expected = residuals.precision() - scaled[:, :, None] * scaled[:, None, :]
+    expected = residuals.packed()[:, PACKED] - scaled[:, :, None] * scaled[:, None, :]
     size = np.sqrt(expected.diagonal(axis1=1, axis2=2))
     np.testing.assert_array_equal(residuals.has.T, size > 0)
     for number in (0, 1, 2, 26, 28, 52, 55, 56, 61, 67):

@@ -99,11 +99,6 @@ class Residuals:
             raise ValueError("these residuals were computed without covariances")
         return np.ascontiguousarray(np.concatenate([self.pairs, self.d]).T, np.float64)
 
-    def precision(self) -> NDArray[np.float64]:
-        """V⁻¹ of each track at given q/p, (n, 68, 68), 1/mm²; rows and columns without a hit are 0."""
-        matrix: NDArray[np.float64] = self.packed()[:, PACKED]
-        return matrix
-
 
 def fit_residuals(
     parameters: ParameterSet,

@@ -78,7 +78,8 @@ class _Predictor:
     def magnet(self, rows: Rows) -> F64:
         """Return the state at z_out of rows at z_in, (n, 4)."""
         local = self.steps["UTTF"].local_qop(self.numbers("UTTF", 0), rows["qop"])
-        ends = _table(self.parameters).extrapolate(_states(rows), local, rows["polarity"])
+        table = MagnetTable(self.parameters.block("UTT_META")[0], self.parameters.table)
+        ends = table.extrapolate(_states(rows), local, rows["polarity"])
         return self.predict("UTTF", 0, _at(rows, ends))
 
 
@@ -165,7 +166,3 @@ def _to_plane(rows: Rows, layer: F64) -> Rows:
     plane, lean = layer[0], 1 / layer[1]
     z1 = rows["z0"] + (plane + lean * rows["y0"] - rows["z0"]) / (1 - lean * rows["ty0"])
     return {**rows, "z1": z1}
-
-
-def _table(parameters: ParameterSet) -> MagnetTable:
-    return MagnetTable(parameters.block("UTT_META")[0], parameters.table)
