@@ -16,6 +16,8 @@ Where CuPy finds a GPU, the fit is timed there as well.
 """
 
 import os
+import platform
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -37,7 +39,6 @@ from parkf.io.kinds import KINDS, LONG
 from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS
 from parkf.params.ghost_score import NUMBERS, Score
-from parkf.proof.validation import throughput
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "fit"))
 from kalman_reference import ReferenceFit
@@ -316,12 +317,22 @@ def show_gpu(results: dict[str, Any]) -> None:
         )
 
 
+def device_name() -> str:
+    """Return the system's name of the processor, on Linux with family and model."""
+    file = Path("/proc/cpuinfo")
+    text = file.read_text() if file.is_file() else ""
+    found = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$", text, re.MULTILINE))
+    if "model name" not in found:
+        return platform.processor() or platform.machine()
+    return f"{found['model name']} (family {found.get('cpu family')}, model {found.get('model')})"
+
+
 def main() -> None:
     line = parser("Benchmark the fit")
     line.add_argument("--forms", choices=list(FORMS), default="production", help="formulas of the steps")
     arguments = line.parse_args()
     machine, toy = Machine(arguments.forms), toy_of_ten(SIZES[0], arguments.forms)
-    results: dict[str, Any] = {"processor": throughput.device(), "forms": arguments.forms}
+    results: dict[str, Any] = {"processor": device_name(), "forms": arguments.forms}
     results["cpu"] = {precision: measure(machine, toy, precision) for precision in ("float32", "float64")}
     results["copy_bytes_per_s"] = machine.copy_bandwidth()
     results["numpy_tracks_per_s"] = numpy_rate(toy)

@@ -32,7 +32,6 @@ from parkf.fit.hits import from_arrow
 from parkf.fit.sample import GHOST_PURITY
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.params.ghost_score import FEATURES, HIDDEN, NAMES, OWN, count
-from parkf.params.ghost_score import log_odds as odds
 from parkf.params.parameter_set import ParameterSet, load
 from parkf.proof.validation.figures import WORKING_POINT
 from parkf.proof.validation.likeness import hits_of
@@ -63,6 +62,14 @@ class Seen:
 
     rows: pd.DataFrame
     features: NDArray[np.float32]
+
+
+def odds(numbers: NDArray[np.float32], features: NDArray[Any]) -> F64:
+    """Return the log odds that the network with these numbers computes from features (n, m), (n,)."""
+    m = features.shape[1]
+    rows = numbers[: HIDDEN * (m + 1)].reshape(HIDDEN, m + 1).astype(np.float64)
+    units = np.maximum(features @ rows[:, :m].T + rows[:, m], 0)
+    return np.asarray(units @ numbers[-HIDDEN - 1 : -1] + numbers[-1], np.float64)
 
 
 def stored(numbers: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:

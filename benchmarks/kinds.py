@@ -25,7 +25,6 @@ from parkf.imports.hits.track_fits import fit_scifi, fit_ut
 from parkf.io.files import read_json, scratch_folder
 from parkf.io.kinds import KINDS
 from parkf.io.tables import CANDIDATES, FITTED
-from parkf.simulation.generate.decays import DECAYS
 
 F64 = NDArray[np.float64]
 
@@ -37,9 +36,9 @@ LEAN = 0.0036  # dz/dy of SciFi layers
 
 
 def of_kind(figures: dict[str, Any]) -> dict[str, Any]:
-    """Return what the page shows: pulls and momentum, decays, and the search."""
+    """Return what the page shows: pulls and momentum, and the search."""
     chosen = figures.get("fit") or figures
-    return {name: chosen[name] for name in ("pulls", "momentum", "decays", "search") if chosen.get(name)}
+    return {name: chosen[name] for name in ("pulls", "momentum", "search") if chosen.get(name)}
 
 
 def downstream_of_lhcb(run: Path, source: Path) -> dict[str, Any]:
@@ -117,25 +116,6 @@ def table(figures: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def decays(figures: dict[str, Any]) -> str:
-    """Return masses and vertices of decays behind the VELO as a table in Markdown."""
-    lines = ["| | pairs | core width of the mass [MeV] | over the full fit's | seed's over it | pull of z |"]
-    lines.append("|---" * 6 + "|")
-    for kind, of in figures["kinds"].items():
-        for name, one in of.get("decays", {}).items():
-            if not one:
-                continue
-            title = DECAYS[name].title
-            ratios = [
-                f"{one[key]:.3f} ± {one[f'{key}_error']:.3f}"
-                for key in ("width_over_full", "seed_over_width")
-            ]
-            width = f"{one['width']:.2f} ± {one['width_error']:.2f}"
-            pull = f"{one['vertex']['pull_width']:.2f} ± {one['vertex']['pull_width_error']:.2f}"
-            lines.append(f"| {title}, {kind} | {one['n']} | {width} | {ratios[0]} | {ratios[1]} | {pull} |")
-    return "\n".join(lines)
-
-
 def searches(figures: dict[str, Any]) -> str:
     """Return what the search finds of each kind as a table in Markdown."""
     lines = [
@@ -181,7 +161,7 @@ def main() -> None:
     options = command.parse_args()
     measured = read_json(options.run / "validation.json")["kinds"]
     figures: dict[str, Any] = {"kinds": {name: of_kind(of) for name, of in measured.items()}}
-    print(table(figures), decays(figures), searches(figures), sep="\n\n")
+    print(table(figures), searches(figures), sep="\n\n")
     if options.lhcb:
         figures["lhcb"] = downstream_of_lhcb(options.run, options.lhcb)
         print(lhcb_table(figures["lhcb"]))

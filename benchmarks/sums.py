@@ -15,7 +15,7 @@ from benchmarks.command import parser, write
 from parkf.io.events import select
 from parkf.model.steps import FORMS
 from parkf.training import MOST_ROWS
-from parkf.training.magnet_hop import Trained
+from parkf.training.magnet_hop import Trained, through_magnet
 from parkf.training.magnet_table import load_table
 from parkf.training.result import load_results
 from parkf.training.rows import COMPONENTS, F64, read_batches, residuals
@@ -62,7 +62,8 @@ def measure_sums(trained: Trained, name: str) -> dict[str, list[dict[str, float]
             if not len(rows["qop"]):
                 continue
             functions, p = trained.step(name, number)
-            rows = trained.begin(name, number, rows)
+            if name == "UTTF":
+                rows = through_magnet(functions, trained.table, rows, p)
             truth, noise = residuals(functions.predict(p, rows), rows, "1"), functions.noise(p, rows)
             for i, c in enumerate(COMPONENTS):
                 pull = np.clip(truth[c] / noise[c], -_EDGES[-2], _EDGES[-2])

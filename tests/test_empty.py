@@ -109,13 +109,11 @@ def test_chunks_without_collisions_pass(stages):
     assert stages("datasets", rows=rows, outputs=gathered) is None
     assert [stages.rows(one) for one in gathered] == [0] * len(gathered)
 
-    schemes = ("--scheme velo_only",)
-    for how in ("", "--robust --score", "--rich-states", *schemes):
+    for how in ("", "--robust --score", "--rich-states"):
         assert stages.command("fit", SET, "candidates.parquet", "fit.parquet", *how.split()) is None
         assert stages.rows("fit.parquet") == 0
     files = {"candidates": ["candidates.parquet"]}
     assert stages("fit_full", **detector, **files, outputs=["full.parquet"]) is None
-    assert stages("throughput", set=stages.set, **files, output="speed.json") is None
     # One particle may leave no track.
     tracks = {"outputs": ["ct.parquet"], "tracks": 1, "polarities": [1], "seeds": [1]}
     assert stages("closure_tracks", **detector, **tracks) is None
@@ -125,15 +123,14 @@ def test_what_nothing_can_be_learnt_from_is_named(stages):
     """A whole sample without entries cannot train or measure anything; the message names the file."""
     folder, detector = stages.folder, stages.detector
     sample = "validation_up.parquet"
-    for name in ("particles", "candidates", "fates", "fitted/parkf", "fitted/parkf_float64"):
+    for name in ("particles", "candidates", "fates", "fitted/parkf"):
         (folder / name).mkdir(parents=True)
         shutil.copy(folder / f"{name.partition('/')[0]}.parquet", folder / name / sample)
-    fits = [f"fitted/{fit}/{sample}" for fit in ("parkf", "parkf_float64")]
     files = {name: [f"{name}/{sample}"] for name in ("particles", "candidates", "fates")}
     empty = {"kinds": [], "misaligned": [], "signals": [], "inside": "inside.json"}
     assert "no candidates" in stages(
-        *("validate",), **files, fitted=fits, **empty, samples=["validation_up"], fits=["parkf"],
-        field="field.npz", output="validation.json",
+        *("validate",), **files, fitted=[f"fitted/parkf/{sample}"], **empty, samples=["validation_up"],
+        fits=["parkf"], field="field.npz", output="validation.json",
     )  # fmt: skip
     tracks = {"particles": "particles.parquet", "candidates": "candidates.parquet"}
     fitted = {"fitted": "fitted.parquet"}
@@ -166,7 +163,7 @@ def test_bins_without_entries_are_left_out():
     few = Sample(rows[(rows.p_true.between(5000, 8000)) | (rows.purity < 0.7)].reset_index(drop=True))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        measured = validate({"parkf": few}, few)
+        measured = validate({"parkf": few})
     json.dumps(measured, allow_nan=False)
     assert [entry["p_min"] for entry in measured["fits"]["parkf"]["momentum"]] == [5.0]
     assert [entry["p_min"] for entry in measured["fits"]["parkf"]["lost"]] == [5.0]

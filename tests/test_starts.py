@@ -29,7 +29,7 @@ COMMANDS = {
     "params reproduce": (("missing",), set()),
     "compare": (("missing", "missing"), set()),
 }
-LIGHT = "field generate simulate candidates thresholds rows datasets gather fit fit_full throughput"
+LIGHT = "field generate simulate candidates thresholds rows datasets gather fit fit_full"
 STAGES = {name: set() for name in LIGHT.split()}
 STAGES |= {"train": {"sympy", "iminuit"}, "assemble": {"sympy", "iminuit", "scipy"}}
 # Each line runs in a fork of a process that has loaded the program, and modules that most of them load.

@@ -51,7 +51,13 @@ CASES = [
     Case(
         "stage",
         "a set without its manifest",
-        staged("throughput", set=[Path("set/global.f32")], candidates=[], output=Path("x.json")),
+        staged(
+            "fit",
+            set=[Path("set/global.f32")],
+            candidates=[Path("c.parquet")],
+            outputs=[Path("x")],
+            fits={"a": {"backend": "cpu"}},
+        ),
     ),
     Case("system", "a file for a folder", _file_for_a_folder),
     Case("system", "a folder for a file", _folder_for_a_file),

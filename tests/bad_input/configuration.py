@@ -117,7 +117,7 @@ CASES = [
     changed("10 rays", "rays: 1500000", "rays: 10"),
     changed("99 passes", "passes: 2", "passes: 99"),
     changed("fits without parkf", "[parkf, parkf_robust, ", "["),
-    changed("unknown fit", "velo_only, full]", "velo_only, fast]"),
+    changed("unknown fit", "trigger, full]", "trigger, fast]"),
     changed("unknown precision", "precision: float32", "precision: float16"),
     changed("braces in a path", "run3.yaml", "{run3}.yaml"),
     changed("no path", "data/geometry/run3.yaml", "''"),

@@ -183,7 +183,7 @@ def test_a_set_without_numbers_says_so(tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [{"kind": "upstream"}, {"robust": True}, {"backend": "gpu"}, {"scheme": "velo_only"}],
+    [{"kind": "upstream"}, {"robust": True}, {"backend": "gpu"}, {"scheme": "trigger"}],
     ids=lambda one: next(iter(one)),
 )
 def test_fits_that_know_pions_alone_are_refused(knows_electrons, options):

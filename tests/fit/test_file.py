@@ -16,7 +16,6 @@ from parkf.io.planes import RICH_PLANES
 from parkf.io.tables import CANDIDATES, FITTED, MEASURED, gather
 from parkf.params.ghost_score import NUMBERS, Score
 from parkf.params.parameter_set import with_blobs
-from parkf.proof.validation import throughput
 
 from ..rows import candidates as rows
 from ..sets import toy_set
@@ -114,15 +113,10 @@ def test_rich_states_are_columns_of_their_own(toy, files):
         np.testing.assert_array_equal(got, states.state[:, i])
 
 
-@pytest.mark.parametrize(
-    ("scheme", "asked", "message"),
-    [
-        ("trigger", {"rich_states": True}, "scheme 'trigger': .* smoother alone; leave out rich_states"),
-    ],
-)
-def test_options_that_a_scheme_does_not_have(files, scheme, asked, message):
-    with pytest.raises(ParkfError, match=message):
-        fit_file(files.set, files.candidates, files.fitted, scheme=scheme, **asked)
+@pytest.mark.parametrize("asked", [{"rich_states": True}, {"robust": True}, {"origin": "first-hit"}])
+def test_options_that_a_scheme_does_not_have(files, asked):
+    with pytest.raises(ParkfError, match=f"scheme 'trigger': .* alone; leave out {next(iter(asked))}"):
+        fit_file(files.set, files.candidates, files.fitted, scheme="trigger", **asked)
     assert not files.fitted.exists()
 
 
@@ -167,35 +161,3 @@ def test_bad_rows_leave_nothing_behind(toy, files):
     with pytest.raises(ParkfError, match=r"'polarity', row 700: got 0, expected \+1 \(MagUp\) or -1"):
         fit_file(files.set, files.candidates, files.fitted)
     assert sorted(p.name for p in files.set.iterdir()) == ["candidates.parquet"]
-
-
-def test_missing_columns_nulls_and_other_types_are_refused(toy):
-    table = rows(toy)
-    with pytest.raises(ParkfError, match="candidates: column 'ut_x' is missing"):
-        fit(toy.parameters, table.drop_columns(["ut_x"]))
-    index = table.schema.get_field_index("qop")
-    with pytest.raises(ParkfError, match=r"column 'qop' has type string, expected numbers"):
-        fit(toy.parameters, table.set_column(index, "qop", pa.array(["1.0"] * 1000)))
-    holes = pa.array([None] * 1000, type=pa.float32())
-    with pytest.raises(ParkfError, match="column 'qop', row 0: null, expected a value"):
-        fit(toy.parameters, table.set_column(index, "qop", holes))
-
-
-def test_another_table_is_refused(files, tmp_path):
-    pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
-    with pytest.raises(ParkfError, match=r"other\.parquet: column 'polarity' is missing"):
-        fit_file(files.set, tmp_path / "other.parquet", files.fitted)
-    assert not files.fitted.exists()
-
-
-def test_throughput_is_measured_in_both_precisions_on_one_thread_and_several(toy, files, monkeypatch):
-    monkeypatch.setattr(throughput, "load", lambda folder: toy.parameters)
-    monkeypatch.setattr(throughput, "SHORTEST", 0.0)
-    found = throughput.measure_throughput(files.set, [files.candidates] * 2, threads=2)
-    assert found["tracks"] == 2000
-    assert found["device"]
-    kinds = [(rate["precision"], rate["threads"]) for rate in found["rates"]]
-    assert kinds == [("float32", 1), ("float32", 2), ("float64", 1), ("float64", 2)]
-    assert all(0 < rate["slowest"] <= rate["tracks_per_s"] <= rate["fastest"] for rate in found["rates"])
-    alone = throughput.measure_throughput(files.set, [files.candidates], threads=1)
-    assert [rate["threads"] for rate in alone["rates"]] == [1, 1]

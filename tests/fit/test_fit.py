@@ -12,7 +12,7 @@ from kalman_reference import COMPONENTS, ReferenceFit
 from kalman_toy import generate
 
 from parkf.fit import cpu, explain_status, fit
-from parkf.fit.fitted import INTEGERS, NUMBERS, STATUS
+from parkf.fit.fitted import INTEGERS, NUMBERS
 from parkf.io.errors import ParkfError
 from parkf.io.workers import forked_map
 from parkf.model.steps import FORMS
@@ -192,11 +192,6 @@ def test_hits_of_one_z_at_the_start_are_passed_over(toys):
     np.testing.assert_array_equal(result.ndof_velo, expected.ndof_velo)
 
 
-def test_every_status_has_words():
-    assert explain_status(0) == []
-    assert explain_status(sum(STATUS)) == list(STATUS.values())
-
-
 def test_other_formulas_are_refused(toys):
     toy = generate(3, 5000.0, seed=1)
     toy.parameters.manifest.formulas = "0" * 64
@@ -204,7 +199,7 @@ def test_other_formulas_are_refused(toys):
         fit(toy.parameters, toy.candidates("float32"))
 
 
-@pytest.mark.parametrize("option", ["scheme", "precision", "backend"])
+@pytest.mark.parametrize("option", ["scheme", "precision", "backend", "origin"])
 def test_unknown_options_are_refused(toys, option):
     toy = toys[3000.0]
     with pytest.raises(ParkfError, match=f"{option} 'best': expected one of"):

@@ -202,18 +202,3 @@ def test_hits_of_another_shape_are_refused(real, field):
     short = tuple(rows[:, :3] for rows in real.candidates.ut)
     with pytest.raises(ValueError, match=r"expected arrays of hits \(\d+, 4\)"):
         fit_full(real.geometry, field, replace(real.candidates, ut=short))
-
-
-def test_bad_input_is_flagged_and_harms_no_neighbour(ideal, field):
-    candidates = ideal.candidates.rows(np.arange(40))
-    candidates.qop[2] = np.nan
-    candidates.velo_n[4] = 1
-    candidates.velo[0][6, 1] = np.nan
-    fitted = fit_full(ideal.geometry, field, candidates, threads=2)
-    assert fitted.status[2] == 1 | 1024
-    assert fitted.status[6] == 1
-    assert fitted.status[4] & 16
-    good = [0, 1, 3, 5, 7]
-    assert np.array_equal(fitted.qop[good], ideal.fitted.qop[good])
-    others = np.setdiff1d(np.arange(40), [2, 4, 6])
-    assert np.array_equal(fitted.status[others], ideal.fitted.status[others])

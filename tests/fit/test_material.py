@@ -8,7 +8,6 @@ from kalman_reference import Model
 from kalman_toy import generate
 
 from parkf.fit import cpu, fit
-from parkf.io.errors import ParkfError
 from parkf.model.layout import layout_of
 
 LOSS, FOIL = 0.5, 0.7  # MeV in each module; before the first hit
@@ -84,15 +83,3 @@ def test_tracks_born_behind_the_foil_scatter_in_half_of_a_module_instead(toy):
         np.testing.assert_array_equal(getattr(vertex, name), getattr(first, name))
     lost = 1 / np.abs(vertex.qop) - 1 / np.abs(first.qop)
     np.testing.assert_allclose(lost, FOIL - LOSS / 2, rtol=1e-6)
-
-
-@pytest.mark.parametrize("scheme", ["trigger", "velo_only"])
-def test_other_schemes_refuse_another_origin(scheme):
-    toy = generate(10, 5000.0, seed=3, forms="production")
-    with pytest.raises(ParkfError, match="born at their first hit"):
-        fit(toy.parameters, toy.candidates("float32"), scheme=scheme, origin="first-hit")
-
-
-def test_an_unknown_origin_is_refused(toy):
-    with pytest.raises(ParkfError, match="origin 'beam': expected one of vertex, first-hit"):
-        fit(toy.parameters, toy.candidates("float32"), origin="beam")

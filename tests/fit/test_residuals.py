@@ -9,7 +9,7 @@ from kalman_toy import generate
 
 from parkf.fit import fit
 from parkf.fit.fitted import INTEGERS, NUMBERS
-from parkf.fit.residuals import COORDINATES, SLOTS, fit_residuals
+from parkf.fit.residuals import COORDINATES, PACKED, SLOTS, fit_residuals
 from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 from parkf.model.steps import FORMS
@@ -28,7 +28,9 @@ def test_covariances_are_those_of_displaced_hits(forms):
     """W is the derivative of w by the places of hits, but for the little that the noise depends on them."""
     toy = generate(200, 12000.0, seed=4, efficiency=0.9, forms=forms)
     _, residuals = fit_residuals(toy.parameters, toy.candidates("float64"), covariances=True)
-    expected = residuals.weights()
+    # With q/p free, W is less than V⁻¹ at given q/p.
+    scaled = residuals.by_k.T * np.sqrt(residuals.qop_variance)[:, None]
+    expected = residuals.packed()[:, PACKED] - scaled[:, :, None] * scaled[:, None, :]
     size = np.sqrt(expected.diagonal(axis1=1, axis2=2))
     np.testing.assert_array_equal(residuals.has.T, size > 0)
     for number in (0, 1, 2, 26, 28, 52, 55, 56, 61, 67):

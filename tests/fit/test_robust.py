@@ -226,9 +226,7 @@ def test_what_cannot_be_fitted_stays_as_the_plain_fit_left_it():
     assert (got.status[bad] != 0).all()
 
 
-def test_words_and_refusals():
+def test_a_set_without_a_score_says_so():
     toy = generate(10, 5000.0, seed=1)
-    with pytest.raises(ParkfError, match="scheme 'trigger': robust fits, ghost scores"):
-        fit(toy.parameters, toy.candidates("float32"), scheme="trigger", robust=True)
     with pytest.raises(ParkfError, match="it has no ghost score"):
         fit(toy.parameters, toy.candidates("float32"), score=True)

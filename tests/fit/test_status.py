@@ -20,10 +20,9 @@ from parkf.io.tables import CANDIDATES, FITTED
 
 from ..rows import candidates
 
-SCHEMES = ("parkf", "robust", "trigger", "velo_only", "full")
-STRIPS = {"parkf", "robust", "trigger", "full"}
+SCHEMES = ("parkf", "robust", "trigger", "full")
 # The full fit accepts planes at any z, and ignores hits whose z is not finite.
-KERNEL = STRIPS - {"full"}
+KERNEL = SCHEMES[:-1]
 INFINITE = [np.inf, -np.inf, np.nan]
 
 
@@ -56,12 +55,12 @@ def neither(arrays, row):
     arrays["qop"][row], arrays["velo_n"][row] = 0, 99
 
 
-# The change, the name of the status bit, and the schemes that check it; velo_only does not read strips.
+# The change, the name of the status bit, and the schemes that check it.
 CASES = [
-    *((put("ut_sigma", (1,), value), "wrong_sigma", STRIPS) for value in (0.0, -0.05)),
-    *((put("scifi_sigma", (11,), value), "wrong_sigma", STRIPS) for value in (0.0, -0.1, -np.inf)),
-    *((put("ut_z", (0,), value), "wrong_plane", STRIPS) for value in (0.0, 2360.0, 1e30)),
-    *((put("scifi_z", (i,), z), "wrong_plane", STRIPS) for i, z in ((0, 7896.0), (5, -8578.0), (11, 1e6))),
+    *((put("ut_sigma", (1,), value), "wrong_sigma", SCHEMES) for value in (0.0, -0.05)),
+    *((put("scifi_sigma", (11,), value), "wrong_sigma", SCHEMES) for value in (0.0, -0.1, -np.inf)),
+    *((put("ut_z", (0,), value), "wrong_plane", SCHEMES) for value in (0.0, 2360.0, 1e30)),
+    *((put("scifi_z", (i,), z), "wrong_plane", SCHEMES) for i, z in ((0, 7896.0), (5, -8578.0), (11, 1e6))),
     (reversed_velo, "velo_unsorted", SCHEMES),
     (swapped_velo, "velo_unsorted", SCHEMES),
     (put("velo_z", (1,), -1e4), "velo_unsorted", SCHEMES),
@@ -71,8 +70,8 @@ CASES = [
     *((put("velo_x", (1,), value), "non_finite", SCHEMES) for value in INFINITE),
     *((put("scifi_z", (4,), value), "non_finite", KERNEL) for value in INFINITE),
     *((put("ut_sigma", (2,), value), "non_finite", KERNEL) for value in (np.inf, np.nan)),
-    *((put("scifi_dxdy", (7,), value), "non_finite", STRIPS) for value in INFINITE),
-    (no_scifi, "no_scifi_hit", STRIPS),
+    *((put("scifi_dxdy", (7,), value), "non_finite", SCHEMES) for value in INFINITE),
+    (no_scifi, "no_scifi_hit", SCHEMES),
     (neither, "wrong_qop", SCHEMES),
     (neither, "velo_count", SCHEMES),
 ]  # fmt: skip
@@ -106,7 +105,7 @@ def fitting(toy, geometry, field):
     def run(scheme, tracks):
         if scheme == "full":
             return fit_full(geometry, field, tracks, threads=1)
-        name = scheme if scheme in ("trigger", "velo_only") else "smoother"
+        name = "trigger" if scheme == "trigger" else "smoother"
         forms = parameters("production") if scheme == "trigger" else toy.parameters
         with np.errstate(all="ignore"):
             return fit(forms, tracks, scheme=name, threads=1, robust=scheme == "robust")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from kalman_toy import generate
 
-from parkf.fit import fit
 from parkf.fit.candidates import from_arrays
 from parkf.io.errors import ParkfError
 
@@ -42,9 +41,3 @@ def test_casts_that_lose_nothing_are_made(toy):
 def test_a_missing_array_is_named(toy):
     with pytest.raises(ParkfError, match="'scifi_z' is missing"):
         from_arrays({name: a for name, a in toy.arrays.items() if name != "scifi_z"}, "float32")
-
-
-@pytest.mark.parametrize("threads", [0, -1, 2.5])
-def test_numbers_of_threads_that_make_no_sense(toy, threads):
-    with pytest.raises(ParkfError, match="threads: got"):
-        fit(toy.parameters, toy.candidates("float32"), threads=threads)

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pytest
 
 from parkf.report.drawing import COLOURS, Drawn, Panel, Series
 
@@ -19,19 +18,6 @@ def test_values_that_are_not_numbers_are_left_out():
     (one,), _ = plotted(Series("a", [0.0, 1.0, 2.0], [1.0, None, float("nan")], shape="joined"))
     assert (one["x"], one["y"]) == ([0.0, 1.0, 2.0], [1.0, None, None])
     assert one["mode"] == "lines+markers"
-
-
-def test_points_have_their_errors_and_their_bins():
-    (one,), _ = plotted(Series("a", [1.0], [5.12345], [0.1], [(0.5, 2.0)]))
-    assert (one["y"], one["error_y"]["array"]) == ([5.123], [0.1])
-    assert (one["error_x"]["arrayminus"], one["error_x"]["array"]) == ([0.5], [1.0])
-
-
-def test_steps_reach_to_their_last_edge():
-    edges = [0.0, 1.0, 3.0]
-    (one,), _ = plotted(Series("a", edges, [4.0, 5.0], shape="steps", filled=True, dashed=True))
-    assert (one["x"], one["y"], one["line"]["shape"]) == (edges, [4.0, 5.0, 5.0], "hv")
-    assert (one["fill"], one["line"]["dash"]) == ("tozeroy", "dash")
 
 
 def test_series_differ_in_colour_and_marker():
@@ -50,18 +36,6 @@ def test_colours_are_seen_on_a_light_and_on_a_dark_page():
         luminance = linear @ [0.2126, 0.7152, 0.0722]
         assert 1.05 / (luminance + 0.05) >= 3
         assert (luminance + 0.05) / (0.0085 + 0.05) >= 3
-
-
-def test_axes_have_their_titles_limits_and_ticks():
-    series = Series("a", [2.0, 50.0], [1e-5, 2e-5])
-    _, layout = plotted(series, x_log=True, y_log=True)
-    assert (layout["xaxis"]["type"], layout["yaxis"]["type"]) == ("log", "log")
-    assert layout["xaxis"]["title"]["text"] == "x [mm]"
-    _, layout = plotted(series, x_limits=(0.6, 1.0), y_limits=(0.0, None))
-    assert layout["xaxis"]["range"] == [0.6, 1.0]
-    assert layout["yaxis"]["rangemode"] == "tozero"
-    plot = Drawn("n", "t", [Panel("true p [GeV]", "y", [series], x_log=True)]).plot
-    assert plot["layout"]["xaxis"]["ticktext"] == ["2", "5", "10", "20", "50", "100"]
 
 
 def test_points_have_the_names_of_their_own_positions():
@@ -84,12 +58,3 @@ def test_each_panel_has_axes_of_its_own_and_a_name_is_once_in_the_legend():
     assert headings == {"y domain": "y", "y2 domain": "z", "y3 domain": "w"}
     assert {shape["yref"] for shape in plot["layout"]["shapes"]} == {"y2"}
     assert [(shape["y0"], shape["y1"]) for shape in plot["layout"]["shapes"]] == [(0.95, 1.05), (1.0, 1.0)]
-
-
-@pytest.mark.parametrize(("count", "rows"), [(1, 1), (2, 1), (3, 1), (4, 2), (5, 2)])
-def test_a_figure_is_as_high_as_its_panels(count, rows):
-    drawn = Drawn("n", "t", [Panel("x", "y", [Series("a", [1], [1])])] * count)
-    grid = drawn.plot["layout"]["grid"]
-    assert grid["rows"] == rows
-    assert grid["rows"] * grid["columns"] >= count
-    assert rows * 200 < drawn.height < rows * 350

@@ -1,18 +1,17 @@
-"""Maps show every cell, the stronger the worse; the worst cells come first."""
+"""Maps show every cell, the stronger the worse."""
 
 import numpy as np
 import pytest
 
-from parkf.report.directions import COLUMNS, maps_by_charge
+from parkf.report.directions import maps_by_charge
 from parkf.report.maps import bias_maps, ratio_maps, table_maps
-from parkf.report.tables import WORST, shade, worst
+from parkf.report.tables import shade
 
 
 def cell(**changed):
     content = {"eta_min": 2.0, "eta_max": 2.5, "phi_min": -np.pi / 8, "phi_max": np.pi / 8, "charge": 1}
     content |= {"p_min": 3.0, "p_max": 5.0, "n": 100, "bias": 0.0, "bias_error": 1e-4}
-    content |= {"pull_width": 1.0, "pull_width_error": 0.1, "tx_mean": 0.0, "tx_mean_error": 0.1}
-    return content | {"ty_mean": 0.0, "ty_mean_error": 0.1} | changed
+    return content | changed
 
 
 def test_colours_are_red_above_blue_below_and_at_most_full():
@@ -53,24 +52,6 @@ def test_a_misfit_has_the_strongest_colour_at_three_times_the_scattering():
     assert [row[1] for row in maps["x"].rows] == [
         shade(f"{size:.2g}", value) for size, value in sizes.items()
     ]
-
-
-def test_the_worst_cells_are_those_of_the_most_significant_bias():
-    cells = [cell(p_min=float(i)) for i in range(20)]
-    cells += [cell(bias=0.01, bias_error=0.01), cell(bias=-0.002, charge=-1), cell(bias=0.001)]
-    rows = worst(cells, COLUMNS).rows
-    assert len(rows) == WORST
-    assert [row[5] for row in rows[:2]] == ["-0.200 ± 0.010", "+0.100 ± 0.010"]
-    assert rows[0][:4] == ["2–2.5", "-22.5 to 22.5", "−", "3–5"]
-    # This bias is large, but its error is as large as itself.
-    assert not any("+1.000" in row[5] for row in rows)
-
-
-def test_a_cell_is_worse_by_what_its_bias_exceeds_three_errors():
-    """They exceed three errors by 7, 8, and -2 of a thousand."""
-    cells = [cell(bias=0.010, bias_error=0.001), cell(bias=-0.020, bias_error=0.004)]
-    cells += [cell(bias=0.013, bias_error=0.005)]
-    assert [row[5].split()[0] for row in worst(cells, COLUMNS).rows] == ["-2.000", "+1.000", "+1.300"]
 
 
 @pytest.mark.parametrize(("errors", "sure"), [(2.9, False), (3.1, True), (-2.9, False), (-3.1, True)])

@@ -36,7 +36,7 @@ def test_the_first_screen_has_each_gate_once_the_nearest_ones_first():
         identity=None,
         manifest=SimpleNamespace(configuration=None),
     )
-    shown = verdict_part(own, None, {}, Decision(gates, {}, ()))
+    shown = verdict_part(own, None, Decision(gates, {}, ()))
     assert (shown["count"], shown["of_client"]) == (17, 2)
     ((name, _, tracks),) = shown["core"]
     assert (name, tracks) == ("this set", 230)

@@ -17,12 +17,11 @@ def tab(tmp_path_factory):
     playwright = pytest.importorskip("playwright.sync_api")
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: the page was not opened")
-    page = tmp_path_factory.mktemp("pages") / "directions.html"
-    worst = Cells(
+    page = tmp_path_factory.mktemp("pages") / "slices.html"
+    fates = Cells(
         ["bin", "bias", "tracks"], [["3–5", "+0.400 ± 0.010 (3–5 GeV)", "1,270"], ["5–9", "−0.1", "8"]]
     )
-    fit = {"title": "fit", "planes": {}, "maps": {}, "worst": worst}
-    write_page(page, "directions.html", fits=[fit], errors=3)
+    write_page(page, "slices.html", fates=fates, slices={})
     with playwright.sync_playwright() as started:
         opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         page_of_it = opened.new_page()

@@ -104,11 +104,11 @@ class Project:
         return jobs(self.plan(*arguments, source=source))
 
     def products(self, run):
-        """Checksums of a run's products; pages and speeds differ from run to run."""
+        """Checksums of a run's products; pages differ from run to run."""
         return {
             path: content_of(self.folder / path)
             for path, entry in Ledger(self.folder / "results" / run).latest().items()
-            if entry.stage not in ("report", "family_report", "throughput")
+            if entry.stage not in ("report", "family_report")
         }
 
 

@@ -14,8 +14,8 @@ def test_every_stage_from_generation_to_fits_is_cut(project):
     config.write_text(json.dumps({"extends": "small", "run": "smoke", "polarities": ["up"]} | own))
     # There are fewer blocks than chunks asked for, and no chunk is empty.
     jobs = project.would_run("--set-scatter", "training=9", "validation=3", "signals=2")
-    assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 6 * 2)
+    assert (jobs["generate"], jobs["generate_signal"]) == (2 + 3, 4 * 2)
     assert (jobs["simulate_training"], jobs["rows"]) == (2, 2)
-    assert (jobs["simulate_validation"], jobs["simulate_signal"], jobs["simulate_decays"]) == (3, 4, 8)
+    assert (jobs["simulate_validation"], jobs["simulate_signal"], jobs["simulate_decays"]) == (3, 4, 4)
     assert (jobs["fit_validation"], jobs["fit_signals"], jobs["fit_full_signals"]) == (3, 4, 4)
     assert "gather" not in project.would_run()

@@ -29,9 +29,6 @@ def test_leaves_a_set_numbers_and_report(finished):
     needs = [job for job in jobs if job.stage in ("train", "table", "close", "constants")]
     assert {job.stage for job in needs} == {"train", "table", "close", "constants"}
     assert all(job.began + job.wall_s <= begin + 0.01 for job in needs)
-    rates = read_json(results / "throughput.json")["rates"]
-    assert {rate["precision"] for rate in rates} == {"float32", "float64"}
-    assert all(rate["tracks_per_s"] > 1000 for rate in rates)
     assert 'class="plot"' in (results / "report/index.html").read_text()
     hidden = {path.name for path in results.rglob(".*") if path.is_file()}
     # Snakemake's mark in a folder that it made, and the lock of the run's leader; no half-written files.

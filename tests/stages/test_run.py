@@ -92,7 +92,7 @@ def test_products_of_something_else_are_made(run, worked, monkeypatch, what):
     assert worked == ["one", "two"]
 
 
-@pytest.mark.parametrize("stage", ["throughput", "report", "publish", "import_hits"])
+@pytest.mark.parametrize("stage", ["report", "publish", "import_hits"])
 def test_measurements_and_pages_are_each_run_s_own(run, worked, stage):
     for name in ("one", "two"):
         found, _ = run(name, stage=stage)

@@ -17,7 +17,6 @@ from parkf.training.rows import (
     group_of_particle,
     read_batches,
     select,
-    store_dataset,
     store_sets,
 )
 
@@ -73,7 +72,7 @@ def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
     for count in (10_000, 100_000):
         path = write(draw("TFT", count, 1, truth("TFT")), tmp_path / f"{count}.parquet")
         tracemalloc.start()
-        (stored,) = store_dataset(path, range(1), 1, tmp_path)
+        (stored,) = store_sets(read_batches(path), range(1), 1, tmp_path)
         stored.sample(1000)
         for _ in stored.blocks():
             pass
@@ -92,20 +91,6 @@ def test_blocks_do_not_depend_on_how_rows_came(tmp_path):
     for one, other in zip(whole.blocks(), pieced.blocks(), strict=True):
         for name in KEPT:
             np.testing.assert_array_equal(one[name], other[name])
-
-
-def test_rows_are_the_same_whoever_sorts_them(by_set, tmp_path):
-    """Two of three sets, each of which joins two of the dataset; the fourth of these has a NaN."""
-    batches = list(read_batches(by_set, range(3)))
-    (tmp_path / "one").mkdir()
-    expected = store_sets(batches, range(1), 2, tmp_path / "one")
-    for workers in (1, 2, 5):
-        (tmp_path / str(workers)).mkdir()
-        found = store_dataset(by_set, range(1), 2, tmp_path / str(workers), workers)
-        assert (tmp_path / str(workers) / "0").read_bytes() == (tmp_path / "one/0").read_bytes()
-        assert len(found[0]) == len(expected[0]) == 200
-        with pytest.raises(ParkfError, match=r"column 'xe' row 300: nan"):
-            store_dataset(by_set, range(3), 2, tmp_path / str(workers), workers)
 
 
 def test_changed_rows_are_the_same_whoever_changes_them(tmp_path, monkeypatch):

@@ -158,19 +158,6 @@ def test_too_few_rows():
         train_rows([rows], STEPS["V"])
 
 
-def test_nan_is_named_by_column_and_row(tmp_path):
-    rows = draw("TFT", 300, 4, truth("TFT"))
-    rows["txe"][17] = np.nan
-    path = write(rows, tmp_path / "TFT.parquet")
-    with pytest.raises(ParkfError, match=r"TFT\.parquet: column 'txe' row 17: nan"):
-        train_step(path, "TFT", forms="improved")
-
-
-def test_step_that_does_not_exist(tmp_path):
-    with pytest.raises(ParkfError, match="step 'X' does not exist, expected one of V, VUT"):
-        train_step(tmp_path / "X.parquet", "X", forms="improved")
-
-
 def test_table_belongs_to_one_step(tmp_path):
     with pytest.raises(ParkfError, match="a magnet table is needed for UTTF and for no other step"):
         train_step(tmp_path / "UTTF.parquet", "UTTF", forms="improved")

@@ -68,7 +68,6 @@ def test_seeds_of_samples_are_those_of_published_sets_and_do_not_overlap():
     groups = (
         ("training_up", "validation_down"),
         ("jpsi_up", "d0_down"),
-        ("ks_up", "lambda_down"),
         ("closure_up",),
     )
     first, later = smoke(seed=0), smoke(seed=10**9)

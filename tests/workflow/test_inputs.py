@@ -19,7 +19,7 @@ def _config(**training):
 
 
 def test_of_a_neighbour_the_closed_table_and_the_score_are_read(tmp_path):
-    names = ("closure/accuracy.json", "closure/closure.json", "score.json")
+    names = ("closure/accuracy.json", "score.json")
     for missing in names:
         folder = tmp_path / missing.replace("/", "-")
         for name in names:

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 RUN = "faults"
 # What depends on the machine, the time or the commit, and what shows it.
 _OF_THE_MOMENT = (
-    *("report", "logs", "inputs", ".aside", "run.json", "beside.json", "throughput.json"),
+    *("report", "logs", "inputs", ".aside", "run.json", "beside.json"),
     *("ledger.jsonl", ".leader"),
 )
 _MARK = "PARKF_FAULTS"

@@ -6,7 +6,6 @@ if NEIGHBOUR:
     THEIRS = {
         "theirs": f"{NEIGHBOUR}/closure/table.npz",
         "their_accuracy": f"{NEIGHBOUR}/closure/accuracy.json",
-        "their_summary": f"{NEIGHBOUR}/closure/closure.json",
     }
 
     rule take_closure:

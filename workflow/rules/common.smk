@@ -47,7 +47,7 @@ NEIGHBOUR = RUN["training"].get("neighbour")
 TABLE = f"{RESULTS}/table/table.npz"
 TABLE_ACCURACY = f"{RESULTS}/table/accuracy.json"
 FITS = [f"{RESULTS}/fits/{step}.json" for step in STEPS]
-# The table closed on the fit, its accuracy, and a summary of each stage.
+# The table closed on the fit, its accuracy, and what it was closed with.
 CLOSED_FILES = {"output": "table.npz", "accuracy": "accuracy.json", "summary": "closure.json"}
 CLOSED = {name: f"{RESULTS}/closure/{file}" for name, file in CLOSED_FILES.items()}
 # The ghost score. Without candidates to train it on, a set has no score. A run with a neighbour uses the

@@ -7,13 +7,12 @@ rule report:
     """The pages of the run, and run.json and copies of its inputs beside its figures."""
     input:
         LHCB_FIGURES,
-        CLOSED["summary"] if CLOSURE else [],
         **DETECTOR,
         gates=GATES,
         field=FIELD,
         set=SET,
         fits=FITS,
-        figures=[f"{RESULTS}/{name}.json" for name in ("validation", "accuracy", "throughput")],
+        figures=[f"{RESULTS}/{name}.json" for name in ("validation", "accuracy")],
         # On the run's own tracks the newest published set is measured.
         tracks=[
             file

@@ -43,10 +43,10 @@ rule generate:
 
 
 rule generate_signal:
-    """Collisions with a decay of J/psi, D0, K0s or Lambda, or a photon that converts, for a mass peak."""
+    """Collisions with a decay of J/psi or D0, or a photon that converts, for a mass peak."""
     input: geometry=GEOMETRY
     output: f"{RESULTS}/particles/{{chunk}}.parquet"
-    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *ELECTRONS, *STRANGE)
+    wildcard_constraints: chunk=RUN.pattern("jpsi", "d0", *ELECTRONS)
     params:
         code=code_of("generate_signal"),
         means=GEOMETRY_MEANS,
@@ -54,8 +54,6 @@ rule generate_signal:
         collisions=lambda w: len(RUN.chunk(w.chunk)),
         first=lambda w: RUN.chunk(w.chunk).start,
         seed=lambda w: RUN.seed(w.chunk),
-    # The measurement of other kinds of tracks, which is long, waits for the late decays.
-    priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
     conda: ENVIRONMENT
     log: logged("generate-{chunk}.log")
     shell:
@@ -160,20 +158,19 @@ rule simulate_signal:
 
 
 rule simulate_decays:
-    """Hits of electrons and of decays behind the VELO, and their truth in first layers."""
+    """Hits of electrons."""
     input: **PASSAGE, particles=f"{RESULTS}/particles/{{chunk}}.parquet"
-    output: **{name: f"{RESULTS}/{name}/{{chunk}}.parquet" for name in ("hits", "crossings")}
-    wildcard_constraints: chunk=RUN.pattern(*ELECTRONS, *STRANGE)
+    output: f"{RESULTS}/hits/{{chunk}}.parquet"
+    wildcard_constraints: chunk=RUN.pattern(*ELECTRONS)
     params:
         code=code_of("simulate"),
         means=MEANS,
         polarities=lambda w: RUN.polarity(w.chunk),
         seeds=lambda w: RUN.seed(w.chunk),
         crowded=RUN["pattern"]["crowded"],
-    priority: lambda w: FIRST / 4 if RUN.purpose(w.chunk) in STRANGE else 0
     conda: ENVIRONMENT
     log: logged("simulate-{chunk}.log")
-    shell: stage("simulate", TRANSPORTED, " --hits {output.hits:q} --crossings {output.crossings:q}", CROWDED_WORD)
+    shell: stage("simulate", TRANSPORTED, " --hits {output:q}", CROWDED_WORD)
 
 
 rule candidates:
@@ -205,7 +202,7 @@ rule gather:
     output: f"{RESULTS}/{{product}}/{{sample}}.parquet"
     wildcard_constraints:
         product="particles|fates|crossings|hits|candidates|fitted/[a-z0-9_]+",
-        sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0", *ELECTRONS, *STRANGE),
+        sample=RUN.split_samples("validation", "misaligned", "jpsi", "d0", *ELECTRONS),
     params:
         code=code_of("gather"),
         chunks=lambda w, input: collapsed(input),

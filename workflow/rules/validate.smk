@@ -1,7 +1,7 @@
 """Fit independent candidates with the new set and measure the outcome."""
 
 VALIDATED = RUN.samples("validation", "misaligned", "jpsi", "d0")
-VALIDATED_ONCE, OF_ELECTRONS, OF_STRANGE = RUN.samples("validation"), RUN.samples(*ELECTRONS), RUN.samples(*STRANGE)
+VALIDATED_ONCE, OF_ELECTRONS = RUN.samples("validation"), RUN.samples(*ELECTRONS)
 # Candidates that one job fits: a chunk of the validation of all polarities, also of the misaligned SciFi; or one chunk.
 FITTED = {
     "validation": [f"{sample}{{part}}" for sample in RUN.samples("validation", "misaligned")],
@@ -74,9 +74,6 @@ rule measure_kinds:
         particles=products("particles", *VALIDATED_ONCE),
         hits=products("hits", *VALIDATED_ONCE),
         crossings=products("crossings", *VALIDATED_ONCE),
-        decay_particles=products("particles", *OF_STRANGE),
-        decay_hits=products("hits", *OF_STRANGE),
-        decay_crossings=products("crossings", *OF_STRANGE),
     output: [f"{RESULTS}/kinds/{kind}.json" for kind in KINDS]
     params: code=code_of("measure_kinds"), means=MEANS
     # The longest of these jobs begins first.
@@ -88,7 +85,7 @@ rule measure_kinds:
         stage(
             "measure_kinds",
             PASSED,
-            passed(("set", "particles", "hits", "crossings", "decay_particles", "decay_hits", "decay_crossings")),
+            passed(("set", "particles", "hits", "crossings")),
             " --outputs {output:q} --threads {threads}",
         )
 
@@ -99,11 +96,7 @@ rule validate:
         particles=products("particles", *RUN.samples("validation", "jpsi", "d0")),
         candidates=products("candidates", *VALIDATED),
         fates=products("fates", *VALIDATED_ONCE),
-        fitted=[
-            f"{RESULTS}/fitted/{fit}/{s}.parquet"
-            for s in VALIDATED
-            for fit in (*RUN["fits"]["of"], *(["parkf_float64"] if s in VALIDATED_ONCE else []))
-        ],
+        fitted=[f"{RESULTS}/fitted/{fit}/{s}.parquet" for s in VALIDATED for fit in RUN["fits"]["of"]],
         field=FIELD,
         inside=SLICES_ACCURACY,
         kinds=[f"{RESULTS}/kinds/{kind}.json" for kind in ("long_no_ut", *KINDS, "electron")],
@@ -123,20 +116,4 @@ rule validate:
             passed(("particles", "candidates", "fates", "fitted", "kinds", "field", "inside")),
             " --samples {params.samples} --misaligned {params.misaligned} --signals {params.signals}",
             " --fits {params.fits} --output {output:q} --threads {threads}",
-        )
-
-
-rule throughput:
-    """The speed of the fit on this machine, measured while no other job runs."""
-    input: f"{RESULTS}/validation.json", set=SET, candidates=products("candidates", *VALIDATED_ONCE)
-    output: f"{RESULTS}/throughput.json"
-    params: code=code_of("throughput")
-    # All cores of this machine; on a cluster, the profile sets the number.
-    threads: CORES
-    conda: ENVIRONMENT
-    log: logged("throughput.log")
-    shell:
-        stage(
-            "throughput",
-            " --set {input.set:q} --candidates {input.candidates:q} --output {output:q} --threads {threads}",
         )

@@ -143,9 +143,7 @@ class Parameters:
 
         `robust` treats tracks whose χ² shows a wrong UT hit or a hard scattering. ``chi2_*`` stays the χ² of
         the plain fit. The χ² after the treatment is in ``chi2_*_treated``: do not cut on it, because ghosts
-        then have a small χ², too. `score` adds ghost scores: log odds that a track is genuine. If the set has
-        a flat cut, ``score_flat`` is one of them: above 0, it keeps the same fraction of genuine tracks at
-        every pT, η and distance from the beam line.
+        then have a small χ², too. `score` adds ghost scores: log odds that a track is genuine.
         The `origin` ``first-hit`` is for tracks that are born behind the material
         around the beam: their covariance has no scattering in it.
 

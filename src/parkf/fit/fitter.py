@@ -1,7 +1,7 @@
 """Fit candidates with a parameter set: batches in memory, and whole files."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -24,7 +24,6 @@ from parkf.io.tables import (
     BEHIND_VELO,
     ELECTRON,
     FITTED,
-    FLAT_SCORE,
     MEASURED,
     RICH_STATES,
     ROBUST,
@@ -32,7 +31,6 @@ from parkf.io.tables import (
     Table,
 )
 from parkf.io.terminal import progress_bar
-from parkf.params.flat_cut import NAME, flat_score, variables
 from parkf.params.parameter_set import ParameterSet, load
 
 if TYPE_CHECKING:
@@ -136,9 +134,8 @@ def fit(
 
     The scheme ``smoother`` is a single forward filter. It smooths the state at the first VELO hit, and
     evaluates the bend at the q/p of the first SciFi hit. ``trigger`` is the arithmetic of LHCb's trigger, for
-    sets with production's forms. ``velo_only`` fits only VELO hits, for comparison, in float64 and on
-    processor cores (:mod:`parkf.fit.reference.velo_only`). The back end ``gpu`` is the current GPU through
-    CuPy (:func:`parkf.fit.gpu.fit`). `threads`, on the processor, is by default the number of cores.
+    sets with production's forms. The back end ``gpu`` is the current GPU through CuPy
+    (:func:`parkf.fit.gpu.fit`). `threads`, on the processor, is by default the number of cores.
 
     With `robust`, the smoother treats tracks that cause the tails of q/p. A track with χ²/ndof above 2 in the
     UT is fitted again without UT hits. This fit is kept if χ² falls by more than 12 plus one for each removed
@@ -147,9 +144,7 @@ def fit(
     again. The treatment and the χ² before it are in ``before`` of the result. Cut on the χ² before it: after
     the treatment, 75 % of the ghosts pass a cut that keeps 91 % of the genuine tracks.
 
-    With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit. If
-    the set has a flat cut, ``score_flat`` is one of them (:mod:`parkf.params.flat_cut`), and is NaN for
-    tracks without a finite state.
+    With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit.
 
     The covariance includes the scattering in the material around the beam. Daughters of a K⁰s or Λ that are
     born behind this material have not crossed it; the `origin` ``first-hit`` leaves it out.
@@ -172,20 +167,11 @@ def fit(
         else:
             fitted = cpu.fit_kind(parameters, tracks, KINDS[how.kind], threads=how.threads)
         return fitted.flagged(tracks.nulls, "null_number")
-    if how.scheme == "velo_only":
-        # Imported here only, because the import builds symbolic formulas, which other schemes do not need.
-        from parkf.fit.reference.velo_only import fit_velo_only
-
-        return fit_velo_only(parameters, tracks)
     more: dict[str, Any] = {"smoother": how.scheme == "smoother", "robust": how.robust, "origin": how.origin}
     if how.backend == "gpu" and not how.score:
         fitted = gpu.fit(parameters, tracks, **more)
     else:
         fitted = cpu.fit(parameters, tracks, threads=how.threads, score=how.score, **more)
-    if fitted.scores is not None and parameters.score is not None and parameters.score.flat is not None:
-        of = variables(fitted, parameters.manifest.constants)
-        flat = flat_score(parameters.score.flat, fitted.scores["score_kinematic"], of)
-        fitted = replace(fitted, scores={**fitted.scores, NAME: flat})
     if how.electrons:
         fitted = as_electrons(parameters, tracks, fitted, threads=how.threads)
     return fitted.flagged(tracks.nulls, "null_number")
@@ -209,9 +195,9 @@ def fit_file(
     Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
     `trust`, they are fitted, and the summary names what disagrees. A set that was withdrawn is used only with
     `withdrawn`.
-    The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``,
-    and ``FLAT_SCORE`` if the set has a flat cut. `electrons` adds ``ELECTRON``. A `kind` without VELO hits
-    adds ``BEHIND_VELO``; the hits of kinds other than long tracks are not compared with the set's detector.
+    The `options` are those of :func:`fit`; `robust` adds the columns ``ROBUST``, and `score` adds ``SCORES``.
+    `electrons` adds ``ELECTRON``. A `kind` without VELO hits adds ``BEHIND_VELO``; the hits of kinds other
+    than long tracks are not compared with the set's detector.
     """
     from parkf.fit.candidate_files import open_candidates
     from parkf.io.checksums import is_sealed
@@ -224,7 +210,6 @@ def fit_file(
         + (ROBUST if how.robust else ())
         + (() if kind.velo else BEHIND_VELO)
         + (SCORES if how.score else ())
-        + (FLAT_SCORE if how.score and numbers.score and numbers.score.flat else ())
         + (ELECTRON if how.electrons else ())
     )
     with open_candidates(candidates) as file:

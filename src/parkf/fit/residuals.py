@@ -99,18 +99,6 @@ class Residuals:
             raise ValueError("these residuals were computed without covariances")
         return np.ascontiguousarray(np.concatenate([self.pairs, self.d]).T, np.float64)
 
-    def precision(self) -> NDArray[np.float64]:
-        """V⁻¹ of each track at given q/p, (n, 68, 68), 1/mm²; rows and columns without a hit are 0."""
-        matrix: NDArray[np.float64] = self.packed()[:, PACKED]
-        return matrix
-
-    def weights(self) -> NDArray[np.float64]:
-        """W of each track with q/p free, (n, 68, 68), 1/mm²."""
-        by_k = self.by_k.T.astype(np.float64)
-        scaled = by_k * np.sqrt(self.qop_variance)[:, None]
-        matrix: NDArray[np.float64] = self.precision() - scaled[:, :, None] * scaled[:, None, :]
-        return matrix
-
 
 def fit_residuals(
     parameters: ParameterSet,

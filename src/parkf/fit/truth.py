@@ -20,7 +20,6 @@ from parkf.io.tables import (
     ELECTRON,
     FATES,
     FITTED,
-    FLAT_SCORE,
     PARTICLES,
     SCORES,
     STATES,
@@ -73,7 +72,7 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
         _pieces(
             FITTED,
             files.fitted,
-            (*dict(FITTED.columns), *dict(SCORES + FLAT_SCORE + BEHIND_VELO + ELECTRON)),
+            (*dict(FITTED.columns), *dict(SCORES + BEHIND_VELO + ELECTRON)),
             events,
         ),
         _pieces(CANDIDATES, files.candidates, (*_FOUND, *_LISTS), events),

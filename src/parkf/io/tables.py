@@ -296,8 +296,6 @@ ROBUST: Columns = (
 )
 # Log odds that a track is genuine: from the quality of the fit, and also from momentum and direction:
 SCORES = _each(np.float32, "score", "score_kinematic")
-# The last one minus a cut that keeps the same fraction of genuine tracks at each pT, η and displacement:
-FLAT_SCORE = _each(np.float32, "score_flat")
 # Electrons: the fit as a pion; weight of hard radiation; q/p and its variance with little and with hard
 # radiation, and of both together; ends of the central 68 % of q/p:
 ELECTRON = _each(

@@ -8,7 +8,6 @@ and computes their inputs (``src/kernel/fit/score.hpp``).
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,9 @@ from numpy.typing import NDArray
 import parkf._fitter as _fitter
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
-from parkf.params import flat_cut
-from parkf.params.binary_form import MANIFEST_FILE, SCORE_FILE
+from parkf.params.binary_form import SCORE_FILE
 from parkf.params.blobs import blob_of, read_finite_blob
-from parkf.params.manifest import FlatCut, GhostScore, ScoreNetwork
+from parkf.params.manifest import GhostScore, ScoreNetwork
 from parkf.params.set_folder import SetFolder
 
 VERSION, HIDDEN, NUMBERS = _fitter.score["version"], _fitter.score["hidden"], _fitter.score["numbers"]
@@ -50,12 +48,11 @@ class Score:
     numbers: NDArray[np.float32]  # (m,), both networks
     genuine: int  # candidates of each kind in the training
     ghosts: int
-    flat: FlatCut | None = None  # as a function of pT, η and distance from the beam line
 
     def save(self, path: Path) -> None:
         """Write the file that :func:`load_score` reads."""
         content = {"numbers": self.numbers.tolist(), "genuine": self.genuine, "ghosts": self.ghosts}
-        write_sealed(path, content | {"flat": self.flat and self.flat.model_dump()})
+        write_sealed(path, content)
 
     def description(self) -> GhostScore:
         """Return the entry of the manifest."""
@@ -64,7 +61,7 @@ class Score:
             ScoreNetwork(name=NAMES[1], first=count(len(OWN)), inputs=list(FEATURES)),
         ]
         about = {"version": VERSION, "hidden": HIDDEN, "genuine": self.genuine, "ghosts": self.ghosts}
-        about |= {"networks": networks, "blob": blob_of(self.numbers), "flat": self.flat}
+        about |= {"networks": networks, "blob": blob_of(self.numbers)}
         return GhostScore.model_validate(about)
 
 
@@ -73,33 +70,21 @@ def count(inputs: int) -> int:
     return int(HIDDEN * (inputs + 1) + HIDDEN + 1)
 
 
-def log_odds(numbers: NDArray[np.float32], features: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the log odds that the network with these numbers computes from features (n, m), (n,)."""
-    m = features.shape[1]
-    rows = numbers[: HIDDEN * (m + 1)].reshape(HIDDEN, m + 1).astype(np.float64)
-    units = np.maximum(features @ rows[:, :m].T + rows[:, m], 0)
-    return np.asarray(units @ numbers[-HIDDEN - 1 : -1] + numbers[-1], np.float64)
-
-
 def load_score(path: Path) -> Score:
     """Read a trained score; a file that is missing or not of this kernel's networks raises a ParkfError."""
     content = read_json(path)
     numbers = np.array(content.get("numbers", []), dtype=np.float32)
     if numbers.shape != (NUMBERS,):
         raise ParkfError(f"{path}: {numbers.size} numbers, expected {NUMBERS}; train the score again")
-    flat = content.get("flat") and FlatCut.model_validate(content["flat"])
-    return Score(numbers, content["genuine"], content["ghosts"], flat)
+    return Score(numbers, content["genuine"], content["ghosts"])
 
 
 def read_score(files: SetFolder, described: GhostScore | None) -> Score | None:
     """Read a set's score; None if it has none, or if this kernel evaluates another version.
 
-    A file that is not as described, a number that is not finite, or a flat cut without ascending knots
-    raises a ParkfError.
+    A file that is not as described, or a number that is not finite, raises a ParkfError.
     """
     if described is None or described.version != VERSION:
         return None
     numbers = read_finite_blob(files, SCORE_FILE, described.blob, NUMBERS)
-    if described.flat is not None and (problem := flat_cut.check(described.flat)):
-        raise ParkfError(f"{files.path / MANIFEST_FILE}: ghost_score.flat: {problem}; train the score again")
-    return Score(numbers, described.genuine, described.ghosts, described.flat)
+    return Score(numbers, described.genuine, described.ghosts)

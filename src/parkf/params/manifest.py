@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from parkf.io.documents.document import document_of
 from parkf.io.documents.models import Noted, Strict, validated
@@ -23,8 +23,7 @@ from parkf.io.option_types import FormsName
 # 4: may have a ghost score, a third file of numbers; readers of 2 ignore it.
 # 5: has a checksum of its own; readers of 2 ignore it.
 # 6: may have the trigger's constants for the RICH planes, a file of numbers; readers of 2 ignore it.
-# 7: may have the flat cut of the ghost score, which readers of 2 ignore, and the loss of momentum in a VELO
-#    module, without which a fit is biased.
+# 7: may have the loss of momentum in a VELO module, without which a fit is biased.
 # 8: may have the steps inside the magnet, a file of numbers; readers of 2 ignore it.
 # 9: may have numbers for electrons; readers of 2 ignore them.
 FORMAT_VERSION = 9
@@ -76,29 +75,6 @@ class ScoreNetwork(Strict):
     inputs: list[str] = Field(description="Inputs of the network, computed from the fit of a track.")
 
 
-class FlatAxis(Strict):
-    """A term of the flat cut: a function of one variable."""
-
-    name: Literal["pt", "eta", "displacement"] = Field(
-        description="Transverse momentum (GeV), pseudorapidity, or distance from the beam line (mm)."
-    )
-    knots: list[float] = Field(
-        description="Values of the variable, in ascending order. The term is constant outside them. Between "
-        "two of them it is linear, in the logarithm of pT or of the distance, or in η."
-    )
-    cuts: list[float] = Field(description="The term at each knot.")
-
-
-class FlatCut(Strict):
-    """A cut on `score_kinematic` that keeps the same fraction of genuine tracks in slices of each variable.
-
-    The cut is the sum of its terms.
-    """
-
-    genuine: float = Field(gt=0, description="Fraction of the genuine tracks that the cut keeps.")
-    axes: list[FlatAxis]
-
-
 class GhostScore(Strict):
     """Log odds that a track is genuine, by networks with one layer of hidden units, max(0, w·f + b)."""
 
@@ -108,9 +84,13 @@ class GhostScore(Strict):
     networks: list[ScoreNetwork]
     genuine: int = Field(description="Number of genuine candidates in the training.")
     ghosts: int = Field(description="Number of ghosts in the training.")
-    flat: FlatCut | None = Field(
-        default=None, description="Null where a set has none, as in all formats before 7."
-    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_flat(cls, content: Any) -> Any:
+        """Leave out the cut `flat` of some published sets, which nothing reads any more."""
+        known = isinstance(content, dict)
+        return {key: value for key, value in content.items() if key != "flat"} if known else content
 
 
 class Constants(Strict):

@@ -22,7 +22,7 @@ TABLES = (
 # Columns that `parkf fit` adds to the table `fitted`, by option.
 OPTIONAL: Mapping[str, tables.Columns] = {
     "--robust": tables.ROBUST,
-    "--score": tables.SCORES + tables.FLAT_SCORE,
+    "--score": tables.SCORES,
     "--rich-states": tables.RICH_STATES,
     "--kind": tables.BEHIND_VELO,
     "--electrons": tables.ELECTRON,

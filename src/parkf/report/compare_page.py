@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -10,7 +9,6 @@ from markupsafe import Markup
 from parkf.proof.comparing import Comparison, Subject
 from parkf.proof.comparing.figures import MOVED, Row
 from parkf.report import figures
-from parkf.report.site import write_page
 from parkf.report.tables import Cells
 
 _TITLES = {
@@ -19,14 +17,8 @@ _TITLES = {
     "pulls": "Pulls",
     "ghosts": "Ghosts",
     "accuracy": "Accuracy against Runge–Kutta",
-    "cost": "Cost",
     "gates": "Gates",
 }
-
-
-def write_comparison(comparison: Comparison, path: Path) -> None:
-    """Write the page alone, without the other pages of a report."""
-    write_page(path, "compare.html", folder=f"{path.stem}-figures", **comparison_page(comparison))
 
 
 def comparison_page(comparison: Comparison | None) -> dict[str, Any]:

@@ -3,25 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from parkf.report.figures import FIT_NAMES
 from parkf.report.maps import Maps, bias_maps
-from parkf.report.tables import Columns, interval, with_error, worst
 
 _ERRORS = 3  # standard errors that a bias must exceed to count
 _SPAN = 0.4  # % of bias at which the colour of a map is full
-COLUMNS: Columns = {
-    "η": lambda cell: interval(cell, "eta"),
-    "φ [°]": lambda cell: f"{np.degrees(cell['phi_min']):.1f} to {np.degrees(cell['phi_max']):.1f}",
-    "charge": lambda cell: "+" if cell["charge"] > 0 else "−",
-    "p [GeV]": interval,
-    "tracks": lambda cell: str(cell["n"]),
-    "bias of δp/p [%]": lambda cell: with_error(cell, "bias", "+.3f", 100),
-    "q/p pull": lambda cell: with_error(cell, "pull_width", ".3f"),
-    "mean of tx": lambda cell: with_error(cell, "tx_mean", "+.3f"),
-    "of ty": lambda cell: with_error(cell, "ty_mean", "+.3f"),
-}
 
 
 def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +18,6 @@ def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
                 "title": FIT_NAMES[name],
                 "planes": bias_maps(fit["directions"], _SPAN, _ERRORS),
                 "maps": maps_by_charge(fit["cells"]),
-                "worst": worst(fit["cells"], COLUMNS),
             }
             for name, fit in fits.items()
             if "scores" in fit

@@ -14,7 +14,6 @@ FIT_NAMES = {
     "parkf": "ParKF (smoother)",
     "parkf_robust": "ParKF, robust",
     "trigger": "LHCb's trigger",
-    "velo_only": "VELO only",
     "full": "full fit",
 }
 COMPONENTS = {"x": "x", "y": "y", "tx": "tx", "ty": "ty", "qop": "q/p"}

@@ -41,16 +41,6 @@ _KIND: Columns = {
     "bias of q/p [%]": lambda one: with_error(one, "qop_bias", "+.3f", 100),
     **{f"pull {text}": partial(_pull, component) for component, text in COMPONENTS.items()},
 }
-_DECAYS: Columns = {
-    "decay": _name,
-    "pairs": lambda one: str(one["n"]),
-    "mass less the nominal [MeV]": lambda one: with_error(one, "mean", "+.2f"),
-    "core width [MeV]": lambda one: with_error(one, "width", ".2f"),
-    "over the full fit's": lambda one: with_error(one, "width_over_full", ".3f"),
-    "seed's over it": lambda one: with_error(one, "seed_over_width", ".2f"),
-    "vertex, z [mm]": lambda one: with_error(one["vertex"], "width", ".1f"),
-    "its pull": lambda one: with_error(one["vertex"], "pull_width", ".3f"),
-}
 _SEARCH: Columns = {
     "p [GeV]": interval,
     "particles": lambda one: str(one["n"]),
@@ -100,7 +90,6 @@ def _kind(name: str, figures: Figures) -> dict[str, Any]:
         "figure": by_bin(f"kind-{name}", title, "p [GeV]", [interval(one) for one in bins], bins),
         "table": table_of(bins, _KIND),
         "maps": bias_maps(figures["directions"], _SPAN if whole_bend else _WIDE_SPAN, _ERRORS),
-        "decays": _by_name(figures.get("decays") or {}, _DECAYS),
         "search": found,
         "found": table_of(found["efficiency"], _SEARCH) if found else None,
     }

@@ -73,15 +73,12 @@ def _misfits(rows: Sequence[Sequence[float | None]], scale: float) -> list[list[
     middle = median([value for row in rows for value in row if value is not None] or [1.0])
 
     def cell(value: float | None) -> str:
-        # Numbers have two digits, and no powers of ten.
-        return "" if value is None else shade(f"{float(f'{scale * value:.2g}'):g}", _excess(value / middle))
+        if value is None:
+            return ""
+        # Numbers have two digits, and no powers of ten. The median and less have no colour.
+        return shade(f"{float(f'{scale * value:.2g}'):g}", max(_log(value / middle, _DARKEST), 0.0))
 
     return [[cell(value) for value in row] for row in rows]
-
-
-def _excess(ratio: float) -> float:
-    """Return 0 up to the median, and 1 for the strongest colour."""
-    return max(_log(ratio, _DARKEST), 0.0)
 
 
 def bias_maps(cells: Sequence[Mapping[str, Any]], span: float, errors: float = math.inf) -> Maps:

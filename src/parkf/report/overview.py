@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from parkf.model.steps import FORMS, STEP_NAMES
 from parkf.proof.comparing import Comparison, Subject
-from parkf.proof.gates.room import NEAR, Light, nearest
+from parkf.proof.gates.room import NEAR, nearest
 from parkf.proof.publishing import HIGH, LOW, Decision, core
 from parkf.report import figures, tables
 from parkf.report.compare_page import fits_of
@@ -22,9 +22,7 @@ from parkf.training.result import FitResult
 _NEAREST = 10
 
 
-def verdict_part(
-    own: Subject, comparison: Comparison | None, lights: Mapping[str, Light], decision: Decision
-) -> dict[str, Any]:
+def verdict_part(own: Subject, comparison: Comparison | None, decision: Decision) -> dict[str, Any]:
     """Return the first screen of ``index.html``: decision, changes, identity of the run, decisive gates."""
     ordered = nearest(decision.gates)
     missed = [gate for gate in ordered if not gate.met]
@@ -33,7 +31,6 @@ def verdict_part(
     fits = fits_of(comparison.subjects[::-1]) if comparison else {}
     return {
         "near": NEAR,
-        "lights": lights,
         "missed": missed,
         "gate_tables": {
             "missed": tables.gates(missed),
@@ -68,9 +65,7 @@ def figures_part(
     own: Subject,
     validation: Mapping[str, Any],
     accuracy: Mapping[str, Any],
-    throughput: Mapping[str, Any],
     fits: Mapping[str, FitResult],
-    lights: Mapping[str, Light],
 ) -> dict[str, Any]:
     """Return the figures, maps and tables of ``index.html``, from files of the run and fits of its steps."""
     measured, table = validation["fits"], accuracy["table"]
@@ -81,7 +76,6 @@ def figures_part(
     return {
         "counts": validation["counts"],
         "closed": CLOSED_TABLE in own.manifest.inputs,
-        "throughput": throughput,
         "fits": measured,
         "figures": {
             "momentum": figures.momentum(overlaid, names),
@@ -104,25 +98,22 @@ def figures_part(
             "pulls": tables.pulls(measured),
             "ghosts_kept": tables.ghosts_kept(measured["parkf"]),
             "masses": tables.masses(measured),
-            "steps": _steps(fits, lights),
-            "throughput": tables.throughput(throughput),
+            "steps": _steps(fits),
         },
     }
 
 
-def _steps(fits: Mapping[str, FitResult], lights: Mapping[str, Light]) -> Cells:
+def _steps(fits: Mapping[str, FitResult]) -> Cells:
     rows = [
         [
             Markup('<a href="{0}.html">{0}</a>').format(name),
             FORMS[fit.forms].steps[name].text,
-            Markup('<span class="light {0}"></span> {0}').format(lights[name].colour),
-            lights[name].reason,
             str(len(fit.sets)),
             str(sum(one.rows for one in fit.sets)),
         ]
         for name, fit in fits.items()
     ]
-    return Cells(["step", "what", "light", "because", "sets", "rows"], rows, ("what", "light", "because"))
+    return Cells(["step", "what", "sets", "rows"], rows, ("what",))
 
 
 def _ratios(steps: Mapping[str, Any]) -> Bins:

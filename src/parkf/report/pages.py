@@ -5,20 +5,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from parkf.detector.alignment import load_alignment
-from parkf.detector.geometry import load_geometry
-from parkf.io.documents.document import read_document
 from parkf.io.files import read_json, write_sealed
 from parkf.io.workers import parallel_map
 from parkf.model.steps import STEP_NAMES
 from parkf.params import load
 from parkf.params.registry import readable_registry
 from parkf.proof.comparing import compare_subjects, load_subject
-from parkf.proof.comparing.documents import INPUTS, KEPT, keep_documents
-from parkf.proof.comparing.inputs import displacements
+from parkf.proof.comparing.documents import keep_documents
 from parkf.proof.comparing.subject import IDENTITY_FILE, identify, measure_beside
 from parkf.proof.gates import Thresholds
-from parkf.proof.gates.room import step_light
 from parkf.proof.publishing import Decision, decide
 from parkf.report.compare_page import comparison_page
 from parkf.report.directions import directions_page
@@ -27,7 +22,7 @@ from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
 from parkf.report.site import Page, write_page
 from parkf.report.slices import slices_page
-from parkf.report.step_page import moves, step_page
+from parkf.report.step_page import step_page
 from parkf.training.result import FitResult
 
 
@@ -45,14 +40,11 @@ def write_report(
     ``alignment`` that the set was made from; they are searched for by default. `threads` pages are drawn at
     the same time; the bytes of the pages do not depend on this number.
     """
-    validation, accuracy, throughput = (
-        read_json(results / f"{name}.json") for name in ("validation", "accuracy", "throughput")
-    )
+    validation, accuracy = (read_json(results / f"{name}.json") for name in ("validation", "accuracy"))
     for measured in (validation, validation.get("misaligned", {"fits": {}})):
         measured["fits"] = {name: measured["fits"][name] for name in FIT_NAMES if name in measured["fits"]}
     parameters, registry = load(results / "set"), readable_registry()
     manifest, against = parameters.manifest, registry.newest_alike(parameters.manifest)
-    pulls = moves(registry.load(against), parameters) if against else {}
     # The identity names the copies that are kept here, and not other files of the same meaning.
     keep_documents(results, manifest, inputs or {})
     write_sealed(results / IDENTITY_FILE, identify(results, manifest))
@@ -60,16 +52,14 @@ def write_report(
     own = load_subject(str(results), thresholds, registry)
     comparison = compare_subjects([load_subject(against, thresholds, registry), own]) if against else None
     fits = {name: FitResult.load(results / "fits" / f"{name}.json") for name in STEP_NAMES}
-    lights = {name: step_light(name, own.gates, thresholds) for name in STEP_NAMES}
 
     # Title of each page, and the function that makes its content.
     contents: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
         "compare": ("What changed", partial(comparison_page, comparison))
     }
     for name in STEP_NAMES:
-        contents[name] = (f"Step {name}", partial(step_page, fits[name], lights[name], against, pulls))
+        contents[name] = (f"Step {name}", partial(step_page, fits[name]))
     contents |= {
-        "detector": ("Detector", partial(_detector, results, index.with_name("figures"))),
         "slices": ("Slices", partial(slices_page, validation["fits"]["parkf"])),
         "directions": ("Directions", partial(directions_page, validation["fits"])),
         "kinds": ("Kinds of tracks", partial(kinds_page, validation.get("kinds", {}))),
@@ -85,8 +75,8 @@ def write_report(
         write_page(index.with_name(f"{name}.html"), f"{template}.html", pages=pages, **content)
         return None
 
-    # The slowest come first: the detector, and the decision on the overview.
-    names = ["detector", index.stem, *(name for name in contents if name != "detector")]
+    # The slowest comes first: the decision on the overview.
+    names = [index.stem, *contents]
     (decision,) = filter(None, parallel_map(write, names, threads))
     # The overview is written last: once it exists, every page that it links to exists.
     write_page(
@@ -94,29 +84,6 @@ def write_report(
         "index.html",
         pages=pages,
         run=results.name,
-        **verdict_part(own, comparison, lights, decision),
-        **figures_part(own, validation, accuracy, throughput, fits, lights),
+        **verdict_part(own, comparison, decision),
+        **figures_part(own, validation, accuracy, fits),
     )
-
-
-def _detector(run: Path, figures: Path) -> dict[str, Any]:
-    """Draw a run's detector into the folder `figures`, and return the content of ``detector.html``.
-
-    Geometry and alignment are the copies in the folder of the run; a broken copy raises a ParkfError.
-    """
-    geometry, alignment = (run / INPUTS / f"{kind}.yaml" for kind in KEPT)
-    if not (geometry.is_file() and alignment.is_file()):
-        return {"drawn": None}
-    # Imported only for this page, since it loads Matplotlib for 0.2 s, while others are drawn beside it.
-    from parkf.report.geometry import draw
-
-    moved = load_alignment(alignment)
-    aligned = load_geometry(geometry).align(moved)
-    figures.mkdir(parents=True, exist_ok=True)
-    draw(aligned, figures / "detector.svg")
-    return {
-        "drawn": f"{figures.name}/detector.svg",
-        "geometry": aligned.description.tag,
-        "alignment": moved.tag,
-        "moved": displacements({}, read_document(alignment).content),
-    }

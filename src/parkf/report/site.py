@@ -36,7 +36,6 @@ def write_page(
     template: str,
     *,
     pages: Sequence[Page] = (),
-    folder: str = "figures",
     **content: Any,
 ) -> None:
     """Write a page from one of the templates, with the data of its figures.
@@ -45,7 +44,7 @@ def write_page(
     `pages` are all pages of the site in their order, including this one; empty for a page that stands alone.
     """
     pages = pages or [Page(path.name, "Overview")]
-    library = f"{folder}/{_LIBRARY.name}"
+    library = f"figures/{_LIBRARY.name}"
     text = _TEMPLATES.get_template(template).render(
         pages=pages, current=path.name, contents=_contents, library=library, **content
     )

@@ -21,9 +21,7 @@ _SCORES = {
     "chi2": "χ²/ndof",
     "score": "score, without p and η",
     "score_kinematic": "score, with p and η",
-    "score_flat": "flat score",
 }
-WORST = 10
 
 
 @dataclass(frozen=True)
@@ -48,12 +46,6 @@ def correlations(names: Sequence[str], values: Sequence[Sequence[float]]) -> Cel
         [name, *(shade(f"{one:.2f}", one) for one in row)] for name, row in zip(names, values, strict=True)
     ]
     return Cells(["", *names], rows)
-
-
-def worst(cells: Iterable[Mapping[str, Any]], columns: Columns) -> Cells:
-    """List the ten cells whose bias exceeds three times its error by most."""
-    ordered = sorted(cells, key=lambda cell: 3 * cell["bias_error"] - abs(cell["bias"]))
-    return table_of(ordered[:WORST], columns)
 
 
 def table_of(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: Sequence[str] = ()) -> Cells:
@@ -164,23 +156,11 @@ def masses(fits: Mapping[str, Any]) -> Cells:
     return table_of(peaks, columns, text=("signal", "fit"))
 
 
-def throughput(content: Mapping[str, Any]) -> Cells:
-    """Tracks per second by precision and number of threads."""
-    columns: Columns = {
-        "numbers": lambda rate: rate["precision"],
-        "threads": lambda rate: str(rate["threads"]),
-        "tracks per second": lambda rate: f"{rate['tracks_per_s']:,.0f}",
-        "slowest to fastest": lambda rate: f"{rate['slowest']:,.0f} to {rate['fastest']:,.0f}",
-        "µs per track and thread": lambda rate: f"{1e6 * rate['threads'] / rate['tracks_per_s']:.2f}",
-    }
-    return table_of(content["rates"], columns)
-
-
-def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | None]]) -> Cells:
-    """Value and error of each parameter of a set, and its pulls relative to other sets, by their names."""
+def parameters(step: Step, one: SetResult) -> Cells:
+    """Value and error of each parameter of a set."""
     numbers = zip(step.parameters, one.values, one.errors, strict=True)
     return Cells(
-        ["number", "meaning", "kind", "value", "error", "unit", *(f"pull against {name}" for name in moves)],
+        ["number", "meaning", "kind", "value", "error", "unit"],
         [
             [
                 f"p{index}",
@@ -189,7 +169,6 @@ def parameters(step: Step, one: SetResult, moves: Mapping[str, Sequence[float | 
                 f"{value:.6g}",
                 "–" if error is None else f"{error:.2g}",
                 parameter.unit,
-                *("–" if (pull := own[index]) is None else f"{pull:+.1f}" for own in moves.values()),
             ]
             for index, (parameter, value, error) in enumerate(numbers)
         ],

@@ -37,7 +37,7 @@ def close(
     samples
         Files of ``closure_tracks``, of all polarities.
     accuracy, summary
-        Of the closed table against its targets, and of each stage of the closure.
+        Figures of the closed table against its targets, and which tracks it was closed with.
     rays, passes
         Rays to extrapolate through the SciFi, and passes over the fits of the tracks.
     scheme
@@ -59,4 +59,4 @@ def close(
     closed.table.save(output)
     write_sealed(accuracy, {**closed.accuracy, "before": read_json(table_accuracy)})
     inputs = {f"closure tracks {path.stem}": sha256(path) for path in samples}
-    write_sealed(summary, {**closed.summary, "inputs": inputs})
+    write_sealed(summary, {"inputs": inputs})

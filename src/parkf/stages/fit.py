@@ -6,7 +6,6 @@ from typing import Any
 
 from parkf.fit.fitter import fit_file
 from parkf.fit.gpu import choose_backend
-from parkf.io.option_types import BackendChoice
 from parkf.io.terminal import say
 from parkf.stages.files import AllMade, AllRead, set_folder
 
@@ -25,8 +24,6 @@ def fit(
     """
     for output, (file, name) in zip(outputs, product(candidates, sorted(fits)), strict=True):
         how: dict[str, Any] = dict(fits[name])
-        # The reference fit of VELO hits alone runs in NumPy.
-        choice: BackendChoice = how["backend"] if how["scheme"] != "velo_only" else "cpu"
-        how["backend"], device = choose_backend(choice)
+        how["backend"], device = choose_backend(how["backend"])
         say(f"fit: {name} on {device}", file=sys.stderr)
         fit_file(set_folder(set), file, output, threads=threads, **how).tell(file, output)

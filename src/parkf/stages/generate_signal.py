@@ -24,7 +24,7 @@ def generate_signal(
     Parameters
     ----------
     signal
-        J/psi to two muons or electrons, D0 to K pi, photons to e e, K0s to pi pi, Lambda to p pi.
+        J/psi to two muons or electrons, D0 to K pi, photons to e e.
     collisions, first
         Number of collisions, and the number of the first one, a multiple of 2000.
     """

@@ -18,22 +18,17 @@ def measure_kinds(
     particles: AllRead,
     hits: AllRead,
     crossings: AllRead,
-    decay_particles: AllRead,
-    decay_hits: AllRead,
-    decay_crossings: AllRead,
     outputs: AllMade,
     threads: int = 1,
 ) -> None:
     """Fit candidates of kinds, made by truth, and compare with the truth and the full fit.
 
-    The `outputs` are ``<kind>.json``. Files of samples are ``<sample>_<polarity>.parquet``; those of decays
-    behind the VELO are ``<decay>_<polarity>.parquet``.
+    The `outputs` are ``<kind>.json``. Files of samples are ``<sample>_<polarity>.parquet``.
     """
     figures = measure(
         [kind_named(output.stem) for output in outputs],
         set_folder(set),
         Simulated.all_of(particles, hits, crossings),
-        Simulated.by_decay(decay_particles, decay_hits, decay_crossings),
         geometry=load_geometry(geometry, alignment),
         field=load_field(field),
         threads=threads,

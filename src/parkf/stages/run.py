@@ -20,7 +20,7 @@ from parkf.io.terminal import say
 from parkf.stages.call import Call, code_of
 
 # Stages of which each run has its own: measurements of the machine, pages, and what says what it finds.
-_NOT_SHARED = {"throughput", "report", "family_report", "likeness", "publish", "adopt_dataset"}
+_NOT_SHARED = {"report", "family_report", "likeness", "publish", "adopt_dataset"}
 
 
 def run_stage(call: Call, code: str | None, state: str) -> None:

@@ -18,7 +18,6 @@ def take_closure(
     fits: AllRead,
     theirs: Read,
     their_accuracy: Read,
-    their_summary: Read,
     output: Made,
     accuracy: Made,
     summary: Made,
@@ -29,4 +28,4 @@ def take_closure(
     own = assemble(folder_of(fits), table, geometry, alignment, field, seed=seed, configuration=configuration)
     neighbours_table(own, theirs).save(output)
     write_sealed(accuracy, read_json(their_accuracy))
-    write_sealed(summary, {**read_json(their_summary), "inputs": {NEIGHBOURS_TABLE: sha256(theirs)}})
+    write_sealed(summary, {"inputs": {NEIGHBOURS_TABLE: sha256(theirs)}})

@@ -36,7 +36,7 @@ def validate(
     particles, candidates, fates
         Files ``<sample>.parquet``; those of particles are also for samples of a misaligned detector.
     fitted
-        Files ``<fit>/<sample>.parquet`` of the `fits`, and of ``parkf_float64`` for the `samples`.
+        Files ``<fit>/<sample>.parquet`` of the `fits`.
     kinds, inside
         Figures of other kinds of tracks, ``<kind>.json``, and of the steps inside the magnet.
     samples, misaligned, signals
@@ -48,7 +48,6 @@ def validate(
         peaks.setdefault(name.rpartition("_")[0], []).append(name)
     measured = compare(
         given.load(samples, fits),
-        given.load(samples, ["parkf_float64"])["parkf_float64"],
         given.load(misaligned, fits),
         {signal: given.load(names, fits) for signal, names in peaks.items()},
         threads,

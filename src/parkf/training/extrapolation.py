@@ -6,7 +6,7 @@ from parkf.io.errors import ParkfError
 from parkf.model.codegen.numpy_step import NumpyStep
 from parkf.training.minimise import Fits, Floating
 from parkf.training.result import Minimum
-from parkf.training.rows import F64, SAMPLE, Rows, residuals
+from parkf.training.rows import F64, Rows, residuals
 
 # Slopes come before positions, which use them, and ty before tx, which may use it. x comes before y, because
 # y determines shared parameters less well.
@@ -48,20 +48,12 @@ def fit_extrapolation(functions: NumpyStep, fits: Fits, start: F64) -> tuple[F64
 
 
 def _is_straight(functions: NumpyStep, fits: Fits, p: F64, component: str, own: list[int]) -> bool:
-    """Whether the form follows Runge–Kutta to rounding with these parameters at zero.
-
-    A ParkfError names a row for which the difference has no square.
-    """
+    """Whether the form follows Runge–Kutta to rounding with these parameters at zero."""
     at_zero, rows = p.copy(), fits.sample
     at_zero[own] = 0.0
     with np.errstate(all="ignore"):
         off = residuals(functions.predict(at_zero, rows), rows, "e")[component]
         square = (off / scattering_weights(functions, rows, p, component)) ** 2
-    if not np.isfinite(square).all():
-        row = int(np.argmin(np.isfinite(square)))
-        stride = -(-len(fits.rows) // SAMPLE)
-        what = f"row {stride * row} of the set: {component}e = {rows[f'{component}e'][row]:g}"
-        raise ParkfError(f"{fits.where}: fit of {component}: {what} is no place to fit; leave the row out")
     return bool(np.sqrt(np.mean(square)) < ROUNDING)
 
 

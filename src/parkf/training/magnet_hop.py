@@ -1,6 +1,6 @@
 """The hop through the magnet as a step: the table's prediction replaces the origin's state.
 
-Class :class:`Trained` holds the fits of all steps, and carries rows to where the forms of a step begin.
+Class :class:`Trained` holds the fits of all steps.
 """
 
 from dataclasses import dataclass
@@ -106,8 +106,3 @@ class Trained:
     def dataset(self, name: str) -> Path:
         """Return the path of a step's dataset."""
         return self.datasets / f"{name}.parquet"
-
-    def begin(self, name: str, number: int, rows: Rows) -> Rows:
-        """Carry the rows of a set to where its forms begin. Only rows of UTTF move, from z_in to z_out."""
-        functions, p = self.step(name, number)
-        return through_magnet(functions, self.table, rows, p) if name == "UTTF" else rows

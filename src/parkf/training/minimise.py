@@ -96,11 +96,10 @@ class Fits:
             end, hessian = self._descend(problem, w)
         except _InvalidError as invalid:
             place = problem.place(w)
-            culprits = _culprits(problem, w, self.rows)
             values = ", ".join(f"{f.name} = {place[f.index]:.6g}" for f in floating)
             raise ParkfError(
                 f"{self.where}: fit of {target} ({kind}) is invalid: {invalid}; at {values}. "
-                + (culprits or "More events, or a form with fewer parameters, may help")
+                "More events, or a form with fewer parameters, may help"
             ) from None
         w, free = end.w, end.free
         place = problem.place(w)
@@ -119,11 +118,8 @@ class Fits:
             names=[f.name for f in floating],
             values=place[indices].tolist(),
             errors=np.sqrt(np.diag(sandwich)).tolist(),
-            naive_errors=np.sqrt(np.diag(directions @ inverse @ directions.T)).tolist(),
             correlation=_correlation(sandwich).tolist(),
             edm=end.edm,
-            nll=end.nll,
-            calls=int(minuit.nfcn) + end.passes,
         )
 
     def _descend(self, problem: "_Problem", w: F64) -> tuple["_End", F64]:
@@ -154,11 +150,9 @@ class _End(NamedTuple):
     """Where Newton's method ended."""
 
     w: F64  # the minimum
-    nll: float  # negative log-likelihood there
     edm: float  # estimated distance to the minimum
     scores: F64  # derivatives summed over each group of particles, (GROUPS, f)
     free: NDArray[np.bool_]  # which parameters are not at a limit, (f,)
-    passes: int
 
 
 @dataclass(frozen=True)
@@ -270,26 +264,11 @@ def _sums(problem: _Problem, w: F64, rows: StoredRows) -> tuple[float, F64]:
     return nll, scores
 
 
-def _culprits(problem: _Problem, w: F64, rows: StoredRows) -> str:
-    """Name the first rows whose likelihood cannot be evaluated at w; empty if there are none."""
-    told: list[str] = []
-    begin = 0
-    for block in rows.blocks():
-        with np.errstate(all="ignore"):
-            contributions, derivatives = problem.likelihood(problem.place(w), block)
-        wrong = ~(np.isfinite(contributions) & np.isfinite(derivatives).all(axis=0))
-        for row in np.flatnonzero(wrong)[: 3 - len(told)]:
-            values = ", ".join(f"{name} = {block[name][row]:.6g}" for name in ("x0", "y0", "qop", "xe"))
-            told.append(f"row {begin + row} of the set ({values})")
-        begin += len(contributions)
-    return f"The likelihood has no value for {'; '.join(told)}; leave them out" if told else ""
-
-
 def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows) -> _End:
     """Go from w to the minimum of all rows, by Newton's method."""
     low, high = problem.limits.T
     edm, before = np.inf, None
-    for passes in range(1, MOST_PASSES + 1):
+    for _ in range(MOST_PASSES):
         nll, scores = _sums(problem, w, rows)
         if not np.isfinite(nll):
             # The likelihood of some row is not finite here: the last step was too long, so halve it.
@@ -309,7 +288,7 @@ def _newton(problem: _Problem, hessian: F64, w: F64, rows: StoredRows) -> _End:
         step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
         edm = float(-0.5 * gradient @ step)
         if edm < LARGEST_EDM:
-            return _End(w, nll, edm, scores, free, passes)
+            return _End(w, edm, scores, free)
         before = w, gradient
         w = np.clip(w + step, low, high)
     raise _InvalidError(f"its distance to the minimum is {edm:.2g}, allowed {LARGEST_EDM:.2g}")

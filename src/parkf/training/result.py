@@ -12,7 +12,7 @@ from parkf.io.files import read_json, write_sealed
 from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS, STEP_NAMES
 
-RESULT_VERSION = 3
+RESULT_VERSION = 4
 
 
 class Minimum(Strict):
@@ -24,11 +24,8 @@ class Minimum(Strict):
     values: list[float]
     # Errors of the sandwich form, clustered by particle, because the residuals are misfit and not noise.
     errors: list[float]
-    naive_errors: list[float]  # from the curvature alone
     correlation: list[list[float]]  # of the sandwich covariance
     edm: float  # estimated distance to the minimum
-    nll: float  # negative logarithm of the likelihood at the minimum
-    calls: int  # evaluations of the likelihood
 
 
 class BinAccuracy(Strict):

@@ -4,7 +4,7 @@ The fits read the rows many times. The rows are therefore first sorted into scra
 parameter set. Memory then holds only a block of rows and a sample, no matter how many rows there are.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import accumulate, chain, groupby
 from pathlib import Path
@@ -162,45 +162,15 @@ class StoredRows:
         return concatenate(list(self.by_stripe(of_stripe)))
 
 
-def store_sets(batches: Iterable[Rows], sets: range, joined: int, folder: Path) -> list[StoredRows]:
+def store_sets(
+    batches: Iterable[Rows], sets: range, joined: int, folder: Path, workers: int = 1
+) -> list[StoredRows]:
     """Sort rows (:data:`parkf.io.tables.STEP_DATA`) by parameter set, into scratch files in a folder.
 
-    `sets` are the wanted sets of the step. Each of them joins `joined` sets of the dataset.
+    `sets` are the wanted sets of the step. Each of them joins `joined` sets of the dataset. `workers` share
+    later passes over the rows.
     """
-    stored = {number: StoredRows(folder / str(number)) for number in sets}
-    _sort(batches, joined, stored)
-    return list(stored.values())
-
-
-def store_dataset(path: Path, sets: range, joined: int, folder: Path, workers: int = 1) -> list[StoredRows]:
-    """Sort the rows of a step dataset as :func:`store_sets` does, with a share for each worker."""
-    wanted = range(joined * sets.start, joined * sets.stop)
-
-    def batches(share: int, columns: Sequence[str] = _READ) -> Iterator[Rows]:
-        return read_batches(path, wanted, share=(share, workers), columns=columns)
-
-    def count(share: int) -> NDArray[np.int64]:
-        total = np.zeros(wanted.stop, np.int64)
-        for batch in batches(share, ("set",)):
-            total += np.bincount(batch["set"], minlength=wanted.stop)[: wanted.stop]
-        return total[wanted.start :].reshape(len(sets), joined).sum(axis=1)
-
     stored = {number: StoredRows(folder / str(number), workers=workers) for number in sets}
-    ends = np.cumsum(list(parallel_map(count, range(workers), workers)), axis=0)
-    begins = np.vstack([np.zeros_like(ends[:1]), ends])
-
-    def sort(share: int) -> None:
-        own = {
-            number: stored[number].first(int(row)) for number, row in zip(sets, begins[share], strict=True)
-        }
-        _sort(batches(share), joined, own)
-
-    for _ in parallel_map(sort, range(workers), workers):
-        pass
-    return [stored[number].first(int(row)) for number, row in zip(sets, ends[-1], strict=True)]
-
-
-def _sort(batches: Iterable[Rows], joined: int, stored: Mapping[int, StoredRows]) -> None:
     for batch in batches:
         number = batch["set"] // joined
         rows = {**batch, "group": group_of_particle(batch)}
@@ -208,6 +178,7 @@ def _sort(batches: Iterable[Rows], joined: int, stored: Mapping[int, StoredRows]
             if n in stored:
                 mine = number == n
                 stored[n].append(rows if mine.all() else select(rows, mine))
+    return list(stored.values())
 
 
 def read_batches(
@@ -215,18 +186,16 @@ def read_batches(
     sets: range | None = None,
     *,
     most: int | None = None,
-    share: tuple[int, int] = (0, 1),
     columns: Sequence[str] = _READ,
 ) -> Iterator[Rows]:
     """Read a step dataset: columns as float64, ``set``, ``event`` and ``particle`` as int64.
 
     Row groups are left out if their statistics show that they hold none of the wanted `sets`. If they
     have more than `most` rows, only every second, third … row group is read, so that not many more rows are
-    read. For a `share` of (i, n), only the i-th of n parts of these row groups is read.
-    A ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
+    read. A ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
     """
     with STEP_DATA.open(path) as file:
-        for begin, batch in _record_batches(file, sets, most, share, columns):
+        for begin, batch in _record_batches(file, sets, most, columns):
             rows: Rows = {}
             for name in columns:
                 kind = np.int64 if name in ("set", "event", "particle") else np.float64
@@ -242,7 +211,6 @@ def _record_batches(
     file: pq.ParquetFile,
     sets: range | None,
     most: int | None,
-    share: tuple[int, int],
     columns: Sequence[str],
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield batches of row groups that may hold some of the sets, each with the number of its first row."""
@@ -257,8 +225,6 @@ def _record_batches(
     if most is not None:
         rows = sum(groups[number].num_rows for number in wanted)
         wanted = wanted[:: max(1, -(-rows // most))]
-    own, parts = share
-    wanted = wanted[own * len(wanted) // parts : (own + 1) * len(wanted) // parts]
     # Row groups that follow each other are read together.
     for _, run in groupby(enumerate(wanted), lambda item: item[1] - item[0]):
         together = [number for _, number in run]

@@ -19,15 +19,11 @@ from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import Fits
 from parkf.training.noise import fit_noise
 from parkf.training.result import FitResult, Minimum, SetResult
-from parkf.training.rows import F64, SAMPLE, UNREAD, Rows, StoredRows, read_batches, residuals, store_dataset
+from parkf.training.rows import F64, SAMPLE, UNREAD, Rows, StoredRows, read_batches, residuals, store_sets
 from parkf.training.spread import Spreads, residual_profiles
 
 # The type of a function of rows that returns σ of each component, and correlations, (n,) each.
 Noise = Callable[[Rows], dict[str, F64]]
-# RMS of form − Runge–Kutta over its 68 % quantile that only wrong rows cause, and smallest such RMS in mm and
-# slopes: honest rows reach 100, where a form is much better in the core than in the corners.
-FAR = 1000.0
-LEAST = {"x": 1e-3, "y": 1e-3, "tx": 1e-6, "ty": 1e-6}
 # Fewer rows do not determine a dozen parameters and their errors.
 FEWEST_ROWS = 100
 
@@ -65,7 +61,8 @@ def train_step(
         raise ParkfError(f"step {step}, forms '{forms}': {need}, for tracks that are born in the magnet")
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1), scratch_folder() as folder:
-        stored = store_dataset(dataset, numbers, own.joined, Path(folder), workers)
+        wanted = range(own.joined * numbers.start, own.joined * numbers.stop)
+        stored = store_sets(read_batches(dataset, wanted), numbers, own.joined, Path(folder), workers)
         sets = train_sets(
             stored,
             own,
@@ -73,7 +70,6 @@ def train_step(
             table=magnet,
             displaced=displaced,
             where=str(dataset),
-            even=True,
         )
     # The fits read some columns, and checked them. The rest is read here, so that the fingerprint belongs to
     # an undamaged file.
@@ -97,12 +93,8 @@ def train_sets(
     table: MagnetTable | None = None,
     displaced: Sequence[Rows] | None = None,
     where: str = "rows",
-    even: bool = False,
 ) -> list[SetResult]:
-    """Fit the parameter sets with these numbers to the rows of each; see :func:`train_step`.
-
-    With `even`, a ParkfError reports a few rows that are far from the form that all others follow.
-    """
+    """Fit the parameter sets with these numbers to the rows of each; see :func:`train_step`."""
     functions = numpy_step(step)
     results = []
     found = any(len(rows) for rows in stored)
@@ -130,8 +122,6 @@ def train_sets(
         values, more = fit_noise(functions, fits, values)
         scatters = bool(step.noise)
         result = set_result(functions, label, rows, values, minima + more, scatters=scatters)
-        if even:
-            require_even(result, functions, rows, name)
         results.append(result.model_copy(update={"note": note}))
     return results
 
@@ -150,27 +140,6 @@ def _without_rows(step: Step, label: str) -> SetResult:
         truth_width={},
         profiles=[],
     )
-
-
-def require_even(result: SetResult, functions: NumpyStep, rows: StoredRows, name: str) -> None:
-    """Raise a ParkfError if the RMS is far above the 68 % quantile, with the first rows that cause it."""
-    for one in result.accuracy:
-        if one.rms <= FAR * one.q68 or one.rms <= LEAST[one.component]:
-            continue
-        p, number = np.array(result.values), 0
-        told: list[str] = []
-        for block in rows.blocks():
-            off = np.abs(residuals(functions.predict(p, block), block, "e")[one.component])
-            momentum = 1e-3 / np.abs(block["qop"])
-            inside = (momentum >= one.p_min) & (momentum < one.p_max)
-            for row in np.flatnonzero(inside & (off > 2 * one.rms))[: 3 - len(told)]:
-                names = ("x0", "y0", "qop", f"{one.component}e")
-                values = ", ".join(f"{c} = {block[c][row]:.6g}" for c in names)
-                told.append(f"row {number + row} of the set, off by {off[row]:.3g} ({values})")
-            number += len(off)
-        what = f"{name}: form - Runge-Kutta in {one.component} has the RMS {one.rms:.3g}"
-        cause = f"68 % are within {one.q68:.3g}; it comes from {'; '.join(told)}"
-        raise ParkfError(f"{what}, but {cause}; correct these rows, or leave them out")
 
 
 def set_result(

@@ -210,7 +210,7 @@ class Fits(Strict):
     """Fits of the validation, and what they run on."""
 
     of: Annotated[
-        list[Literal["parkf", "parkf_robust", "trigger", "velo_only", "full"]],
+        list[Literal["parkf", "parkf_robust", "trigger", "full"]],
         AfterValidator(_with_parkf),
         AfterValidator(_distinct),
     ] = Field(description="fitters that are compared, parkf among them")

@@ -48,7 +48,7 @@ def product_problems(config: Mapping[str, Any], folder: Path) -> list[str]:
         problems.append(f"{folder / neighbour}: {what}")
     elif neighbour is not None:
         score = ["score.json"] if datasets == "simulate" else []
-        names = ["closure/accuracy.json", "closure/closure.json", *score]
+        names = ["closure/accuracy.json", *score]
         _attempted(problems, _read_all, read_json, [folder / neighbour / name for name in names])
     return problems
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parkf.io.documents.document import read_document
-from parkf.simulation.generate.decays import DECAYS, ELECTRONS, STRANGE
+from parkf.simulation.generate.decays import DECAYS, ELECTRONS
 from parkf.training.ghost_score import CROSSINGS
 from parkf.workflow.chunks import BLOCK_COLLISIONS, BLOCK_EVENTS, chunk_names, chunk_ranges
 from parkf.workflow.config import CONFIGS, load_config
@@ -16,21 +16,18 @@ from parkf.workflow.config_files import extended
 if TYPE_CHECKING:
     from parkf.model.steps.step import Step
 
-# Fits that are compared, and the scheme of each; "full" needs no parameter set. The fit in float64 shows how
-# much the other fits lose by single precision. The trigger's arithmetic exists only for production's forms.
+# Fits that are compared, and the scheme of each; "full" needs no parameter set. The trigger's arithmetic
+# exists only for production's forms.
 SCHEMES = {
     "parkf": "smoother",
-    "parkf_float64": "smoother",
     "parkf_robust": "smoother",
     "trigger": "trigger",
-    "velo_only": "velo_only",
 }
 _SIGNALS = tuple(DECAYS)
 # Samples that are generated, and the first seed of each group; the ranges of seeds do not overlap.
 _SEEDS = (
     (0, ("training_up", "training_down", "validation_up", "validation_down")),
     (1 << 40, ("jpsi_up", "jpsi_down", "d0_up", "d0_down")),
-    (1 << 45, tuple(f"{decay}_{polarity}" for decay in STRANGE for polarity in ("up", "down"))),
     (1 << 47, tuple(f"{decay}_{polarity}" for decay in ELECTRONS for polarity in ("up", "down"))),
     (1 << 50, ("closure_up", "closure_down")),
 )
@@ -230,12 +227,12 @@ class Run(dict[str, Any]):
         measured = sorted(fit for fit in SCHEMES if fit in self["fits"]["of"])
         if purpose == "likeness":
             return [fit for fit in measured if fit in ("parkf", "parkf_robust")]
-        return sorted([*measured, "parkf_float64"]) if purpose == "validation" else measured
+        return measured
 
     @property
     def report_files(self) -> list[str]:
         """Files that the stage ``report`` writes in addition to its index and figures."""
-        pages = ["compare", *self.sets, "detector", "slices", "directions", "kinds"]
+        pages = ["compare", *self.sets, "slices", "directions", "kinds"]
         inputs = ("inputs/geometry.yaml", "inputs/alignment.yaml")
         return [*(f"report/{page}.html" for page in pages), "run.json", "beside.json", *inputs]
 
@@ -256,7 +253,7 @@ class Run(dict[str, Any]):
         """Arguments of `parkf fit` for one of the fits that are measured."""
         return {
             "scheme": SCHEMES[fit],
-            "precision": "float64" if fit == "parkf_float64" else self["fits"]["precision"],
+            "precision": self["fits"]["precision"],
             "backend": self["fits"]["backend"],
             "robust": fit == "parkf_robust",
             # Without candidates to train on, a set has no ghost score.

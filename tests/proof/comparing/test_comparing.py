@@ -221,18 +221,14 @@ def test_the_error_of_a_gate_is_read_from_its_text():
     assert gate_error(gate.model_copy(update={"measured": "1.34"})) is None
 
 
-def test_the_command_says_it_on_a_console_in_json_and_on_a_page(project, run):
+def test_the_command_says_it_on_a_console_and_in_json(project, run):
     (project / "moved.yaml").write_text(yaml.safe_dump(ALIGNMENT | {"scifi_layers": {3: {"x": 0.2}}}))
     one, two = run("one"), run("two", alignment="moved.yaml", core=0.005)
     common = ["compare", str(one), str(two), "--gates", "gates.yaml"]
-    printed = CliRunner().invoke(app, [*common, "--page", "page.html"])
+    printed = CliRunner().invoke(app, common)
     assert printed.exit_code == 0, printed.output
     assert "alignment: SciFi layer 3 +0.2 mm in x" in printed.output
     assert "0.400 ± 0.010  0.500 ± 0.010  +7.1  1.250" in printed.output
-    page = (project / "page.html").read_text()
-    assert "SciFi layer 3 +0.2 mm in x" in page
-    assert 'data-name="verdict"' in page
-    assert (project / "page-figures/plotly-basic.min.js").exists()
     content = json.loads(CliRunner().invoke(app, [*common, "--json"]).stdout)
     assert content["differences"][0]["inputs"] == [
         {"what": "alignment", "text": "SciFi layer 3 +0.2 mm in x"}

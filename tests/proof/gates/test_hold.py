@@ -154,7 +154,7 @@ def test_what_is_shown(run):
 @pytest.mark.parametrize(
     "threshold",
     [
-        {"figure": "validation.json: fits/velo_only/momentum[p_min>=3]/core"},
+        {"figure": "validation.json: fits/missing/momentum[p_min>=3]/core"},
         {"figure": CORE, "over": "validation.json: fits/none/momentum[p_min>=3]/core"},
         {"figure": CORE, "over": "validation.json: fits/f*/momentum[p_min>=3]/core"},
         {"figure": CORE, "minus": "validation.json: fits/none/momentum[p_min>=3]/core"},

@@ -1,10 +1,9 @@
-"""The distances of figures from their gates' bars, and the traffic lights of the steps."""
+"""The distances of figures from their gates' bars."""
 
 import pytest
 
 from parkf.params.manifest import Gate
-from parkf.proof.gates.room import NEAR, colour, nearest, room, step_light
-from parkf.proof.gates.thresholds import Threshold, Thresholds
+from parkf.proof.gates.room import colour, nearest, room
 
 
 def gate(value, *, least=None, most=None, what="a", met=None):
@@ -45,40 +44,3 @@ def test_missed_gates_come_first_then_the_nearest():
         gate(None, most=1.0, what="unmeasured"),
     ]
     assert [one.what for one in nearest(gates)] == ["unmeasured", "missed", "near", "far", "compared"]
-
-
-@pytest.fixture
-def thresholds():
-    def one(name, figure):
-        return Threshold(gate=name, figure=f"accuracy.json: {figure}", at_most=1.0, reason="r")
-
-    return Thresholds(
-        gates=[
-            one("VELO", "steps/V.*/*/ratio_rms"),
-            one("UT", "steps/VUT|UT.*/*[p_min>=3]/ratio_rms"),
-            one("stations", "steps/T.gap3|T.gap7/*/ratio_rms"),
-            one("gaps", "steps/T.gap0|T.gap1/*/ratio_rms"),
-            one("table", "table/fiducial[component=x]/q68"),
-            one("hop", "steps/UTTF/*/ratio_rms"),
-        ]
-    )
-
-
-@pytest.mark.parametrize(
-    ("step", "decides", "shade"),
-    [
-        ("V", "VELO", "green"),
-        ("VUT", "UT", "amber"),
-        ("UT", "UT", "amber"),
-        ("T", "stations", "red"),
-        ("UTTF", "table", "amber"),
-        ("BEAM", None, "none"),
-    ],
-)
-def test_a_step_has_the_light_of_its_worst_gate(thresholds, step, decides, shade):
-    values = {"VELO": 0.1, "UT": 1 - NEAR / 2, "stations": 1.2, "gaps": 0.2, "table": 0.97, "hop": 0.1}
-    gates = [gate(value, most=1.0, what=name) for name, value in values.items()]
-    light = step_light(step, gates, thresholds)
-    assert light.colour == shade
-    assert (light.gate.what if light.gate else None) == decides
-    assert (decides or "no gate") in light.reason

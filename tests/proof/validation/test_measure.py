@@ -12,7 +12,6 @@ from parkf.proof.validation.measure import measure
 def with_angles(sample):
     rows = sample.rows
     rows["true_tx"], rows["true_ty"] = 0.08, 0.06  # eta = 2.998
-    rows["seed_qop"] = rows.true_qop / 1.002
     return Sample(rows)
 
 
@@ -24,7 +23,6 @@ def test_widths_and_biases_are_those_put_in():
         assert entry["half_width"] == pytest.approx(0.005, abs=4 * entry["half_width_error"])
         assert entry["core"] == pytest.approx(0.005, abs=4 * entry["core_error"])
         assert entry["bias"] == pytest.approx(0.001, abs=4 * entry["bias_error"])
-        assert entry["seed_bias"] == pytest.approx(0.002, abs=1e-6)
     assert figures["chi2"]["velo"]["median"] == pytest.approx(1.0, abs=0.1)
     # The width of χ²/16 is √(2/16); the error of a median is 1.25 times the error of a mean.
     expected = 1.2533 * (2 / 16) ** 0.5 / 20_000**0.5

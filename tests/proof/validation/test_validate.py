@@ -13,7 +13,7 @@ from parkf.proof.validation.validate import validate
 
 def measured(sample):
     """Figures of one fit."""
-    return validate({"parkf": sample}, sample)["fits"]["parkf"]
+    return validate({"parkf": sample})["fits"]["parkf"]
 
 
 def test_resolution_and_bias_come_out_as_put_in():

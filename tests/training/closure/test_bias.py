@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parkf.io.errors import ParkfError
-from parkf.training.closure.bias import Widths, bias_cells
+from parkf.training.closure.bias import Widths
 from parkf.training.closure.targets import EDGES
 
 SEED = 9
@@ -30,21 +30,6 @@ def test_too_few_tracks_in_each_bin_are_named():
     found.add(np.geomspace(1400.0, 120e3, 900), np.zeros(900))
     with pytest.raises(ParkfError, match="at most 59 in a bin of momentum, expected 100"):
         found.core(np.array([1e4]))
-
-
-def test_cells_have_their_bias():
-    random = np.random.default_rng(SEED)
-    slopes = random.uniform(-0.25, 0.25, (100_000, 2))
-    p = 2000 * (40.0 ** random.uniform(size=len(slopes)))
-    up = slopes[:, 1] > 0
-    values = np.where(up, 2e-3, -1e-3) + 3e-3 * random.normal(size=len(p))
-    cells = list(bias_cells(slopes, p, values))
-    assert sum(cell["n"] for cell in cells) > 50_000
-    for cell in cells:
-        expected = 2e-3 if cell["phi_min"] >= -1e-9 else -1e-3
-        assert abs(cell["bias"] - expected) < 5 * cell["bias_error"]
-    pulls = [(c["bias"] - (2e-3 if c["phi_min"] >= -1e-9 else -1e-3)) / c["bias_error"] for c in cells]
-    assert np.std(pulls) == pytest.approx(1, abs=0.15)
 
 
 def test_a_response_is_measured_in_narrow_bins_of_all_momenta():

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from closure_toys import SEED
 
+from parkf.fit import fit, is_good
 from parkf.io.errors import ParkfError
 from parkf.model.steps import FORMS
+from parkf.params.parameter_set import with_blobs
+from parkf.training.closure.bias import Widths
 from parkf.training.closure.close import close
 from parkf.training.closure.sample import read_sample
 from parkf.training.closure.targets import measure_response
@@ -19,29 +22,42 @@ def closed(trained, samples, geometry, field):
     return close(trained, samples, **detector, rays=40_000, passes=2, seed=SEED, threads=2)
 
 
-def weighted(stage, p_min, **between):
-    """Mean bias of a stage's cells from this momentum on, and its error."""
-    rows = [
-        row
-        for row in stage["cells"]
-        if row["p_min"] >= p_min
-        and all(
-            low <= row[f"{name}_min"] and row[f"{name}_max"] <= high for name, (low, high) in between.items()
+def biases(parameters, samples, scheme="smoother"):
+    """Slopes, p (MeV) and the q/p of fits over that of full fits, less their own bias, of all tracks."""
+    parts = []
+    for tracks in read_sample(samples):
+        found = fit(parameters, tracks.candidates, scheme=scheme, precision="float64", threads=2)
+        full = np.where(is_good(found.status), tracks.full_qop, np.nan)
+        parts.append(
+            (tracks.slopes, 1 / np.abs(tracks.true_qop), found.qop / full - 1, full / tracks.true_qop)
         )
-    ]
-    weights = np.array([row["bias_error"] ** -2 for row in rows])
-    return np.average([row["bias"] for row in rows], weights=weights), weights.sum() ** -0.5
+    slopes, p, difference, full = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    own = Widths()
+    own.add(p, np.nan_to_num(full, nan=1.0) - 1)
+    return slopes, p, difference + own.core(p)[0]
 
 
-def test_the_bias_by_direction_goes(closed):
-    stages = {stage["name"]: stage for stage in closed.summary["stages"]}
+def core(slopes, p, difference, p_min, *, vertical=False):
+    """Median of tracks from this momentum (GeV) on, and its error; those that go up, if `vertical`."""
+    eta, phi = np.arcsinh(1 / np.hypot(*slopes.T)), np.arctan2(slopes[:, 1], slopes[:, 0])
+    seen = (p > 1000 * p_min) & np.isfinite(difference) & (eta > 2) & (eta < 5)
+    if vertical:
+        seen &= (eta < 3) & (phi > np.pi / 4) & (phi < 3 * np.pi / 4)
+    low, middle, high = np.quantile(difference[seen], (0.16, 0.5, 0.84))
+    return middle, 1.25 * (high - low) / 2 / np.sqrt(seen.sum())
+
+
+def closed_set(trained, closed):
+    constants = trained.manifest.constants.model_copy(update={"velo_loss": closed.table.velo_loss})
+    manifest = trained.manifest.model_copy(update={"constants": constants})
+    return with_blobs(manifest, trained.constant, closed.table.coefficients)
+
+
+def test_the_bias_by_direction_goes(closed, trained, samples):
     # Around φ = 90°, the magnet bends along the fibres' slopes, and production's gaps bend too little.
-    vertical = {"eta": (2.0, 3.0), "phi": (np.pi / 4 - 0.01, 3 * np.pi / 4 + 0.01)}
-    before, _ = weighted(stages["before"], 10, **vertical)
-    targets, _ = weighted(stages["targets"], 10, **vertical)
-    after, error = weighted(stages["pass 2"], 10, **vertical)
+    before, _ = core(*biases(trained, samples), 10, vertical=True)
+    after, error = core(*biases(closed_set(trained, closed), samples), 10, vertical=True)
     assert before > 2.5e-3
-    assert abs(targets) < 0.4 * before
     assert abs(after) < 2e-4 + 3 * error
 
 
@@ -50,17 +66,10 @@ def test_the_bias_of_the_triggers_own_fit_goes(trained, samples, geometry, field
     closed = close(
         trained, samples, **detector, scheme="trigger", rays=40_000, passes=2, seed=SEED, threads=2
     )
-    stages = {stage["name"]: stage for stage in closed.summary["stages"]}
-    before, _ = weighted(stages["before"], 5)
-    after, error = weighted(stages["pass 2"], 5)
+    before, _ = core(*biases(trained, samples, "trigger"), 5)
+    after, error = core(*biases(closed_set(trained, closed), samples, "trigger"), 5)
     assert abs(after) < 2e-4 + 3 * error
     assert abs(after) < 0.5 * abs(before)
-
-
-def test_a_second_pass_changes_little(closed):
-    first, second = closed.summary["changes"]
-    assert second["rms"] < 0.5 * first["rms"]
-    assert second["rms"] < 3 * second["error_rms"]
 
 
 def test_only_tx_of_the_table_changes(closed, trained):
@@ -80,14 +89,6 @@ def test_accuracy_is_against_the_new_targets(closed):
     assert "Runge-Kutta" in closed.accuracy["targets"]
 
 
-def test_the_fit_answers_to_the_bend_as_one_for_one(closed):
-    response = closed.summary["response"]
-    gain = dict(zip(response["p"], response["gain"], strict=True))
-    assert all(0.4 < value < 1.1 for value in gain.values())
-    # There is one derivative for each of the twelve layers.
-    assert np.array(response["share"]).shape[1] == 12
-
-
 def test_nothing_depends_on_cores(trained, samples, monkeypatch):
     monkeypatch.setattr("parkf.training.closure.sample.ROWS", 3000)
     tracks = next(read_sample(samples))
@@ -95,6 +96,9 @@ def test_nothing_depends_on_cores(trained, samples, monkeypatch):
     one, two = (measure_response(trained, tracks, bend, threads=threads) for threads in (1, 2))
     np.testing.assert_array_equal(one.share, two.share)
     np.testing.assert_array_equal(one.gain, two.gain)
+    # The fit answers to the bend as one for one. There is one derivative for each of the twelve layers.
+    assert ((one.gain > 0.4) & (one.gain < 1.1)).all()
+    assert one.share.shape[1] == 12
 
 
 def test_too_few_tracks_are_refused(trained, samples, geometry, field, tmp_path):

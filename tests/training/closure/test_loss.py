@@ -22,10 +22,9 @@ def sample(n=40_000, seed=8, loss=LOSS):
 
 
 @pytest.mark.parametrize("loss", [0.0, LOSS])
-def test_it_is_found_within_its_error_whatever_the_bias_of_a_direction(loss):
+def test_it_is_found_whatever_the_bias_of_a_direction(loss):
     found = velo_loss(*sample(loss=loss))
-    assert found.error < 0.02
-    assert abs(found.value - loss) < 3 * found.error
+    assert abs(found - loss) < 0.06  # three errors
 
 
 def test_fits_that_failed_do_not_count():

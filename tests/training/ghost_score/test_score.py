@@ -11,7 +11,6 @@ from parkf.fit import cpu, fit
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, PARTICLES
 from parkf.params.ghost_score import FEATURES, HIDDEN, NUMBERS, OWN, Score, count, load_score
-from parkf.params.manifest import FlatAxis, FlatCut
 from parkf.params.parameter_set import load, with_blobs
 from parkf.training.ghost_score import train
 from parkf.training.ghost_score.train import _loss, train_network, train_score
@@ -175,19 +174,6 @@ def test_a_set_keeps_its_score(scored, score, tmp_path):
     with_blobs(scored.manifest, scored.constant, scored.table).save(tmp_path)
     assert not (tmp_path / "ghosts.f32").exists()
     assert load(tmp_path).score is None
-
-
-def test_a_fit_with_a_flat_cut_has_the_flat_score_too(toy, scored, score, tmp_path):
-    axes = [FlatAxis(name="eta", knots=[2.0, 3.0, 5.0], cuts=[-1.0, 0.5, 2.0])]
-    flat = Score(score.numbers, 1000, 500, FlatCut(genuine=0.9, axes=axes))
-    with_blobs(scored.manifest, scored.constant, scored.table, flat).save(tmp_path)
-    tracks = toy.candidates("float32")
-    fitted = fit(load(tmp_path), tracks, score=True)
-    assert list(fitted.scores) == ["score", "score_kinematic", "score_flat"]
-    assert "score_flat" not in fit(scored, tracks, score=True).scores
-    cut = np.interp(np.arcsinh(1 / np.hypot(fitted.tx, fitted.ty)), [2, 3, 5], [-1, 0.5, 2])
-    wanted = fitted.scores["score_kinematic"] - cut
-    np.testing.assert_allclose(fitted.scores["score_flat"], wanted, atol=1e-4)
 
 
 def test_a_trained_score_is_written_and_read(score, tmp_path):

@@ -58,7 +58,7 @@ def fit(
     candidates: options.Candidates,
     output: options.FittedTracks,
     scheme: Annotated[
-        Scheme, Option(help="trigger: LHCb's arithmetic, for production's forms; velo_only: VELO hits alone.")
+        Scheme, Option(help="trigger: LHCb's arithmetic, for production's forms.")
     ] = "smoother",
     precision: Annotated[Precision, Option(help="Number type of the arithmetic.")] = "float32",
     backend: Annotated[BackendChoice, Option(help="auto: a GPU if there is one, else the CPU.")] = "cpu",
@@ -77,7 +77,7 @@ def fit(
     ] = False,
     score: Annotated[
         bool,
-        Option("--score", help="Add the ghost scores of the set, with `score_flat` if it has a flat cut."),
+        Option("--score", help="Add the ghost scores of the set."),
     ] = False,
     origin: Annotated[
         Origin, Option("--from", help="first-hit: tracks that are born behind the material around the beam.")
@@ -99,8 +99,7 @@ def fit(
     from parkf.fit.gpu import choose_backend
 
     folder = options.registry_in(None).find(parameters)
-    # The reference fit of VELO hits alone runs in NumPy.
-    where, device = choose_backend("cpu" if scheme == "velo_only" else backend)
+    where, device = choose_backend(backend)
     say(f"fit: on {device}", file=sys.stderr)
     summary = fit_file(
         folder,

@@ -174,7 +174,6 @@ def print_end(results: Path, gates: Path) -> None:
 def compare(
     subjects: Annotated[list[str], Argument(metavar="A B …", help="Runs, sets or versions.")],
     everything: Annotated[bool, Option("--all", help="Also show figures that are the same.")] = False,
-    page: Annotated[Path | None, Option(help="An HTML page to write.")] = None,
     gates: GatesFile = GATES,
     registry: RegistryFolder = None,
     as_json: Json = False,
@@ -187,10 +186,6 @@ def compare(
         refuse_foreign(Path(name))
     sets, thresholds = registry_in(registry), load_thresholds(gates)
     comparison = compare_subjects([load_subject(name, thresholds, sets) for name in subjects])
-    if page is not None:
-        from parkf.report.compare_page import write_comparison
-
-        write_comparison(comparison, page)
     if as_json:
         answer(as_json, comparison.content(), "")
         return

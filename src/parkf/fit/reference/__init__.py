@@ -1,1 +1,1 @@
-"""Fits to compare the parameterised fit with: of VELO hits alone, and the full fit of an offline analysis."""
+"""The fit to compare the parameterised fit with: the full fit of an offline analysis."""

@@ -10,12 +10,11 @@ from parkf.fit.sample import GENUINE_P
 from parkf.params.manifest import Gate
 from parkf.proof.comparing.subject import Subject
 
-_GROUPS = ("resolution", "bias", "pulls", "ghosts", "accuracy", "cost", "gates")
+_GROUPS = ("resolution", "bias", "pulls", "ghosts", "accuracy", "gates")
 _SCORES = {
     "chi2": "χ²/ndof",
     "score": "score, without p and η",
     "score_kinematic": "score, with p and η",
-    "score_flat": "flat score",
 }
 # Number of errors; a figure that differs by more from the first subject's figure is emphasised.
 MOVED = 3.0
@@ -106,7 +105,6 @@ def _figures(subject: Subject) -> Iterator[_Named]:
         yield from _of_fit(subject.validation["fits"]["parkf"])
     if subject.accuracy is not None:
         yield from _accuracy(subject.accuracy)
-    yield from _cost(subject)
     for gate in subject.gates:
         if gate.value is not None:
             unit, scale = (" [%]", 100.0) if gate.bar.partition(",")[0].endswith("%") else ("", 1.0)
@@ -162,20 +160,6 @@ def _accuracy(accuracy: Mapping[str, Any]) -> Iterator[_Named]:
             unit, scale = ("mm", 1.0) if row["component"] == "x" else ("mrad", 1e3)
             what = f"magnet table, 68 % of |δ{row['component']}|, {_range(row)} [{unit}]"
             yield "accuracy", what, Measured(scale * row["q68"])
-
-
-def _cost(subject: Subject) -> Iterator[_Named]:
-    if subject.stages is not None:
-        yield "cost", "processor time of the run [s]", Measured(subject.stages["total_cpu_s"])
-        yield "cost", "largest memory of a job [MB]", Measured(subject.stages["peak_mb"])
-        longest = sorted(subject.stages["stages"].items(), key=lambda item: -item[1]["cpu_s"])
-        for name, stage in longest[:5]:
-            yield "cost", f"processor time of {name} [s]", Measured(stage["cpu_s"])
-    if subject.throughput is not None:
-        for rate in subject.throughput["rates"]:
-            if rate["threads"] == 1:
-                what = f"tracks fitted a second and thread, {rate['precision']} [10⁶]"
-                yield "cost", what, Measured(1e-6 * rate["tracks_per_s"])
 
 
 def _range(row: Mapping[str, Any]) -> str:

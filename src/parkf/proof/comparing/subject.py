@@ -35,8 +35,6 @@ class Subject:
     gates: list[Gate]  # of a run, results with today's thresholds; of a set, those of its publication
     validation: dict[str, Any] | None = None
     accuracy: dict[str, Any] | None = None
-    stages: dict[str, Any] | None = None
-    throughput: dict[str, Any] | None = None
     identity: dict[str, Any] | None = None
     beside: dict[str, Any] | None = None
     borrowed: str | None = None  # the run on whose tracks a published set's `validation` was measured
@@ -50,7 +48,7 @@ def load_subject(name: str, thresholds: Thresholds, registry: Registry) -> Subje
     """Read a run's folder, a set's folder, or a published version; anything else raises a ParkfError."""
     folder = Path(name)
     if (folder / "set" / MANIFEST_FILE).is_file():
-        names = {key: f"{key}.json" for key in ("validation", "accuracy", "stages", "throughput")}
+        names = {key: f"{key}.json" for key in ("validation", "accuracy")}
         names |= {"identity": IDENTITY_FILE, "beside": BESIDE_FILE}
         files = {
             key: read_json(folder / name) if (folder / name).is_file() else None

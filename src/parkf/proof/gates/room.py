@@ -1,23 +1,19 @@
-"""Distance of figures from their bars, for gates and for the lights of steps.
+"""Distance of figures from their gates' bars.
 
 A missed gate is red. A gate that is met with less room than :data:`NEAR` of its bar is amber; others are
-green. The light of a step has the worst colour of the gates on figures of this step.
+green.
 """
 
 import math
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Iterable
 from typing import Literal
 
 from parkf.params.manifest import Gate
-from parkf.proof.gates.thresholds import Threshold, Thresholds, split_figure
 
 # Fraction of the bar; less room than this is little.
 NEAR = 0.1
 
-Colour = Literal["green", "amber", "red", "none"]
+Colour = Literal["green", "amber", "red"]
 
 
 def room(gate: Gate) -> float | None:
@@ -60,42 +56,3 @@ def nearest(gates: Iterable[Gate]) -> list[Gate]:
         return gate.met, (math.inf if gate.met else -math.inf) if left is None else left
 
     return sorted(gates, key=key)
-
-
-@dataclass(frozen=True)
-class Light:
-    """Colour of a step, and the gate that decides it; ``none`` if no gate has figures of the step."""
-
-    colour: Colour
-    gate: Gate | None
-
-    @property
-    def reason(self) -> str:
-        """Figure, bar and room of the gate."""
-        if self.gate is None:
-            return "no gate looks at it"
-        left = room(self.gate)
-        side = "left" if left is None or left >= 0 else "beyond"
-        rest = "" if left is None else f"; {abs(100 * left):.0f} % of the bar {side}"
-        return f"{self.gate.what}: {self.gate.measured} (bar {self.gate.bar}{rest})"
-
-
-def step_light(step: str, gates: Sequence[Gate], thresholds: Thresholds) -> Light:
-    """Return the light of a step, from its gates among the results of :func:`parkf.proof.gates.hold`."""
-    looking = {one.gate for one in thresholds.gates if _looks_at(one, step)}
-    own = nearest(gate for gate in gates if gate.what in looking)
-    return Light(colour(own[0]), own[0]) if own else Light("none", None)
-
-
-def _looks_at(threshold: Threshold, step: str) -> bool:
-    file, path = split_figure(threshold.figure)
-    if file != "accuracy":
-        return False
-    if path.startswith("table/"):
-        # The step whose forms are the magnet table.
-        return step == "UTTF"
-    found = re.match(r"steps/([^/\[]+)", path)
-    # In T.gap3 and V.*, the name of the step is the part before the dot.
-    return found is not None and any(
-        fnmatchcase(step, name.partition(".")[0]) for name in found[1].split("|")
-    )

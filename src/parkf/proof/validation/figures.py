@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from parkf.fit.fitted import is_good
-from parkf.fit.sample import DETECTORS, STATE, VARIANCES, Sample, momentum_residual, pulls
+from parkf.fit.sample import momentum_residual, pulls
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core, spread
 
@@ -20,7 +19,6 @@ ENOUGH = 50
 WORKING_POINT = 0.91
 """Genuine efficiency of the paper's selection (Fig. 6)."""
 
-QUANTILES = {"q50": 0.5, "q99": 0.99, "q999": 0.999}
 _GROUPS = 20  # of events in a jackknife; each group is left out once
 
 
@@ -85,27 +83,3 @@ def width_ratio(
     each = np.array([ratio(group) for group in range(_GROUPS)])
     error = np.sqrt((_GROUPS - 1) / _GROUPS * np.square(each - each.mean()).sum())
     return ratio(None), float(error)
-
-
-def compare_precision(single: Sample, double: Sample) -> dict[str, Any]:
-    """Measure what single precision costs: the same candidates fitted in float32 and in float64.
-
-    The result has quantiles ``{q50, q99, q999}`` of the size of the difference: per component in units of the
-    error (``x``, ``y``, ``tx``, ``ty``, ``qop``), and relative for ``chi2``; and ``n``, the number of tracks
-    with a good fit in both.
-    """
-    good = is_good(single.rows["status"]) & is_good(double.rows["status"])
-    a, b = single.rows[good], double.rows[good]
-
-    def quantiles(differences: F64) -> dict[str, float]:
-        size = np.abs(differences)
-        return {name: float(np.quantile(size, fraction)) for name, fraction in QUANTILES.items()}
-
-    def chi2(rows: Rows) -> F64:
-        return np.sum([np.asarray(rows[f"chi2_{name}"], np.float64) for name in DETECTORS], axis=0)
-
-    figures = {
-        name: quantiles(np.asarray(a[name] - b[name], np.float64) / np.sqrt(b[VARIANCES[name]]))
-        for name in STATE
-    }
-    return {"n": int(good.sum()), **figures, "chi2": quantiles(chi2(a) / chi2(b) - 1)}

@@ -1,6 +1,6 @@
 """Kinds of tracks besides long ones: candidates by truth, fitted by the set and by the full fit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,14 +15,12 @@ from parkf.fit.truth import Files
 from parkf.io.events import Columns
 from parkf.io.files import scratch_folder
 from parkf.io.kinds import Kind
-from parkf.params.parameter_set import load
 from parkf.proof.validation.breakdown import directions
 from parkf.proof.validation.core import fit_core
 from parkf.proof.validation.figures import ENOUGH, binned, core_ratio
 from parkf.proof.validation.fitting import fitted_samples
 from parkf.proof.validation.search import measure_search
 from parkf.proof.validation.validate import MOMENTUM_EDGES, measure_alone
-from parkf.simulation.generate.decays import DECAYS
 from parkf.simulation.pattern.candidates import Search, write_candidates
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
 from parkf.simulation.response.misalignment import scifi_shifts, shifted
@@ -53,12 +51,10 @@ class Simulated:
         return [cls(*files, +1 if files[0].stem.endswith("_up") else -1) for files in of]
 
     @classmethod
-    def by_decay(
-        cls, particles: Sequence[Path], hits: Sequence[Path], crossings: Sequence[Path] = ()
-    ) -> dict[str, list[Self]]:
+    def by_decay(cls, particles: Sequence[Path], hits: Sequence[Path]) -> dict[str, list[Self]]:
         """Return samples of files ``<decay>_<polarity>.parquet`` by the name of the decay."""
         found: dict[str, list[Self]] = {}
-        for sample in cls.all_of(particles, hits, crossings):
+        for sample in cls.all_of(particles, hits):
             found.setdefault(sample.particles.stem.rpartition("_")[0], []).append(sample)
         return found
 
@@ -67,7 +63,6 @@ def measure_kinds(
     kinds: Sequence[Kind],
     parameters: Path,
     samples: Sequence[Simulated],
-    decays: Mapping[str, Sequence[Simulated]],
     *,
     geometry: "Geometry",
     field: "FieldMap",
@@ -78,35 +73,19 @@ def measure_kinds(
     A candidate has the hits that one particle left behind. The errors of SciFi hits include how far mats may
     lie off. Without VELO hits these errors decide, and the mats are displaced by this width, as they are for
     a search. The truth of tracks without VELO hits is the particle's true state in their first layer.
-    `decays` are samples of :data:`parkf.simulation.generate.decays.DECAYS` by name; for tracks without VELO
-    hits, ``decays`` has their figures (:func:`parkf.proof.validation.late_decays.measure_late_decay`), null
-    for too few pairs. ``search`` has the figures of the candidates that a search finds in the same hits.
+    ``search`` has the figures of the candidates that a search finds in the same hits.
     """
     detector: Any = {"geometry": geometry, "field": field, "threads": threads}
-    slices = load(parameters).slices
-    behind = [kind for kind in kinds if not kind.velo]
     with scratch_folder() as folder:
         finder = _Finder(geometry, fit_magnet_model(field, geometry), Path(folder), threads)
-        found = [finder.find(sample, kinds, kinds) for sample in samples]
-        late = {name: [finder.find(one, behind) for one in of] for name, of in decays.items() if behind}
-
-        def both(kind: Kind, of: Sequence[Mapping[str, Files]]) -> tuple[Sample, Sample]:
-            return fitted_by_both(kind, parameters, [one[kind.name] for one in of], **detector)
+        found = [finder.find(sample, kinds) for sample in samples]
 
         def figures(kind: Kind) -> dict[str, Any]:
-            ours, full = both(kind, found)
+            ours, full = fitted_by_both(kind, parameters, [one[kind.name] for one in found], **detector)
             measured = compared(ours, full)
             by_set = partial(fit_file, parameters, kind=kind.name, threads=threads)
             searched = fitted_samples([one[_searched(kind)] for one in found], by_set, field)
             measured["search"] = measure_search(searched, ours, [1000 * edge for edge in MOMENTUM_EDGES])
-            if late and kind in behind and slices is not None:
-                # Most runs have no decays, and Pandas and SciPy take half a second.
-                from parkf.proof.validation.late_decays import measure_late_decay
-
-                measured["decays"] = {
-                    name: measure_late_decay(*both(kind, of), DECAYS[name], slices)
-                    for name, of in late.items()
-                }
             return measured
 
         return {kind.name: figures(kind) for kind in kinds}
@@ -125,9 +104,7 @@ class _Finder:
     folder: Path
     threads: int | None
 
-    def find(
-        self, sample: Simulated, kinds: Sequence[Kind], searched: Sequence[Kind] = ()
-    ) -> dict[str, Files]:
+    def find(self, sample: Simulated, kinds: Sequence[Kind]) -> dict[str, Files]:
         """Return the candidates of each kind by truth, by its name, and by a search, by :func:`_searched`.
 
         The mats lie off by the same shifts in all samples of a polarity.
@@ -139,10 +116,10 @@ class _Finder:
         def find(hits: Columns) -> dict[str, Columns]:
             displaced = shifted(hits, shifts)
             found = {kind.name: search.matched(hits if kind.velo else displaced, kind) for kind in kinds}
-            of_search = search.of_kinds(displaced, "found", searched) if searched else ()
-            return found | dict(zip(map(_searched, searched), of_search, strict=True))
+            of_search = search.of_kinds(displaced, "found", kinds)
+            return found | dict(zip(map(_searched, kinds), of_search, strict=True))
 
-        names = {kind.name: kind for kind in kinds} | {_searched(kind): kind for kind in searched}
+        names = {kind.name: kind for kind in kinds} | {_searched(kind): kind for kind in kinds}
         paths = {name: self.folder / f"{name}-{sample.hits.name}" for name in names}
         write_candidates(sample.hits, paths, find, geometry=self.geometry, workers=self.threads)
         return {name: _beside_truth(sample, paths[name], kind) for name, kind in names.items()}

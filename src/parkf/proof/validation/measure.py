@@ -19,9 +19,9 @@ def measure(sample: Sample) -> dict[str, Any]:
     """Measure resolution, pulls and χ² of genuine tracks with 2 < η < 5 and a good fit.
 
     The result has ``counts.{tracks, failed}`` and ``momentum[] = {p_min, p_max, n, half_width, core,
-    width68, width95, bias, pull_width, pull_width68, pull_width95, pull_mean, seed_half_width, seed_bias,
-    chi2_median}`` (GeV; fractions of p), with ``<name>_error`` of all but the last three. `half_width` is
-    for the central 68%; ``width68`` and ``width95`` are from :func:`parkf.proof.validation.core.spread`.
+    width68, width95, bias, pull_width, pull_width68, pull_width95, pull_mean}`` (GeV; fractions of p),
+    with ``<name>_error`` of each. `half_width` is for the central 68%; ``width68`` and ``width95`` are from
+    :func:`parkf.proof.validation.core.spread`.
     There are also ``pulls.<component>.{mean, width, width68, width95}`` with errors, and ``chi2.{velo, ut,
     scifi, all} = {median, median_error, large}`` of χ²/ndof, where `large` is the fraction above three.
     Fewer than 50 such tracks raise a ParkfError.
@@ -46,9 +46,7 @@ def measure(sample: Sample) -> dict[str, Any]:
 
 
 def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
-    seed = 1.0 / np.asarray(np.abs(rows["seed_qop"]) * rows["p_true"], np.float64) - 1.0
     half_width, _ = _centre(momentum_residual(rows))
-    seed_half_width, seed_bias = _centre(seed)
     return {
         "p_min": low,
         "p_max": high,
@@ -58,9 +56,6 @@ def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
         "half_width_error": 0.96 * half_width / len(rows) ** 0.5,
         **momentum_figures(rows),
         **pull_figures(rows, "qop", "pull_"),
-        "seed_half_width": seed_half_width,
-        "seed_bias": seed_bias,
-        "chi2_median": float(np.median(chi2_per_ndof(rows))),
     }
 
 

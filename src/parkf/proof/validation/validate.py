@@ -16,7 +16,6 @@ from parkf.proof.validation.figures import (
     ENOUGH,
     WORKING_POINT,
     binned,
-    compare_precision,
     core_ratio,
     momentum_figures,
     pull_figures,
@@ -36,17 +35,16 @@ _CHI2_EDGES = np.linspace(0.0, 10.0, 61)
 
 def validate(
     fits: Mapping[str, Sample],
-    float64: Sample,
     misaligned: Mapping[str, Sample] | None = None,
     signals: Mapping[str, Mapping[str, Sample]] | None = None,
     workers: int = 1,
 ) -> dict[str, Any]:
     """Measure every fit of the same candidates; too few genuine ones or ghosts raise a ParkfError.
 
-    `fits` are samples by the name of the fit: ``parkf``, ``parkf_robust``, ``trigger``, ``velo_only``,
-    ``full``. `float64` are the candidates of ``parkf``, fitted in float64. `misaligned` are fits of a sample
-    whose detector is not where the reconstruction assumes it, and `signals` are fits of signal samples
-    (``jpsi``, ``d0``). At most `workers` fits are measured at a time, each in a separate process.
+    `fits` are samples by the name of the fit: ``parkf``, ``parkf_robust``, ``trigger``, ``full``.
+    `misaligned` are fits of a sample whose detector is not where the reconstruction assumes it, and `signals`
+    are fits of signal samples (``jpsi``, ``d0``). At most `workers` fits are measured at a time, each in a
+    separate process.
 
     The result has ``counts.{genuine, ghost, decayed}`` and ``fits.<name>``. Each fit has
     ``pulls.<component>.{mean, width, width68, width95}`` and ``momentum[] = {p_min, p_max, core, width68,
@@ -60,8 +58,7 @@ def validate(
     have ``impact``, ``breakdown``, ``fates``, ``cells`` and
     ``directions`` (:mod:`parkf.proof.validation.breakdown`) and ``tails``
     (:mod:`parkf.proof.validation.tails`); with `signals` ``masses.<signal>``, a peak's ``{mean, width,
-    narrow, wide, share, n}`` with errors of the first two (MeV). ``precision`` compares ``parkf`` with
-    `float64` (:func:`parkf.proof.validation.figures.compare_precision`).
+    narrow, wide, share, n}`` with errors of the first two (MeV).
     """
     for several in filter(None, (fits, misaligned)):
         counts = _counts(several)
@@ -98,7 +95,6 @@ def validate(
     jobs = [(name, True) for name in fits] + [(name, False) for name in misaligned or {}]
     done = dict(zip(jobs, parallel_map(measured, jobs, workers), strict=True))
     result = {"counts": _counts(fits), "fits": {name: done[name, True] for name in fits}}
-    result["precision"] = compare_precision(fits["parkf"], float64)
     if misaligned:
         alike = {name: done[name, False] for name in misaligned}
         result["misaligned"] = {"counts": _counts(misaligned), "fits": alike}

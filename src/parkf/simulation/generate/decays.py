@@ -17,27 +17,8 @@ class Decay:
     p_min: float = 0.0
     pt_min: float = 0.0
     pair_pt_min: float = 0.0
-    # mm; vertices at smaller z are left out, because nothing is measured on them.
-    z_min: float = -math.inf
-    z_max: float = math.inf  # the same at larger z
+    z_max: float = math.inf  # mm; vertices behind it are left out, because nothing is measured on them
     share: float = 1.0  # of the collisions that a run asks for, where a part is enough for the figures
-
-
-def _late(title: str, mother: int, mass: float, products: str) -> Decay:
-    """Return a decay behind the VELO, up to the SciFi, which no line cuts on.
-
-    Charged particles, which the field would bend, do not decay there.
-    """
-    settings = (
-        "HardQCD:all = on",
-        "ParticleDecays:zMax = 8000.",
-        "ParticleDecays:xyMax = 3000.",
-        "211:mayDecay = off",
-        "321:mayDecay = off",
-        f"{mother}:onMode = off",
-        f"{mother}:onIfMatch = {products}",
-    )
-    return Decay(title, mother, from_mother=0, mass=mass, settings=settings, z_min=800.0)
 
 
 _JPSI = (
@@ -99,12 +80,7 @@ DECAYS: dict[str, Decay] = {
         z_max=550.0,
         share=0.05,
     ),
-    "ks": _late("K⁰s → ππ", 310, 497.611, "211 -211"),
-    "lambda": _late("Λ → pπ", 3122, 1115.683, "2212 -211"),
 }
 
 ELECTRONS = tuple(name for name in DECAYS if name.endswith("-ee"))
 """Decays to electrons, which the fit takes for pions unless it is told."""
-
-STRANGE = tuple(name for name, decay in DECAYS.items() if decay.z_min > 0)
-"""Decays behind the VELO, with tracks that have no VELO hits."""

@@ -39,8 +39,8 @@ def generate_signal(
     """Write the pairs of tracks in the acceptance, each as one event; return the number of pairs.
 
     The table is `parkf.io.tables.PARTICLES`. Pairs are from J/ψ→μμ or J/ψ→ee in B_s→J/ψφ, D⁰→Kπ in
-    D*⁺→D⁰π⁺, photons that convert in front of the magnet, or K⁰s→ππ and Λ→pπ behind the VELO. The `number`
-    collisions are numbered from `first` on, and each has a heavy quark pair, or for photons, K⁰s and Λ any
+    D*⁺→D⁰π⁺, or photons that convert in front of the magnet. The `number`
+    collisions are numbered from `first` on, and each has a heavy quark pair, or for photons any
     hard scattering. One in five makes a J/ψ with both tracks, one in seven a D⁰. Pythia makes a quarter of
     the collisions, and each is used in four azimuths.
     Pairs and their event numbers depend only on the seed and the number of their collision, not on other
@@ -75,9 +75,8 @@ def _pairs(pythia: Any, decay: Decay, beam: Beam, seed: int, chunk: range) -> Co
     particles = collisions.from_vertices(particles, vertices, interactions)
     # Keep the two tracks of a mother, which begin where she decays, without particles that they made in the
     # material.
-    own = (particles["z"] > decay.z_min) & (particles["z"] < decay.z_max)
-    own &= np.abs(particles["mother"]) == decay.mother
-    particles = select(particles, own)
+    own = np.abs(particles["mother"]) == decay.mother
+    particles = select(particles, own & (particles["z"] < decay.z_max))
     particles = select(particles, np.lexsort((particles["z"], particles["collision"])))
     first = np.diff(particles["collision"], prepend=-1) != 0
     first |= np.diff(particles["z"], prepend=np.nan) != 0

@@ -25,11 +25,10 @@ class Change:
     """A change of the table's central polynomials of tx.
 
     `coefficients` (terms, degree) multiply Legendre polynomials in X and Y, in the order of
-    :data:`ORDERS`, times f·T_n(f); `covariance` is (terms·degree, terms·degree).
+    :data:`ORDERS`, times f·T_n(f).
     """
 
     coefficients: F64
-    covariance: F64
 
     def added_to(self, table: MagnetTable) -> MagnetTable:
         """Return the table with this change."""
@@ -79,7 +78,7 @@ class ChangeFit:
         normal = self._normal + belief.T @ belief * (BELIEVERS / len(belief) / BELIEF**2)
         scale = 1 / np.sqrt(np.diag(normal))
         covariance = scale[:, None] * np.linalg.inv(normal * np.outer(scale, scale)) * scale
-        return Change((covariance @ self._right).reshape(-1, self._degree), covariance)
+        return Change((covariance @ self._right).reshape(-1, self._degree))
 
 
 def _places(x: F64, y: F64) -> F64:

@@ -8,7 +8,7 @@ across. The nominal alignment's table was compared with one that was closed on t
 charge and momentum does it differ by more than 0.08 per mille, a sixth of the cell's error.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
 from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.training.closure.bend import ChangeFit
-from parkf.training.closure.bias import Widths, bias_cells
-from parkf.training.closure.loss import FAR, VeloLoss, velo_loss
+from parkf.training.closure.bias import Widths
+from parkf.training.closure.loss import FAR, velo_loss
 from parkf.training.closure.sample import read_sample
 from parkf.training.closure.targets import measure_response, new_targets
 from parkf.training.magnet_table import MagnetTable, load_table
@@ -51,7 +51,6 @@ class Closed:
 
     table: MagnetTable
     accuracy: dict[str, Any]  # its figures against its targets, of table_accuracy, and what these targets are
-    summary: dict[str, Any]  # results of each stage, for closure.json
 
 
 def close(
@@ -78,7 +77,6 @@ def close(
         magnet = Magnet(field, geometry.magnet.z_in, geometry.magnet.z_out, geometry.beam, threads)
         targets = partial(new_targets, parameters, work.response, work.loss, geometry, field, threads)
         header = Header.of(work.table.header)
-        stages = [work.measure("before")]
         work.table = fit_slope_change(
             work.table, *targets(training_rays(magnet, header.bends, count=rays, seed=seed))
         )
@@ -86,23 +84,12 @@ def close(
         end = tested.end.copy()
         end[:, 2] += moved
         accuracy = table_accuracy(work.table, Rays(tested.start, end, tested.qop))
-        stages.append(work.measure("targets"))
-        changes = []
-        for number in range(passes):
-            changes.append(work.change())
-            stages.append(work.measure(f"pass {number + 1}"))
-        summary = {
-            "tracks": len(work.true_qop),
-            "response": {name: getattr(work.response, name).tolist() for name in ("p", "share", "gain")},
-            "loss": work.loss.tolist(),
-            "velo_loss": asdict(work.velo_loss),
-            "stages": stages,
-            "changes": changes,
-        }
+        for _ in range(passes):
+            work.change()
         closed = replace(
-            work.table, closed_with=parameters.manifest.blobs.constant.sha256, velo_loss=work.velo_loss.value
+            work.table, closed_with=parameters.manifest.blobs.constant.sha256, velo_loss=work.velo_loss
         )
-        return Closed(closed, {**accuracy, "targets": TARGETS}, summary)
+        return Closed(closed, {**accuracy, "targets": TARGETS})
 
 
 class _Closure:
@@ -124,15 +111,14 @@ class _Closure:
                 f"{', '.join(map(str, samples))}, expected {FEWEST_TRACKS}; raise training.closure.tracks"
             )
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        self._state, self._slopes, self.true_qop, full, self._polarity, self._modules = columns
-        self._p = 1 / np.abs(self.true_qop)
+        self._state, self._slopes, true_qop, full, self._polarity, self._modules = columns
+        self._p = 1 / np.abs(true_qop)
         bias = Widths()
-        bias.add(self._p, full / self.true_qop - 1)
+        bias.add(self._p, full / true_qop - 1)
         # The full fit has the same hits, and so the same measurement errors. Its mean bias is subtracted, so
         # that the closure does not learn it.
         self._reference = full / (1 + bias.core(self._p)[0])
-        self._fitted = np.zeros(0)
-        self.velo_loss = VeloLoss(0.0, 0.0)
+        self.velo_loss = 0.0
         # The fit's response to hits, and losses up to the SciFi layers, are measured on the first tracks.
         first = next(read_sample(samples))
         bend = self._bend(slice(0, len(first)))[1] / first.true_qop
@@ -145,8 +131,8 @@ class _Closure:
         h = polarity * self._hop.local_qop(self._numbers, self._reference[rows])
         return h, _bend(self.table, self._state[rows], h)
 
-    def measure(self, name: str) -> dict[str, Any]:
-        """Fit all tracks with the current table, and measure the bias of q/p against the reference."""
+    def differences(self) -> F64:
+        """Fit all tracks with the current table; return q/p over the reference, less one, (n,), or NaN."""
         closed = with_blobs(self._parameters.manifest, self._parameters.constant, self.table.coefficients)
         fits = [
             fit(closed, tracks.candidates, scheme=self._scheme, precision="float64", threads=self._threads)
@@ -154,37 +140,33 @@ class _Closure:
         ]
         fitted = np.concatenate([one.qop for one in fits])
         good = is_good(np.concatenate([one.status for one in fits]))
-        self._fitted = np.where(good, np.abs(fitted / self._reference) - 1, np.nan)
-        return {"name": name, "cells": list(bias_cells(self._slopes, self._p, self._fitted))}
+        return np.where(good, np.abs(fitted / self._reference) - 1, np.nan)
 
-    def _add_loss(self) -> None:
-        """Add to the loss in a VELO module what the last fits lack of it, and correct these fits."""
-        more = velo_loss(self._slopes, self._p, self._fitted, self._modules)
+    def _with_loss(self, fitted: F64) -> F64:
+        """Add to the loss in a VELO module what fits lack of it; return their corrected differences."""
         manifest = self._parameters.manifest
-        value = max(0.0, manifest.constants.velo_loss + more.value)
-        gained = (value - manifest.constants.velo_loss) * self._modules
-        self._fitted = (self._fitted + 1) / (1 + gained * np.abs(self._reference)) - 1
-        constants = manifest.constants.model_copy(update={"velo_loss": value})
+        before = manifest.constants.velo_loss
+        self.velo_loss = max(0.0, before + velo_loss(self._slopes, self._p, fitted, self._modules))
+        constants = manifest.constants.model_copy(update={"velo_loss": self.velo_loss})
         self._parameters = replace(
             self._parameters, manifest=manifest.model_copy(update={"constants": constants})
         )
-        self.velo_loss = VeloLoss(value, more.error)
+        gained = (self.velo_loss - before) * self._modules
+        return np.asarray((fitted + 1) / (1 + gained * np.abs(self._reference)) - 1)
 
-    def change(self) -> dict[str, Any]:
-        """Remove the bias of the fits: change the table's bend, and the loss in the VELO if the fit uses it.
-
-        Return how large the change of the table is.
-        """
+    def change(self) -> None:
+        """Remove the bias of fits: change the table's bend, and the loss in the VELO if the fit uses it."""
+        fitted = self.differences()
         if self._scheme == "smoother":
-            self._add_loss()
+            fitted = self._with_loss(fitted)
         header = Header.of(self.table.header)
-        good = np.flatnonzero(np.isfinite(self._fitted))
+        good = np.flatnonzero(np.isfinite(fitted))
         widths = Widths()
-        widths.add(self._p[good], self._fitted[good])
+        widths.add(self._p[good], fitted[good])
         sums = ChangeFit(header)
         for begin in range(0, len(good), ROWS):
             rows = good[begin : begin + ROWS]
-            wanted, p = self._fitted[rows], self._p[rows]
+            wanted, p = fitted[rows], self._p[rows]
             centre, width = widths.core(p)
             weight = 1 / width**2 / (1 + ((wanted - centre) / (FAR * width)) ** 2)
             h, bend = self._bend(rows)
@@ -192,18 +174,7 @@ class _Closure:
             sums.add(basis * self.response.gain_at(p)[:, None], wanted, weight)
         states, h = belief_states(header)
         change = sums.solve(sums.basis(states, h, _bend(self.table, states, h)))
-        sampled = good[:: max(1, len(good) // ROWS)]
-        h, bend = self._bend(sampled)
-        basis = sums.basis(self._state[sampled], h, bend)
-        size = basis @ change.coefficients.ravel()
-        error = np.sqrt(np.einsum("ni,ij,nj->n", basis, change.covariance, basis, optimize=True))
         self.table = change.added_to(self.table)
-        return {
-            "terms": change.coefficients.size,
-            "rms": float(np.sqrt(np.mean(size**2))),
-            "q95": float(np.quantile(np.abs(size), 0.95)),
-            "error_rms": float(np.sqrt(np.mean(error**2))),
-        }
 
 
 def neighbours_table(parameters: ParameterSet, path: Path) -> MagnetTable:

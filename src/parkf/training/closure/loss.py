@@ -1,28 +1,20 @@
 """Loss of momentum in each VELO module, from fits of tracks that crossed different numbers of modules."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from parkf.training.closure.bias import EDGES, ETA, Widths
+from parkf.training.closure.bias import EDGES, Widths
 from parkf.training.rows import F64
 
 # Number of widths from the centre at which the weight of a difference is halved.
 FAR = 2.0
 # Smallest pseudorapidity of tracks that count.
 LEAST_ETA = 3.0
+# Edges of bins of pseudorapidity.
+ETA = (2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 
 
-@dataclass(frozen=True)
-class VeloLoss:
-    """Loss of momentum in each VELO module, with its statistical error, MeV."""
-
-    value: float
-    error: float
-
-
-def velo_loss(slopes: F64, p: F64, difference: F64, modules: F64) -> VeloLoss:
-    """Determine how much more than in a set's fits is lost in each module.
+def velo_loss(slopes: F64, p: F64, difference: F64, modules: F64) -> float:
+    """Determine how much more than in a set's fits is lost in each module, MeV.
 
     A track that crossed more modules than others of its direction and momentum lost more momentum, so its
     fitted p is too small by the additional loss. `slopes` (n, 2) are tx, ty at production, `p` (n,) is in
@@ -45,5 +37,4 @@ def velo_loss(slopes: F64, p: F64, difference: F64, modules: F64) -> VeloLoss:
         return values - (sums / np.where(weights > 0, weights, 1))[cell]
 
     crossed = from_mean(modules / p)
-    information = float(weight @ crossed**2)
-    return VeloLoss(float(weight * crossed @ from_mean(difference)) / information, information**-0.5)
+    return float(weight * crossed @ from_mean(difference)) / float(weight @ crossed**2)

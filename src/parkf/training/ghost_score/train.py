@@ -20,10 +20,8 @@ from parkf.io.arrow import column, numbers
 from parkf.io.errors import ParkfError
 from parkf.io.events import particle_key, tables_by_event
 from parkf.io.tables import CANDIDATES, PARTICLES
-from parkf.params.flat_cut import variables
-from parkf.params.ghost_score import FEATURES, HIDDEN, OWN, Score, log_odds
+from parkf.params.ghost_score import FEATURES, HIDDEN, OWN, Score
 from parkf.params.parameter_set import ParameterSet
-from parkf.training.ghost_score.flat import fit_flat_cut
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -50,19 +48,17 @@ def train_score(
     2 GeV, made at least 70% of the hits. A candidate is a ghost if no particle made this fraction. All other
     candidates, and failed fits, are left out. `seed` determines the random start of the networks. The result
     does not depend on `threads`, the number of cores of the fits. A ParkfError is raised when there are fewer
-    than 500 candidates of either kind. The flat cut is fitted to the genuine candidates.
+    than 500 candidates of either kind.
     """
     count = 0
     for _, candidates in files:
         with CANDIDATES.open(candidates) as file:
             count += file.metadata.num_rows
     features, genuine = [np.empty((0, len(FEATURES)), np.float32)], [np.empty(0, bool)]
-    states: list[dict[str, F64]] = []
     for particles, candidates in files:
-        for seen, is_genuine, of in _pieces(parameters, particles, candidates, MOST / max(count, 1), threads):
+        for seen, is_genuine in _pieces(parameters, particles, candidates, MOST / max(count, 1), threads):
             features.append(seen)
             genuine.append(is_genuine)
-            states.append({name: values[is_genuine] for name, values in of.items()})
     seen, is_genuine = np.concatenate(features), np.concatenate(genuine)
     kinds = {"genuine candidates": int(is_genuine.sum()), "ghosts": int((~is_genuine).sum())}
     if min(kinds.values()) < _ENOUGH:
@@ -72,15 +68,13 @@ def train_score(
         train_network(seen[:, : len(inputs)], is_genuine, hidden=HIDDEN, seed=seed)
         for inputs in (OWN, FEATURES)
     ]
-    kinematic = log_odds(networks[-1], seen[is_genuine])
-    flat = fit_flat_cut(kinematic, {name: np.concatenate([of[name] for of in states]) for name in states[0]})
-    return Score(np.concatenate(networks), int(is_genuine.sum()), int((~is_genuine).sum()), flat)
+    return Score(np.concatenate(networks), int(is_genuine.sum()), int((~is_genuine).sum()))
 
 
 def _pieces(
     parameters: ParameterSet, particles: Path, candidates: Path, fraction: float, threads: int | None
-) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_], dict[str, F64]]]:
-    """Yield features, class and the flat cut's variables of the candidates, some events at a time."""
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+    """Yield features and class of the candidates, some events at a time."""
     pieces = tables_by_event(PARTICLES, particles, events=EVENTS_AT_ONCE, columns=list(_TRUTH))
     piece: pa.Table | None = next(pieces, None)
     for found in tables_by_event(CANDIDATES, candidates, events=EVENTS_AT_ONCE):
@@ -98,8 +92,7 @@ def _pieces(
             parameters, from_arrow(found.combine_chunks(), np.dtype(np.float32)), threads=threads
         )
         used = (genuine | (purity < GHOST_PURITY)) & is_good(fitted.status)
-        of = variables(fitted, parameters.manifest.constants)
-        yield seen.T[used], genuine[used], {name: values[used] for name, values in of.items()}
+        yield seen.T[used], genuine[used]
 
 
 def _wanted(found: pa.Table, particles: pa.Table) -> NDArray[np.bool_]:
