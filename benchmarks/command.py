@@ -39,6 +39,6 @@ def lhcb_events(source: Path, folder: Path) -> tuple[Geometry, FieldMap, Path, P
     """Return geometry and field of LHCb's ten events, and their hits and particles as tables in a folder."""
     hits, particles = folder / "hits.parquet", folder / "particles.parquet"
     geometry = load_geometry(PROJECT / "data/geometry/run3_fullsim.yaml")
-    field = evaluate_on_grid(DipoleSources.load(PROJECT / "data/field/dipole.json"))
+    field = evaluate_on_grid(DipoleSources.load(PROJECT / "data/field/lhcb.json"))
     take_tables(source / "hits.parquet", source / "tracks.parquet", hits_to=hits, particles_to=particles)
     return geometry, field, hits, particles

@@ -105,7 +105,7 @@ def run(shared: Path, work: Path) -> dict[str, object]:
         for charge, sign in (("all", 0), ("positive", 1), ("negative", -1)):
             own = (sample["charge"] == sign) | (sign == 0)
             rows[f"{name}, {charge}"] = bias(sample, own, error)
-    cubic = evaluate_on_grid(read_source(ROOT / "data/field/dipole.json"), interpolation="cubic")
+    cubic = evaluate_on_grid(read_source(ROOT / "data/field/lhcb.json"), interpolation="cubic")
     return {
         "sample": "LHCb's full simulation, ten events, MagDown",
         "known": {name: list(both) for name, both in known.items()},

@@ -14,9 +14,6 @@ import parkf._fitter as _fitter
 import pytest
 
 from parkf.fit.fitted import INTEGERS, NUMBERS
-from parkf.io.files import write_sealed
-from parkf.model.steps import FORMS
-from parkf.model.steps.frozen import document
 
 ROOT = Path(__file__).parents[3]
 PARAMS, SAMPLE = ROOT / "params", ROOT / "examples/candidates.parquet"
@@ -71,9 +68,7 @@ def changed(tmp_path_factory):
         shutil.copytree(INSTALLED / "kernel" / folder, package / "kernel" / folder)
     (file,) = re.findall(r'```diff title="src/(.*?)"', HOW_TO)
     edit(source / file, numbered=False)
-    # Today's better forms may not be published yet.
-    layouts = shutil.copytree(PARAMS / "layouts", source / "layouts")
-    write_sealed(layouts / "3.json", document(FORMS["improved"]))
+    layouts = PARAMS / "layouts"
     stopped = codegen(source, layouts)
     assert stopped.returncode == 1
     assert stopped.stderr.startswith("layout 3 is published; call this 4: ")
@@ -107,7 +102,7 @@ def test_published_sets_load_fit_export_and_compare_as_before(changed, tmp_path)
     facts = json.loads((before / "facts.json").read_text())
     assert json.loads((after / "facts.json").read_text()) == facts
     layouts = {version: one["layout"] for version, one in facts.items() if "layout" in one}
-    assert set(layouts.values()) == {1, 2}
+    assert set(layouts.values()) == {1, 2, 3}
     assert json.loads((before / "today/manifest.json").read_text())["layout_version"] == 3
     assert json.loads((after / "today/manifest.json").read_text())["layout_version"] == 4
 
