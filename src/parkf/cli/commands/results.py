@@ -151,12 +151,16 @@ def verify(
 
 
 def print_end(results: Path, gates: Path) -> None:
-    """Print the end of a run: gates that are missed, and where its results are."""
+    """Print the end of a run: whether to replace the published set, missed gates, where its results are."""
+    from parkf.proof.comparing.subject import BESIDE_FILE
     from parkf.proof.gates import hold, load_thresholds
 
     counts = read_json(results / "validation.json")["counts"]
     held = hold(results / "set", load_thresholds(gates))
     missed = [one for one in held if not one.met]
+    beside = results / BESIDE_FILE
+    if beside.is_file() and (said := read_json(beside).get("answer")):
+        say(said["sentence"])
     tracks = f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts"
     say(f"{tracks}; {len(held) - len(missed)} of {len(held)} gates met")
     for one in missed[:_MOST_MISSED]:
