@@ -4,6 +4,7 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 from typer import Argument, Option, Typer
@@ -19,7 +20,7 @@ from parkf.cli.commands.options import (
 from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
-from parkf.io.terminal import aligned, say, shortened
+from parkf.io.terminal import WIDTH, aligned, say, shortened
 
 app = Typer()
 
@@ -160,7 +161,7 @@ def print_end(results: Path, gates: Path) -> None:
     missed = [one for one in held if not one.met]
     beside = results / BESIDE_FILE
     if beside.is_file() and (said := read_json(beside).get("answer")):
-        say(said["sentence"])
+        say(fill(said["sentence"], WIDTH, break_on_hyphens=False))
     tracks = f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts"
     say(f"{tracks}; {len(held) - len(missed)} of {len(held)} gates met")
     for one in missed[:_MOST_MISSED]:
