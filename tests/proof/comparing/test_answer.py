@@ -95,7 +95,9 @@ def test_gates_and_statistics_come_before_a_replacement():
     assert told(good, old).verdict == "replace"
     missed = told(good, old, missed=["ghosts: 31 % (bar ≤ 30 %)", "pull"])
     assert missed.verdict == "keep"
-    assert missed.sentence.endswith("this set misses a gate, ghosts: 31 % (bar ≤ 30 %), and 1 more.")
+    reason, _, but = missed.sentence.partition("; but ")
+    assert reason == "Keep r016: this set misses a gate, ghosts: 31 % (bar ≤ 30 %), and 1 more"
+    assert re.match("the published set's momenta .* low, this set's .*; it is worse by", but)
     unmeasured = told(good, old, unmeasured=["mass of D0"])
     assert unmeasured.verdict == "cannot tell"
     assert unmeasured.sentence.endswith("are not measured (1, first mass of D0): run with more events.")

@@ -38,13 +38,16 @@ def answer(
     """
     figures = paired["figures"]
     keep, unknown = f"Keep {version}: ", f"Cannot tell whether to replace {version}: "
-    if missed:
-        more = f", and {len(missed) - 1} more" if missed[1:] else ""
-        return Answer("keep", f"{keep}this set misses a gate, {missed[0]}{more}.")
-    if figures and not any(one["error"] or one["worse"] for one in figures):
-        return Answer("keep", f"{keep}both sets fit all tracks alike.")
     worse, better = ([one for one in figures if sure(one) and one["worse"] * sign > 0] for sign in (1, -1))
     told = "; but ".join(_told(max(some, key=_size)) for some in (worse, better) if some)
+    if missed:
+        others = f", and {len(missed) - 1} more" if missed[1:] else ""
+        told = f"{keep}this set misses a gate, {missed[0]}{others}"
+        if worse and not better:
+            told += "; but " + _told(max(worse, key=_size), "the published set's")
+        return Answer("keep", f"{told}.")
+    if figures and not any(one["error"] or one["worse"] for one in figures):
+        return Answer("keep", f"{keep}both sets fit all tracks alike.")
     if worse and better:
         return Answer("cannot tell", f"{unknown}{told}.")
     if better:
@@ -69,8 +72,9 @@ def answer(
 
 
 def _size(one: Figure) -> float:
-    # A whole bin is told rather than a cell of it, unless the cell is far worse.
-    return abs(one["worse"]) / MATTERS[one["figure"]] / (1.5 if "tx" in one else 1)
+    # What is known well is told first, and a whole bin before a cell of it, unless the cell is far worse.
+    sure_of = abs(one["worse"]) - one["worse_error"]
+    return float(sure_of / MATTERS[one["figure"]] / (1.5 if "tx" in one else 1))
 
 
 def sure(one: Figure) -> bool:
@@ -101,12 +105,12 @@ def difference(one: Figure) -> str:
     return f"{abs(scale * one['worse']):.{digits}f} ± {scale * one['worse_error']:.{digits}f}{unit}"
 
 
-def _told(one: Figure) -> str:
+def _told(one: Figure, whose: str = "its") -> str:
     """Write a figure of both sets, and how much worse one of them is."""
     at = f" at {place(one)}" if "p_min" in one else ""
-    subject = f"its momenta{at} are" if one["figure"] == "bias" else f"its {NAMES[one['figure']]}{at} is"
+    what = f"momenta{at} are" if one["figure"] == "bias" else f"{NAMES[one['figure']]}{at} is"
     worse = "it" if one["worse"] > 0 else "this set"
     return (
-        f"{subject} {value(one, 'published')}, this set's {value(one, 'own')}; {worse} is worse by"
+        f"{whose} {what} {value(one, 'published')}, this set's {value(one, 'own')}; {worse} is worse by"
         f" {difference(one)}"
     )
