@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from parkf.params.manifest import Gate
-from parkf.proof.publishing import Decision, core
+from parkf.proof.publishing import Decision
 
 
 def gate(what, value, at_most, *, met):
@@ -47,19 +45,3 @@ def test_a_set_of_less_is_refused_until_the_command_names_what_it_replaces():
     one = decision(GOOD, replaces={"r001": [less], "r002": []}, problems=["published already"])
     assert one.reasons == [f"it would replace r001, with {less}", "published already"]
     assert one.command(Path("set")) == "parkf params publish set --supersede r001"
-
-
-def test_the_core_is_the_mean_of_the_bins_by_their_tracks():
-    bins = [
-        {"p_min": low, "p_max": high, "n": n, "core": value, "core_error": 1e-4}
-        for low, high, n, value in (
-            (3, 5, 9, 9.0),
-            (5, 10, 300, 0.004),
-            (10, 50, 100, 0.008),
-            (50, 100, 9, 9.0),
-        )
-    ]
-    found = core({"momentum": bins})
-    assert found.value == pytest.approx(0.5)
-    assert found.error == pytest.approx(0.01 * (0.75**2 + 0.25**2) ** 0.5)
-    assert core({"momentum": bins[:1]}) is None

@@ -1,4 +1,4 @@
-"""The first screen of a report has each gate once, and the tracks that its resolution was measured on."""
+"""The first screen of a report has each gate once, and what to do with the published set."""
 
 from types import SimpleNamespace
 
@@ -26,20 +26,30 @@ def test_the_first_screen_has_each_gate_once_the_nearest_ones_first():
     ]
     pulls = {name: {"width": 1.0, "width_error": 0.1} for name in ("x", "y", "tx", "ty", "qop")}
     fit = {"momentum": bins, "pulls": pulls, "roc": [{"genuine": 0.9, "ghost": 0.3}]}
+    figure = {"figure": "bias", "p_min": 5, "p_max": 10, "tx": 1, "bend": -1, "n": 90, "own": 1e-4}
+    figure |= {"published": -21e-4, "error": 1e-5, "worse": 2e-3, "worse_error": 1e-5}
     own = SimpleNamespace(
         name="run",
         run=None,
         # The decision looks at two more, those of the trigger.
         gates=gates[:-2],
         validation={"fits": {"parkf": fit}},
-        beside=None,
+        beside={
+            "version": "r016",
+            "fit": None,
+            "paired": {"figures": [figure]},
+            "answer": {"sentence": "Keep r016."},
+        },
         identity=None,
         manifest=SimpleNamespace(configuration=None),
     )
     shown = verdict_part(own, None, Decision(gates, {}, ()))
     assert (shown["count"], shown["of_client"]) == (17, 2)
-    ((name, _, tracks),) = shown["core"]
-    assert (name, tracks) == ("this set", 230)
+    assert shown["answer"]["sentence"] == "Keep r016."
+    ((what, where, count, *values, worse),) = shown["paired"].rows
+    assert (what, where, count) == ("mean of δp/p", "5–10 GeV, tx > 0, bent to −x", "90")
+    assert values == ["0.010 % high", "0.210 % low"]
+    assert worse == '<span class="bad">published set by 0.200 ± 0.001 %</span>'
     names = {part: [row[0] for row in cells.rows] for part, cells in shown["gate_tables"].items()}
     assert names["missed"] == ["gate 16", "gate 15"]
     assert names["close"] == [f"gate {i}" for i in range(14, 4, -1)]

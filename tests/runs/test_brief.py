@@ -27,7 +27,9 @@ def test_few_short_lines_have_what_was_missed(finished, monkeypatch, capsys):
     assert max(map(len, brief)) <= WIDTH
     assert "parkf gate results/smoke" in "".join(brief)
     met = len([line for line in everything if line.startswith("met")])
-    assert f"{met} of {met + len(missed)} gates met" in brief[0]
+    assert f"{met} of {met + len(missed)} gates met" in "".join(brief)
+    # A run for tests has too few tracks, or has missed gates.
+    assert brief[0].startswith(("Cannot tell whether to replace ", "Keep "))
     assert len([line for line in brief if "MISSED" in line]) == min(len(missed), 20)
     assert "report/index.html" in brief[-1]
 

@@ -1,11 +1,9 @@
 """Whether the set of a run may be published, and what keeps it from that."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from parkf.io.errors import ParkfError
 from parkf.params.manifest import Gate, Validity
@@ -13,14 +11,10 @@ from parkf.params.parameter_set import ParameterSet, load
 from parkf.params.publisher import Publisher
 from parkf.params.registry import Registry
 from parkf.proof.comparing.documents import publish_documents
-from parkf.proof.comparing.figures import Measured
 from parkf.proof.gates.hold import hold
 from parkf.proof.gates.room import unmeasured
 from parkf.proof.gates.thresholds import Thresholds
 from parkf.proof.trigger_client import client_gates
-
-# Range of true momentum of the figure that sets are judged by, GeV.
-LOW, HIGH = 5.0, 50.0
 
 
 @dataclass(frozen=True)
@@ -82,17 +76,6 @@ def _client_gates(parameters: ParameterSet, run: Path, registry: Registry) -> li
         return []
     before = registry.newest_alike(parameters.manifest)
     return client_gates(parameters, run, registry.load(before) if before else None)[1]
-
-
-def core(fit: Mapping[str, Any]) -> Measured | None:
-    """Return the core of δp/p from 5 to 50 GeV [%]: the mean of the bins, weighted by their tracks."""
-    bins = [one for one in fit["momentum"] if one["p_min"] >= LOW and one["p_max"] <= HIGH]
-    tracks = sum(one["n"] for one in bins)
-    if not tracks:
-        return None
-    value = sum(one["n"] * one["core"] for one in bins) / tracks
-    error = math.sqrt(sum((one["n"] * one["core_error"]) ** 2 for one in bins)) / tracks
-    return Measured(100 * value, 100 * error)
 
 
 def publish_run(

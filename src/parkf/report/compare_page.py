@@ -37,7 +37,7 @@ def comparison_page(comparison: Comparison | None) -> dict[str, Any]:
         "moved": MOVED,
         "drawn": figures.verdict(fits, same_tracks=same_tracks) if fits else None,
         "tables": {
-            _TITLES[group]: (group, _table(comparison, list(rows)))
+            comparison.title(group).replace(group, _TITLES[group]): (group, _table(comparison, list(rows)))
             for group, rows in groupby(comparison.rows, key=lambda row: row.group)
         },
     }

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from parkf.model.steps import FORMS, STEP_NAMES
 from parkf.proof.comparing import Comparison, Subject
 from parkf.proof.gates.room import NEAR, nearest
-from parkf.proof.publishing import HIGH, LOW, Decision, core
+from parkf.proof.publishing import Decision
 from parkf.report import figures, tables
 from parkf.report.compare_page import fits_of
 from parkf.report.figures import FIT_NAMES
@@ -41,24 +41,12 @@ def verdict_part(own: Subject, comparison: Comparison | None, decision: Decision
         "of_client": len(decision.gates) - len(own.gates),
         "decision": decision,
         "command": None if own.run is None else decision.command(own.run / "set"),
-        "core": _core(own),
+        "answer": (own.beside or {}).get("answer"),
+        "paired": tables.paired((own.beside or {}).get("paired")),
         "comparison": comparison,
         "verdict": figures.verdict(fits or fits_of([own]), same_tracks=True),
         "identity": own.identity or {},
     }
-
-
-def _core(own: Subject) -> list[tuple[str, str, int]]:
-    """Return name, core of δp/p and number of tracks of the run's set, and of the published one beside it."""
-    fits = {"this set": own.validation["fits"]["parkf"] if own.validation else None}
-    if own.beside and own.beside["fit"]:
-        fits[own.beside["version"]] = own.beside["fit"]
-    rows = []
-    for name, fit in fits.items():
-        if fit and (found := core(fit)) and found.error is not None:
-            tracks = sum(one["n"] for one in fit["momentum"] if one["p_min"] >= LOW and one["p_max"] <= HIGH)
-            rows.append((name, f"{found.value:.4f} ± {found.error:.4f} %", tracks))
-    return rows
 
 
 def figures_part(

@@ -1,6 +1,7 @@
 """Writes the report of a run: the overview, and all other pages."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from parkf.model.steps import STEP_NAMES
 from parkf.params import load
 from parkf.params.registry import readable_registry
 from parkf.proof.comparing import compare_subjects, load_subject
+from parkf.proof.comparing.answer import answer
 from parkf.proof.comparing.documents import keep_documents
-from parkf.proof.comparing.subject import IDENTITY_FILE, identify, measure_beside
+from parkf.proof.comparing.subject import BESIDE_FILE, IDENTITY_FILE, identify, measure_beside
 from parkf.proof.gates import Thresholds
 from parkf.proof.publishing import Decision, decide
 from parkf.report.compare_page import comparison_page
@@ -78,6 +80,15 @@ def write_report(
     # The slowest comes first: the decision on the overview.
     names = [index.stem, *contents]
     (decision,) = filter(None, parallel_map(write, names, threads))
+    if (beside := own.beside) and beside["paired"]:
+        said = answer(
+            beside["paired"],
+            beside["version"],
+            [f"{gate.what}: {gate.measured} (bar {gate.bar})" for gate in decision.missed],
+            [gate.what for gate in decision.unmeasured],
+        )
+        beside["answer"] = asdict(said)
+        write_sealed(results / BESIDE_FILE, beside)
     # The overview is written last: once it exists, every page that it links to exists.
     write_page(
         index,

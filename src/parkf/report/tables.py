@@ -9,6 +9,7 @@ from markupsafe import Markup
 from parkf.fit.sample import GENUINE_P
 from parkf.model.steps import Step
 from parkf.params.manifest import Gate
+from parkf.proof.comparing import answer
 from parkf.proof.gates.room import colour, room, unmeasured
 from parkf.report.figures import COMPONENTS, FIT_NAMES
 from parkf.training.result import SetResult
@@ -87,6 +88,24 @@ def gates(held: Sequence[Gate]) -> Cells:
         "why this bar": lambda gate: gate.reason or "",
     }
     return table_of(held, columns, text=("gate", "measured", "bar", "", "why this bar"))
+
+
+def paired(measured: Mapping[str, Any] | None) -> Cells:
+    """Tabulate the figures of the run's set and the published one, on the same tracks."""
+
+    def worse(one: Mapping[str, Any]) -> str:
+        text = f"{'published' if one['worse'] > 0 else 'this'} set by {answer.difference(one)}"
+        return Markup('<span class="bad">{}</span>').format(text) if answer.sure(one) else text
+
+    columns: Columns = {
+        "figure": lambda one: answer.NAMES[one["figure"]],
+        "of": lambda one: answer.place(one) or "all ghosts",
+        "number": lambda one: str(one["n"]),
+        "this set": lambda one: answer.value(one, "own"),
+        "published": lambda one: answer.value(one, "published"),
+        "worse": worse,
+    }
+    return table_of(measured["figures"] if measured else (), columns, text=("figure", "of", "worse"))
 
 
 def momentum(fits: Mapping[str, Any]) -> Cells:

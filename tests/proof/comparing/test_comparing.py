@@ -212,7 +212,32 @@ def test_a_set_borrows_figures_from_a_run_that_measured_it(run, compared):
     write_json(first / "beside.json", {"version": None, "set": blobs, "fit": fit})
     found = compared(first, second / "set")
     assert found.subjects[1].borrowed == "one"
-    assert next(row for row in found.rows if row.group == "resolution").ratio(1) == pytest.approx(1.25)
+    core = next(row for row in found.rows if row.group == "resolution")
+    # The errors of figures of the same tracks say nothing of their difference.
+    assert (core.ratio(1), core.in_errors(1)) == (pytest.approx(1.25), None)
+
+
+def test_differences_on_the_same_tracks_have_paired_errors_and_an_answer(project, run, compared):
+    first, second = run("one"), run("two", core=0.005)
+    numbers = {"n": 100, "own": 0.004, "published": 0.005, "error": 5e-5, "worse": 0.2, "worse_error": 0.01}
+    paired = {
+        "figures": [{"figure": "core", "p_min": 5, "p_max": 10, **numbers}, {"figure": "ghosts", **numbers}]
+    }
+    beside = {"version": "r001", "set": load(second / "set").manifest.blobs.fingerprints(), "paired": paired}
+    beside |= {"fit": read_json(second / "validation.json")["fits"]["parkf"]}
+    beside |= {"answer": {"verdict": "replace", "sentence": "Replace r001: its core."}}
+    write_json(first / "beside.json", beside)
+    for names, sign in (((first, second / "set"), 1), ((second / "set", first), -1)):
+        found = compared(*names)
+        rows = {row.what: row for row in found.rows}
+        assert rows["core of δp/p, 5–10 GeV [%]"].in_errors(1) == pytest.approx(20 * sign)
+        assert rows["core of δp/p, 3–5 GeV [%]"].in_errors(1) is None
+        assert rows["ghosts kept at 91 % by χ²/ndof [%]"].in_errors(1) == pytest.approx(20 * sign)
+        assert found.content()["answer"] == "Replace r001: its core."
+        assert found.title("gates") == "gates, each on the tracks of its own run"
+        assert str(found).startswith("Replace r001: its core.")
+    # Of other sets, the run has no answer.
+    assert compared(first, run("three", core=0.003)).answer is None
 
 
 def test_the_error_of_a_gate_is_read_from_its_text():

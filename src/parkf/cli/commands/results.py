@@ -4,6 +4,7 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 from typer import Argument, Option, Typer
@@ -19,7 +20,7 @@ from parkf.cli.commands.options import (
 from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
-from parkf.io.terminal import aligned, say, shortened
+from parkf.io.terminal import WIDTH, aligned, say, shortened
 
 app = Typer()
 
@@ -151,12 +152,16 @@ def verify(
 
 
 def print_end(results: Path, gates: Path) -> None:
-    """Print the end of a run: gates that are missed, and where its results are."""
+    """Print the end of a run: whether to replace the published set, missed gates, where its results are."""
+    from parkf.proof.comparing.subject import BESIDE_FILE
     from parkf.proof.gates import hold, load_thresholds
 
     counts = read_json(results / "validation.json")["counts"]
     held = hold(results / "set", load_thresholds(gates))
     missed = [one for one in held if not one.met]
+    beside = results / BESIDE_FILE
+    if beside.is_file() and (said := read_json(beside).get("answer")):
+        say(fill(said["sentence"], WIDTH, break_on_hyphens=False))
     tracks = f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts"
     say(f"{tracks}; {len(held) - len(missed)} of {len(held)} gates met")
     for one in missed[:_MOST_MISSED]:

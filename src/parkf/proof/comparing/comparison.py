@@ -20,6 +20,18 @@ class Comparison:
     rows: list[Row]  # figures
 
     @property
+    def answer(self) -> str | None:
+        """What the report of a run here says of another set here: whether to replace it; None without one."""
+        borrowed = (one for one in self.subjects if one.borrowed)
+        said = [(one.beside or {}).get("answer") for one in borrowed]
+        return next((one["sentence"] for one in said if one), None)
+
+    def title(self, group: str) -> str:
+        """Name a group of figures; those of gates are never of another set's tracks."""
+        alone = any(subject.run is None for subject in self.subjects)
+        return f"{group}, each on the tracks of its own run" if group == "gates" and alone else group
+
+    @property
     def others(self) -> range:
         """Indices of all subjects but the first."""
         return range(1, len(self.subjects))
@@ -64,6 +76,7 @@ class Comparison:
                 }
                 for subject in self.subjects
             ],
+            "answer": self.answer,
             "same": all(map(self.same, self.others)),
             "differences": [
                 {
@@ -93,6 +106,8 @@ def shown(comparison: Comparison, *, everything: bool) -> Iterator[Any]:
     from rich.text import Text
 
     first = comparison.subjects[0]
+    if comparison.answer:
+        yield Text(f"{comparison.answer}\n", style="bold")
     for number in comparison.others:
         yield Text(f"{first.name} → {comparison.subjects[number].name}", style="bold")
         yield Text("\n".join(f"  {line}" for line in comparison.lines(number)))
@@ -110,7 +125,7 @@ def shown(comparison: Comparison, *, everything: bool) -> Iterator[Any]:
             continue
         if row.group != group:
             group = row.group
-            table.add_row(Text(group, style="bold"))
+            table.add_row(Text(comparison.title(group), style="bold"))
         cells = [Text(f"  {row.what}"), Text(row.figure(0))]
         for number in comparison.others:
             in_errors, ratio = row.texts(number)
@@ -123,7 +138,7 @@ def shown(comparison: Comparison, *, everything: bool) -> Iterator[Any]:
     if borrowed:
         names = ", ".join(f"{one.name} on the tracks of {one.borrowed}" for one in borrowed)
         yield Text(
-            f"\nMeasured on the same tracks, so that differences are more precise than Δ/σ suggests: {names}."
+            f"\nMeasured on the same tracks: {names}. Δ/σ knows that, and is left out where σ is not known."
         )
 
 
@@ -144,5 +159,6 @@ def _borrowed(subject: Subject, subjects: Sequence[Subject]) -> Subject:
     """Return a set with the figures of a run that measured it; other subjects as they are."""
     for other in subjects if subject.validation is None else ():
         if other.beside is not None and other.beside["set"] == subject.manifest.blobs.fingerprints():
-            return replace(subject, validation={"fits": {"parkf": other.beside["fit"]}}, borrowed=other.name)
+            fits = {"parkf": other.beside["fit"]}
+            return replace(subject, validation={"fits": fits}, beside=other.beside, borrowed=other.name)
     return subject

@@ -16,6 +16,7 @@ _SCORES = {
     "score": "score, without p and η",
     "score_kinematic": "score, with p and η",
 }
+_GHOSTS = f"ghosts kept at 91 % by {_SCORES['chi2']} [%]"
 # Number of errors; a figure that differs by more from the first subject's figure is emphasised.
 MOVED = 3.0
 _PLUS_MINUS = re.compile(r"± *([0-9.eE+-]+)")
@@ -39,17 +40,14 @@ class Row:
     group: str  # one of _GROUPS
     what: str  # with its unit
     measured: Sequence[Measured | None]  # one for each subject; None without the figure
+    sigmas: Sequence[float | None]  # differences from the first subject, over their errors, if known
 
     def in_errors(self, other: int) -> float | None:
-        """Difference from the first subject's figure, over the combined error of independent figures.
+        """Difference from the first subject's figure, over its error; None if the error is not known.
 
-        It is None without errors, or if the two worst figures are from different bins.
+        It is also None if the two worst figures are from different bins.
         """
-        one, two = self._pair(other)
-        if one is None or two is None or one.error is None or two.error is None:
-            return None
-        error = math.hypot(one.error, two.error)
-        return (two.value - one.value) / error if error > 0 else None
+        return None if None in self._pair(other) else self.sigmas[other]
 
     def ratio(self, other: int) -> float | None:
         """Ratio to the first subject's figure; None if the figure should be 0, or the bins differ."""
@@ -92,9 +90,40 @@ def compare_figures(subjects: Sequence[Subject]) -> list[Row]:
     """Collect the figures of subjects, except figures that only one of several subjects has."""
     columns = [{(group, what): one for group, what, one in _figures(subject)} for subject in subjects]
     keys = dict.fromkeys(key for column in columns for key in column)
-    rows = [Row(group, what, [column.get((group, what)) for column in columns]) for group, what in keys]
+    paired = [_paired(subjects[0], other) for other in subjects]
+
+    def row(key: tuple[str, str]) -> Row:
+        measured = [column.get(key) for column in columns]
+        sigmas = [
+            _independent(measured[0], one) if known is None or key[0] == "gates" else known.get(key[1])
+            for one, known in zip(measured, paired, strict=True)
+        ]
+        return Row(*key, measured, sigmas)
+
+    rows = [row(key) for key in keys]
     kept = [row for row in rows if sum(one is not None for one in row.measured) > 1 or len(subjects) == 1]
     return sorted(kept, key=lambda row: _GROUPS.index(row.group))
+
+
+def _independent(one: Measured | None, two: Measured | None) -> float | None:
+    """Return the difference of independent figures over its error."""
+    if one is None or two is None or one.error is None or two.error is None:
+        return None
+    error = math.hypot(one.error, two.error)
+    return (two.value - one.value) / error if error > 0 else None
+
+
+def _paired(first: Subject, other: Subject) -> dict[str, float] | None:
+    """Return the known differences over their errors, by text; None if the subjects have other tracks."""
+    if first.borrowed != other.name and other.borrowed != first.name:
+        return None
+    sign, beside = (1, other.beside) if other.borrowed else (-1, first.beside)
+    found = {}
+    for one in ((beside or {}).get("paired") or {}).get("figures", ()):
+        what = f"{one['figure']} of δp/p, {_range(one)} [%]" if "p_min" in one else _GHOSTS
+        if one["figure"] != "pull" and "tx" not in one and one["error"] > 0:
+            found[what] = sign * (one["published"] - one["own"]) / one["error"]
+    return found
 
 
 _Named = tuple[str, str, Measured]  # group, text and figure

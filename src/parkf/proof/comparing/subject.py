@@ -66,29 +66,35 @@ def load_subject(name: str, thresholds: Thresholds, registry: Registry) -> Subje
 
 
 def measure_beside(run: Path, published: Path | None) -> None:
-    """Fit a run's validation candidates with another set, and write its figures to ``beside.json``.
+    """Fit a run's validation candidates with a published set, and write its figures to ``beside.json``.
 
-    The file has ``version``, ``set`` (checksums), and ``fit``, the figures of
-    :func:`parkf.proof.validation.validate.measure_alone`. All are None without another set, or if the
-    run's candidates and particles were deleted. A broken file raises a ParkfError.
+    The file has ``version``, ``set`` (checksums), ``fit``, the figures of
+    :func:`parkf.proof.validation.validate.measure_alone`, and ``paired``, those of
+    :func:`parkf.proof.validation.paired.paired`, for which the run's set fits in the same way. All are None
+    without another set, or if the run's candidates and particles were deleted. A broken file raises a
+    ParkfError.
     """
     from parkf.detector.field import FieldMap
     from parkf.fit import fit_file
     from parkf.fit.truth import Files
     from parkf.proof.validation.fitting import fitted_samples
+    from parkf.proof.validation.paired import paired
     from parkf.proof.validation.validate import measure_alone
 
     candidates = sorted((run / "candidates").glob("validation_*.parquet"))
     particles = [run / "particles" / path.name for path in candidates]
     if published is None or not candidates or not all(path.is_file() for path in particles):
-        write_sealed(run / BESIDE_FILE, dict.fromkeys(("version", "set", "fit")))
+        write_sealed(run / BESIDE_FILE, dict.fromkeys(("version", "set", "fit", "paired")))
         return
     manifest = load(published).manifest
     files = [Files(truth, found) for found, truth in zip(candidates, particles, strict=True)]
     field = FieldMap.load(run / "field.npz")
-    fit = measure_alone(fitted_samples(files, partial(fit_file, published, trust=True), field))
+    own, other = (
+        fitted_samples(files, partial(fit_file, path, trust=True), field) for path in (run / "set", published)
+    )
     about = {"version": manifest.version, "set": manifest.blobs.fingerprints()}
-    write_sealed(run / BESIDE_FILE, {**about, "fit": fit})
+    measured = {"fit": measure_alone(other), "paired": paired(own, other)}
+    write_sealed(run / BESIDE_FILE, {**about, **measured})
 
 
 def identify(run: Path, manifest: Manifest) -> dict[str, Any]:

@@ -1,0 +1,116 @@
+"""Whether a run's set should replace the published one, from both on the same tracks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+MATTERS = {"bias": 2e-4, "core": 0.01, "pull": 0.02, "ghosts": 0.01}
+"""Differences of :func:`parkf.proof.validation.paired.paired` that matter; nobody notices smaller ones."""
+
+NAMES = {
+    "bias": "mean of δp/p",
+    "core": "core of δp/p",
+    "pull": "width of the q/p pull",
+    "ghosts": "fraction of ghosts that is kept",
+}
+
+_SURE = 3.0  # paired errors from which a difference is not an accident
+_BINS = 6  # of momentum
+
+Figure = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer, and a sentence with its reason."""
+
+    verdict: Literal["replace", "keep", "cannot tell"]
+    sentence: str
+
+
+def answer(
+    paired: Mapping[str, Any], version: str, missed: Sequence[str] = (), unmeasured: Sequence[str] = ()
+) -> Answer:
+    """Answer whether a run's set should replace the published `version`.
+
+    `paired` is from :func:`parkf.proof.validation.paired.paired`. `missed` and `unmeasured` are the run's
+    gates that are not met. The set is replaced if it is surely worse somewhere, and the run's set is not.
+    """
+    figures = paired["figures"]
+    keep, unknown = f"Keep {version}: ", f"Cannot tell whether to replace {version}: "
+    worse, better = ([one for one in figures if sure(one) and one["worse"] * sign > 0] for sign in (1, -1))
+    told = "; but ".join(_told(max(some, key=_size)) for some in (worse, better) if some)
+    if missed:
+        others = f", and {len(missed) - 1} more" if missed[1:] else ""
+        told = f"{keep}this set misses a gate, {missed[0]}{others}"
+        if worse and not better:
+            told += "; but " + _told(max(worse, key=_size), "the published set's")
+        return Answer("keep", f"{told}.")
+    if figures and not any(one["error"] or one["worse"] for one in figures):
+        return Answer("keep", f"{keep}both sets fit all tracks alike.")
+    if worse and better:
+        return Answer("cannot tell", f"{unknown}{told}.")
+    if better:
+        return Answer("keep", f"{keep}{told}.")
+    if worse and unmeasured:
+        few = f"gates of this set are not measured ({len(unmeasured)}, first {unmeasured[0]})"
+        return Answer("cannot tell", f"{unknown}{told}; but {few}: run with more events.")
+    if worse:
+        return Answer("replace", f"Replace {version}: {told}.")
+    if sum(one["figure"] == "core" for one in figures) < _BINS or figures[-1]["figure"] != "ghosts":
+        few = "a bin of momentum has fewer than 50 tracks, or there are too few ghosts"
+        return Answer("cannot tell", f"{unknown}{few}: run with more events.")
+    # Two errors must be less than what matters.
+    last = max(figures, key=lambda one: one["worse_error"] / MATTERS[one["figure"]])
+    lack = (2 * last["worse_error"] / MATTERS[last["figure"]]) ** 2 - 1
+    if lack > 0:
+        needed = float(f"{lack * paired['crossings']:.2g}")
+        more = f"about {needed:,.0f} more crossings would tell"
+        return Answer("cannot tell", f"{unknown}{_told(last)}; {more}.")
+    largest = _told(max(figures, key=_size))
+    return Answer("keep", f"{keep}no difference that matters is seen; the largest: {largest}.")
+
+
+def _size(one: Figure) -> float:
+    # What is known well is told first, and a whole bin before a cell of it, unless the cell is far worse.
+    sure_of = abs(one["worse"]) - one["worse_error"]
+    return float(sure_of / MATTERS[one["figure"]] / (1.5 if "tx" in one else 1))
+
+
+def sure(one: Figure) -> bool:
+    """Whether one of the sets is worse by what matters and by more than three errors."""
+    return bool(abs(one["worse"]) > max(MATTERS[one["figure"]], _SURE * one["worse_error"]))
+
+
+def place(one: Figure) -> str:
+    """Say of which tracks a figure is: ``5–10 GeV, tx > 0, bent to +x``; empty for all."""
+    if "p_min" not in one:
+        return ""
+    signs = {-1: ("<", "−"), 1: (">", "+")}
+    cell = f", tx {signs[one['tx']][0]} 0, bent to {signs[one['bend']][1]}x" if "tx" in one else ""
+    return f"{one['p_min']:g}–{one['p_max']:g} GeV{cell}"
+
+
+def value(one: Figure, of: str) -> str:
+    """Write the figure of the set `of`: ``own`` or ``published``."""
+    figure, found = one["figure"], one[of]
+    if figure == "bias":
+        return f"{abs(100 * found):.3f} % {'low' if found < 0 else 'high'}"
+    return f"{found:.3f}" if figure == "pull" else f"{100 * found:.{3 if figure == 'core' else 1}f} %"
+
+
+def difference(one: Figure) -> str:
+    """Write by how much one set is worse, with its error."""
+    unit, scale, digits = {"bias": (" %", 100, 3), "pull": ("", 1, 3)}.get(one["figure"], (" %", 100, 1))
+    return f"{abs(scale * one['worse']):.{digits}f} ± {scale * one['worse_error']:.{digits}f}{unit}"
+
+
+def _told(one: Figure, whose: str = "its") -> str:
+    """Write a figure of both sets, and how much worse one of them is."""
+    at = f" at {place(one)}" if "p_min" in one else ""
+    what = f"momenta{at} are" if one["figure"] == "bias" else f"{NAMES[one['figure']]}{at} is"
+    worse = "it" if one["worse"] > 0 else "this set"
+    return (
+        f"{whose} {what} {value(one, 'published')}, this set's {value(one, 'own')}; {worse} is worse by"
+        f" {difference(one)}"
+    )
