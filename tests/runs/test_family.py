@@ -29,7 +29,7 @@ STEPS = [*FORMS["improved"].steps]
 # For every key of a run's configuration, a member that has another value of it than the base.
 EVERY_KEY = {
     "maps": {
-        "detector": {"geometry": "data/other.yaml", "base": "data/other.yaml", "alignment": SHIFTED},
+        "detector": {"geometry": "data/other.yaml", "alignment": SHIFTED},
         "field": {
             **{"source": "data/map.npz", "outside": "zero", "interpolation": "cubic"},
         },
