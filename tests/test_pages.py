@@ -102,7 +102,7 @@ def test_both_simulations_agree_on_lhcbs_hits():
         assert differ(embedded["pulls"][fit][1], lhcb["pulls"][fit][1]) < 2
     for name in ("ghosts", "kept", "cut", *(f"efficiency_p_{place}" for place in lhcb_hits.P_BINS)):
         assert differ(embedded["found"][name], lhcb["found"][name]) < 2
-    assert round(differ(embedded["core"], lhcb["core"]), 1) == 2.4
+    assert differ(embedded["core"], lhcb["core"]) < 2
 
 
 def test_moved_hits_are_removed():
