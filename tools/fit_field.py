@@ -7,8 +7,11 @@ and each has a strength of its own. Gauss-Newton fits them to tracks through the
 loads, from z = 2665 to 7826 mm, to By on the axis, and to By behind the magnet. Two priors decide the rest.
 The strengths stay small. The field stays near the dipole's, scaled along z to By on the axis: within some
 mT in the centre, and more loosely towards the edge of the aperture. Before z = 2.9 m, where no track is
-known, the prior is tight. Without it the tracks bend better by a tenth, but fields of tens of mT that nobody
-measured appear across the Upstream Tracker.
+known, the prior is tight. Without it the tracks bend better by a seventh, but fields of tens of mT that
+nobody measured appear across the Upstream Tracker.
+
+The normal equations are nearly singular, so that another order of sums changes the strengths by 1e-4 T m2, but
+the field in the acceptance by less than 10 µT.
 """
 
 import argparse
@@ -18,10 +21,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap, evaluate_on_grid
 from parkf.detector.transport import propagate
+from parkf.io.files import replacing
 
 F64 = NDArray[np.float64]
 
@@ -205,7 +210,8 @@ def main() -> None:
     arguments.add_argument("--data", type=Path, default=DATA)
     arguments.add_argument("--to", type=Path, default=ROOT / "data/field/lhcb.json")
     given = arguments.parse_args()
-    given.to.write_text(text(fit(given.data, DipoleSources.load(DIPOLE))))
+    with threadpool_limits(1), replacing(given.to) as path:
+        path.write_text(text(fit(given.data, DipoleSources.load(DIPOLE))))
 
 
 if __name__ == "__main__":
