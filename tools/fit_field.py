@@ -10,8 +10,8 @@ mT in the centre, and more loosely towards the edge of the aperture. Before z = 
 known, the prior is tight. Without it the tracks bend better by a seventh, but fields of tens of mT that
 nobody measured appear across the Upstream Tracker.
 
-The normal equations are nearly singular, so that another order of sums changes the strengths by 1e-4 T m2, but
-the field in the acceptance by less than 10 µT.
+The normal equations are nearly singular: another order of sums changes the strengths by 1e-4 T m2, but the
+field in the acceptance by less than 10 µT.
 """
 
 import argparse
