@@ -13,7 +13,7 @@ from parkf.training.closure.close import close
 from parkf.training.closure.sample import read_sample
 from parkf.training.closure.targets import measure_response
 from parkf.training.magnet_table.form import polynomials
-from parkf.training.magnet_table.train import ROUGH
+from parkf.training.magnet_table.train import CHANGE
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +73,9 @@ def test_the_bias_of_the_triggers_own_fit_goes(trained, samples, geometry, field
 
 
 def test_only_tx_of_the_table_changes(closed, trained):
-    """The terms with u_x and u_y up to the degrees of a rough fit."""
+    """Its terms with u_x and u_y change up to the degrees of the change."""
     pieces = polynomials(FORMS["production"].table, "tx").values()
-    degrees = (9, *ROUGH[1:])
-    own = {n for piece, degree in zip(pieces, degrees, strict=True) for n in range(80)[piece][:degree]}
+    own = {n for piece, degree in zip(pieces, CHANGE, strict=True) for n in range(80)[piece][:degree]}
     changed = (closed.table.coefficients != trained.table).any(axis=(0, 1))
     assert set(np.flatnonzero(changed)) == own
     assert closed.table.closed_with == trained.manifest.blobs.constant.sha256

@@ -27,9 +27,9 @@ from parkf.training.magnet_table.solve import Rows, monomials, solve_grid, solve
 from parkf.training.magnet_table.table import MagnetTable
 
 FARTHEST = (3800.0, 3100.0)  # mm
-# Largest degrees in f, of the terms with 1, u_x and u_y, of fits that need not be as good as the table: one
-# finds the rays in the tail, another changes tx by some per mille. They take a third of the time.
-ROUGH = (8, 4, 4)
+# Largest degrees in f, of the terms with 1, u_x and u_y, of fits that need not be as good as the table. They
+# take a third of the time. One finds the rays in the tail, the other changes tx by some per mille.
+ROUGH, CHANGE = (8, 4, 4), (9, 4, 4)
 # Accuracy of the equations of these fits. With a millionth of it, no quantile of the small change's misfit
 # differs by more than 0.8 %.
 ROUGH_ACCURACY = 1e-4
@@ -69,7 +69,7 @@ def fit_table(header: Header, rays: Rays) -> MagnetTable:
     # One thread, so that sums keep their order.
     with threadpool_limits(1):
         # In the bending plane a first fit finds the rays in the tail. A second one weights them differently.
-        fit_planes(rows, y=(_degrees(header, "y"), ACCURACY), x=(_rough(header), ROUGH_ACCURACY))
+        fit_planes(rows, y=(_degrees(header, "y"), ACCURACY), x=(_at_most(header, ROUGH), ROUGH_ACCURACY))
         missed = _table(header, coefficients).extrapolate(rays.start, rays.qop, np.ones(len(rays))) - rays.end
         rows = replace(rows, weight=second_weights(inner, rows.weight, rows.f, missed[:, 0]))
         fit_planes(rows, x=(_degrees(header, "x"), ACCURACY))
@@ -90,7 +90,7 @@ def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64) -> MagnetTable
     gained = (summed_slopes(header.form, moved) - summed_slopes(header.form, rays.end))[:, 0]
     _, rows, order, _ = _by_cell(header, rays)
     targets = (gained[order] / rows.f)[:, None]
-    degrees = _rough(header)
+    degrees = _at_most(header, CHANGE)
     with threadpool_limits(1):
         solution = solve_grid(rows, targets, degrees, ROUGH_ACCURACY)
     coefficients = table.coefficients.astype(np.float64).reshape(BINS, -1)
@@ -103,8 +103,8 @@ def _degrees(header: Header, component: str) -> list[int]:
     return [place.stop - place.start for place in form.polynomials(header.form, component).values()]
 
 
-def _rough(header: Header) -> list[int]:
-    return list(map(min, _degrees(header, "tx"), ROUGH))
+def _at_most(header: Header, degrees: tuple[int, ...]) -> list[int]:
+    return list(map(min, _degrees(header, "tx"), degrees))
 
 
 def _of_bins(
