@@ -14,6 +14,7 @@ from parkf.training.rows import (
     GROUPS,
     KEPT,
     StoredRows,
+    group_of_event,
     group_of_particle,
     read_batches,
     select,
@@ -63,6 +64,17 @@ def test_groups():
     assert 20 < counts.var() < 32
     again = group_of_particle({name: column[::-1] for name, column in rows.items()})
     np.testing.assert_array_equal(again[::-1], group)
+
+
+def test_rows_of_an_event_are_in_one_group_unless_all_are_of_few_events():
+    random = np.random.default_rng(1)
+    rows = {"event": np.repeat(np.arange(5000), 20), "particle": np.tile(np.arange(20), 5000)}
+    rows["polarity"] = np.where(rows["event"] % 2, -1.0, 1.0)
+    group = group_of_event(rows).reshape(5000, 20)
+    assert (group == group[:, :1]).all()
+    assert len(np.unique(group[:, 0])) > 0.65 * GROUPS
+    gun = {"event": np.zeros(5000, np.int64), "particle": random.permutation(5000), "polarity": np.ones(5000)}
+    assert len(np.unique(group_of_event(gun))) > 0.65 * GROUPS
 
 
 def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):

@@ -40,7 +40,7 @@ class Floating:
 
 
 class Fits:
-    """The fits of one parameter set: their rows, and how each group of particles shifts the parameters.
+    """The fits of one parameter set: their rows, and how each group of events shifts the parameters.
 
     The squares of these shifts sum up to the sandwich covariance, which is valid for any distribution of the
     residuals. A later fit inherits the errors of earlier ones, because fits of positions use the fitted
@@ -151,7 +151,7 @@ class _End(NamedTuple):
 
     w: F64  # the minimum
     edm: float  # estimated distance to the minimum
-    scores: F64  # derivatives summed over each group of particles, (GROUPS, f)
+    scores: F64  # derivatives summed over each group of events, (GROUPS, f)
     free: NDArray[np.bool_]  # which parameters are not at a limit, (f,)
 
 
@@ -240,7 +240,7 @@ def _correlation(covariance: F64) -> F64:
 
 
 def _sums(problem: _Problem, w: F64, rows: StoredRows) -> tuple[float, F64]:
-    """Sum over all rows: return the value, and the derivatives of each group of particles, (GROUPS, f)."""
+    """Sum over all rows: return the value, and the derivatives of each group of events, (GROUPS, f)."""
 
     def of_stripe(stripe: range) -> tuple[float, F64]:
         nll, scores = 0.0, np.zeros((len(w), GROUPS))

@@ -21,7 +21,7 @@ from parkf.training.datasets.carry import carried
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.minimise import Fits
 from parkf.training.result import SetResult, StoredModel
-from parkf.training.rows import COMPONENTS, Rows, StoredRows, group_of_particle, read_batches, select
+from parkf.training.rows import COMPONENTS, Rows, StoredRows, group_of_event, read_batches, select
 from parkf.training.train import set_result
 
 # The two sets of T whose target is the last layer, above and below y = 0.
@@ -88,7 +88,7 @@ def rows_at(
         states, arrived = carried({**rows, "charge": np.sign(rows["qop"]), "z1": end}, field, threads)
         states[:, :2] += (z - end)[:, None] * states[:, 2:]
         targets = {f"{c}{which}": states[:, i] for i, c in enumerate(COMPONENTS) for which in "1e"}
-        rows |= {**targets, "z1": np.full(len(end), float(z)), "group": group_of_particle(rows)}
+        rows |= {**targets, "z1": np.full(len(end), float(z)), "group": group_of_event(rows)}
         yield select(rows, arrived)
 
 

@@ -38,8 +38,9 @@ STRIPE = 64
 STRIPES = 8
 # Number of rows in the sample of a set that Minuit works on. It determines the curvature to a few per cent.
 SAMPLE = 10_000
-# Number of groups that particles are distributed over; see `group_of_particle`.
-GROUPS = 4096
+# Number of groups that events are distributed over (see `group_of_event`), so that the spread of their sums is
+# known to 1%. Fewer events than FEWEST_EVENTS do not show how much they differ.
+GROUPS, FEWEST_EVENTS = 4096, 100
 KEPT = (*COLUMNS, *(f"{c}{end}" for end in "1e" for c in COMPONENTS), "p_true", "group")
 # Number of a step's rows of displaced tracks, over the number of its other rows. A tenth doubles the misfit
 # of long tracks' ty between stations, to 0.2 of the scattering. A hundredth leaves half of the misfit of
@@ -173,7 +174,7 @@ def store_sets(
     stored = {number: StoredRows(folder / str(number), workers=workers) for number in sets}
     for batch in batches:
         number = batch["set"] // joined
-        rows = {**batch, "group": group_of_particle(batch)}
+        rows = {**batch, "group": group_of_event(batch)}
         for n in np.unique(number):
             if n in stored:
                 mine = number == n
@@ -240,14 +241,25 @@ def _may_hold(statistics: pq.Statistics | None, sets: range) -> bool:
     return bool(statistics.min < sets.stop and statistics.max >= sets.start)
 
 
-def group_of_particle(rows: Rows) -> NDArray[np.int64]:
-    """Distribute particles over `GROUPS` groups at random, (n,) int64.
+def group_of_event(rows: Rows) -> NDArray[np.int64]:
+    """Distribute events over `GROUPS` groups at random, (n,) int64.
 
-    Rows of one particle are not independent, but rows of different groups are. With this number of groups
-    the spread of their sums is known to 1%.
+    Rows of one event are not independent: its particles share vertices, and a particle may have several rows.
+    Rows of different groups are. Where nearly all rows are of the same events, as those of a particle gun may
+    be, particles are distributed instead.
     """
-    key = (2 * rows["event"] + (rows["polarity"] > 0)).astype(np.uint64)
-    key = key * np.uint64(0x9E3779B97F4A7C15) + rows["particle"].astype(np.uint64)
+    if not len(rows["event"]) or np.ptp(rows["event"]) < FEWEST_EVENTS:
+        return group_of_particle(rows)
+    return _hash_to_groups((2 * rows["event"] + (rows["polarity"] > 0)).astype(np.uint64))
+
+
+def group_of_particle(rows: Rows) -> NDArray[np.int64]:
+    """Distribute particles over `GROUPS` groups at random, (n,) int64."""
+    event = (2 * rows["event"] + (rows["polarity"] > 0)).astype(np.uint64)
+    return _hash_to_groups(event * np.uint64(0x9E3779B97F4A7C15) + rows["particle"].astype(np.uint64))
+
+
+def _hash_to_groups(key: NDArray[np.uint64]) -> NDArray[np.int64]:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
     return np.asarray((key >> np.uint64(40)).astype(np.int64) % GROUPS)
