@@ -38,7 +38,7 @@ STRIPE = 64
 STRIPES = 8
 # Number of rows in the sample of a set that Minuit works on. It determines the curvature to a few per cent.
 SAMPLE = 10_000
-# Number of groups that events are distributed over (see `group_of_event`), so that the spread of their sums is
+# Number of groups that events are distributed over (see `group_of_event`). The spread of their sums is then
 # known to 1%. Fewer events than FEWEST_EVENTS do not show how much they differ.
 GROUPS, FEWEST_EVENTS = 4096, 100
 KEPT = (*COLUMNS, *(f"{c}{end}" for end in "1e" for c in COMPONENTS), "p_true", "group")
