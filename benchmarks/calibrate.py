@@ -108,7 +108,7 @@ def make_detector(folder: Path = TRUTH, seed: int = 7) -> None:
     )
     replace(field, values=(FIELD * field.values).astype(np.float32)).save(folder / "field.npz")
     for name, content in CONFIGURATIONS.items():
-        Path(f"workflow/config/{name}.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+        Path(f"workflow/config/{name}.yaml").write_text(yaml.safe_dump(content, sort_keys=False), "utf-8")
 
 
 def placed(geometry: Path, alignment: Path) -> Geometry:

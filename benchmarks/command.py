@@ -27,7 +27,7 @@ def parser(text: str | None, **folders: str | Path) -> ArgumentParser:
 def write(path: Path | None, content: Any) -> None:
     """Write figures as JSON where a file is named."""
     if path is not None:
-        path.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        path.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
 
 
 def stage(name: str, **arguments: Any) -> None:

@@ -93,12 +93,12 @@ def prepare(folder: Path, base: str, members: int, *, apart: bool) -> None:
     conditions: dict[str, dict[str, Any]] = {}
     for number in range(members):
         name = f"a{number}"
-        (folder / f"{name}.yaml").write_text(yaml.safe_dump(alignment(number)))
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(alignment(number)), "utf-8")
         conditions[name] = {"detector": {"alignment": f"{name}.yaml"}}
         if number and not apart:
             conditions[name] |= BESIDE
     family = {"family": "family", "base": base, "conditions": conditions}
-    (folder / "family.yaml").write_text(yaml.safe_dump(family, sort_keys=False))
+    (folder / "family.yaml").write_text(yaml.safe_dump(family, sort_keys=False), "utf-8")
 
 
 def main() -> None:

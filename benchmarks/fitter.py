@@ -320,7 +320,7 @@ def show_gpu(results: dict[str, Any]) -> None:
 def device_name() -> str:
     """Return the system's name of the processor, on Linux with family and model."""
     file = Path("/proc/cpuinfo")
-    text = file.read_text() if file.is_file() else ""
+    text = file.read_text("utf-8") if file.is_file() else ""
     found = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$", text, re.MULTILINE))
     if "model name" not in found:
         return platform.processor() or platform.machine()

@@ -56,7 +56,7 @@ def compiled(forms: str, file: str, precision: str, architecture: str, *options:
     flags = [*OPTIONS, "-diag-suppress=177", f"-arch={architecture}", "-Xptxas=-v", "-cubin", *options]
     with tempfile.TemporaryDirectory(prefix="parkf-gpu-") as folder:
         source = Path(folder) / "source.cu"
-        source.write_text(flattened(forms, file))
+        source.write_text(flattened(forms, file), "utf-8")
         command = ["nvcc", *flags, f"-DPARKF_REAL={TYPES[precision]}", str(source), "-o", "source.cubin"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode or "warning" in done.stderr:

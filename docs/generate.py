@@ -160,7 +160,7 @@ def status() -> str:
 def configuration() -> str:
     """Keys of a run's configuration: the model's words, and the default with its reasons."""
     schema = RunConfig.model_json_schema()
-    text = (ROOT / "workflow/config/default.yaml").read_text()
+    text = (ROOT / "workflow/config/default.yaml").read_text("utf-8")
     default = yaml.safe_load(text)
     rows = []
     for key, entry in _keys(schema, schema):
@@ -352,7 +352,7 @@ def performance() -> str:
 
 def missed() -> str:
     """Return the goals that are missed, as a list in Markdown."""
-    lhcb = json.loads((ROOT / "benchmarks/results/lhcb_hits.json").read_text())["lhcb"]
+    lhcb = json.loads((ROOT / "benchmarks/results/lhcb_hits.json").read_text("utf-8"))["lhcb"]
 
     def told(pair: Sequence[float], style: str = ".2f", scale: float = 1) -> str:
         value, error = (format(scale * number, style) for number in pair)
@@ -393,7 +393,7 @@ def readme() -> str:
         f"- tracks lost above 1.5 GeV: {figure('tracks lost from 1.5 GeV')}\n"
         f"- time of a fit: {ns / 1000:.2g} µs on one core of {speed()['processor']}\n\n"
     )
-    return _HEADLINES.sub(lambda _: text, (ROOT / "README.md").read_text())
+    return _HEADLINES.sub(lambda _: text, (ROOT / "README.md").read_text("utf-8"))
 
 
 def gates() -> str:
@@ -482,7 +482,7 @@ def with_figures(markdown: str) -> str:
 
     def written(found: re.Match[str]) -> str:
         module, writer, file, key = found.groups()
-        figures = json.loads((ROOT / f"benchmarks/results/{file}.json").read_text())
+        figures = json.loads((ROOT / f"benchmarks/results/{file}.json").read_text("utf-8"))
         return str(getattr(importlib.import_module(module), writer)(figures[key] if key else figures))
 
     return _FIGURES.sub(written, markdown)
@@ -496,7 +496,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def main() -> None:
     """Write what is in the checkout."""
     for name, write in IN_CHECKOUT.items():
-        (ROOT / name).write_text(write())
+        (ROOT / name).write_text(write(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ def fit(data: Path, dipole: DipoleSources) -> DipoleSources:
 
 
 def _sources(places: F64, charges: F64) -> DipoleSources:
-    content = json.loads(DIPOLE.read_text())
+    content = json.loads(DIPOLE.read_text("utf-8"))
     content |= {"about": ABOUT, "form": FORM, "mirrored": False, "aperture": APERTURE}
     content["charges"] = np.column_stack([places, charges]).tolist()
     return DipoleSources.model_validate(content)
@@ -211,7 +211,7 @@ def main() -> None:
     arguments.add_argument("--to", type=Path, default=ROOT / "data/field/lhcb.json")
     given = arguments.parse_args()
     with threadpool_limits(1), replacing(given.to) as path:
-        path.write_text(text(fit(given.data, DipoleSources.load(DIPOLE))))
+        path.write_text(text(fit(given.data, DipoleSources.load(DIPOLE))), "utf-8")
 
 
 if __name__ == "__main__":

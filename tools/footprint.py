@@ -22,7 +22,7 @@ LARGEST_ALONE, SLOWEST = 150, 120
 
 def first_tracks() -> str:
     """Return the program of docs/how-to/install.md that fits the first tracks."""
-    page = (ROOT / "docs/how-to/install.md").read_text()
+    page = (ROOT / "docs/how-to/install.md").read_text("utf-8")
     return page.partition("python - <<'END'\n")[2].partition("END\n")[0]
 
 
@@ -68,7 +68,7 @@ def main() -> None:
     for what, value in measured.items():
         print(f"{what:55}{value}")
     if given.json is not None:
-        given.json.write_text(json.dumps(measured, indent=1) + "\n")
+        given.json.write_text(json.dumps(measured, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

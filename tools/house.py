@@ -71,7 +71,9 @@ class House:
 
 def layers() -> list[set[str]]:
     """Return the rooms of each layer of the contract, the highest first."""
-    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
     return [set(layer.replace("|", " ").split()) for layer in contract["layers"]]
 
 
@@ -89,7 +91,9 @@ def survey() -> House:
     }
     files = {room: sorted((ROOT / "src" / PACKAGE / room).rglob("*.py")) for room in rooms}
     return House(
-        lines={room: sum(len(file.read_text().splitlines()) for file in files[room]) for room in rooms},
+        lines={
+            room: sum(len(file.read_text("utf-8").splitlines()) for file in files[room]) for room in rooms
+        },
         files={room: len(files[room]) for room in rooms},
         parts={room: _parts(room) for room in rooms},
         purpose={room: _purpose(room) for room in rooms},
@@ -113,7 +117,7 @@ def _parts(room: str) -> list[str]:
 
 
 def _purpose(room: str) -> str:
-    text = (ROOT / "src" / PACKAGE / room / "__init__.py").read_text()
+    text = (ROOT / "src" / PACKAGE / room / "__init__.py").read_text("utf-8")
     return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
 
 
@@ -197,7 +201,7 @@ def main() -> None:
     print(f"{len(house.upwards)} imports upwards", *house.upwards, sep="\n    ")
     print(f"{len(house.circles)} circles", *house.circles, sep="\n    ")
     if wanted:
-        wanted.write_text(drawing(house))
+        wanted.write_text(drawing(house), "utf-8")
 
 
 if __name__ == "__main__":

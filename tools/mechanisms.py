@@ -45,7 +45,7 @@ def _texts(*patterns: str, but: tuple[str, ...] = ()) -> dict[str, str]:
     """Read files by their paths in the checkout, without code of others and what was built."""
     paths = sorted({path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()})
     names = {str(path.relative_to(ROOT)): path for path in paths if not {"vendor", "build"} & {*path.parts}}
-    return {name: path.read_text() for name, path in names.items() if name not in but}
+    return {name: path.read_text("utf-8") for name, path in names.items() if name not in but}
 
 
 def mechanisms() -> dict[str, list[str]]:

@@ -59,7 +59,7 @@ def main() -> None:
     for what, value in measured.items():
         print(f"{what:40}{value}")
     if to is not None:
-        to.write_text(json.dumps(measured | {"output": lines}, indent=1, ensure_ascii=False) + "\n")
+        to.write_text(json.dumps(measured | {"output": lines}, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

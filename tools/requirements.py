@@ -10,5 +10,5 @@ import tomllib
 from pathlib import Path
 
 if __name__ == "__main__":
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
     print(*project["dependencies"], *project["optional-dependencies"][sys.argv[1]], sep="\n")

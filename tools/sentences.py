@@ -25,7 +25,7 @@ def sentences() -> list[str]:
         for file in sorted((ROOT / folder).rglob("*")):
             read = _READERS.get(file.suffix)
             if read and "vendor" not in file.parts:
-                for line, text in read(file.read_text()):
+                for line, text in read(file.read_text("utf-8")):
                     found += [f"{file.relative_to(ROOT)}:{line}: {one}" for one in _split(text)]
     return found
 

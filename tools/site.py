@@ -54,7 +54,7 @@ def build(folder: Path) -> None:
 
 def add_version(root: Path) -> None:
     """Build the site of this version into a folder of sites, and list all versions that are there."""
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     root.mkdir(parents=True, exist_ok=True)
     build(root / version)
     list_versions(root)
@@ -63,7 +63,7 @@ def add_version(root: Path) -> None:
 def list_versions(root: Path) -> None:
     """Write the list that pages choose from, and a head page that leads to the newest version."""
     found = sorted((page.parent.name for page in root.glob("*/index.html")), key=Version, reverse=True)
-    (root / "versions.js").write_text(f"window.parkfVersions = {json.dumps(found)};\n")
+    (root / "versions.js").write_text(f"window.parkfVersions = {json.dumps(found)};\n", "utf-8")
     (root / "index.html").write_text(
         f'<!doctype html><meta charset="utf-8"><title>parkf</title>'
         f'<meta http-equiv="refresh" content="0; url={found[0]}/index.html">'
@@ -73,7 +73,9 @@ def list_versions(root: Path) -> None:
 
 def broken_links(site: Path) -> list[str]:
     """List links of the built pages that lead to no file, to a folder or to no place in a page."""
-    pages = {page: page.read_text() for page in sorted(site.rglob("*.html")) if page.name != "404.html"}
+    pages = {
+        page: page.read_text("utf-8") for page in sorted(site.rglob("*.html")) if page.name != "404.html"
+    }
     places = {page: set(_PLACE.findall(text)) for page, text in pages.items()}
     broken = []
     for page, text in pages.items():
@@ -113,7 +115,7 @@ def search(site: Path, query: str) -> list[str] | None:
 
 def words(page: Path) -> int:
     """Count the words of a page as ``wc -w`` does: what is between blanks, with the bars of tables."""
-    return len(page.read_text().split())
+    return len(page.read_text("utf-8").split())
 
 
 def lengths() -> dict[str, int]:
@@ -153,7 +155,7 @@ def main() -> None:
         print(f"{what:40}{value}")
     print(*broken, sep="\n")
     if to is not None:
-        to.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+        to.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

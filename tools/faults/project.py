@@ -67,7 +67,7 @@ class Project:
     def configure(self, config: dict[str, Any]) -> None:
         """Write the configuration of a run."""
         path = self.folder / f"workflow/config/{config['run']}.yaml"
-        path.write_text(yaml.safe_dump(config))
+        path.write_text(yaml.safe_dump(config), "utf-8")
 
     def start(self, *words: str, plain: bool = False) -> subprocess.Popen[bytes]:
         """Start a command of parkf in a group of its own; by default, the run."""

@@ -117,12 +117,16 @@ def disturb(kind: str, name: str, project: Project, earlier: Path, draw: random.
 def _disturb_ledger(kind: str, name: str, project: Project) -> None:
     ledger, other = Ledger(project.results).path, Ledger(project.results.with_name(_OTHER)).path
     kept = [
-        one for one in ledger.read_text().splitlines() if f"{_HERE}/{name}" not in json.loads(one)["outputs"]
+        one
+        for one in ledger.read_text("utf-8").splitlines()
+        if f"{_HERE}/{name}" not in json.loads(one)["outputs"]
     ]
     if kind == "other line":
-        theirs = (one.replace(f"results/{_OTHER}/", f"{_HERE}/") for one in other.read_text().splitlines())
+        theirs = (
+            one.replace(f"results/{_OTHER}/", f"{_HERE}/") for one in other.read_text("utf-8").splitlines()
+        )
         kept.append([one for one in theirs if f"{_HERE}/{name}" in json.loads(one)["outputs"]][-1])
-    ledger.write_text("\n".join(kept) + "\n")
+    ledger.write_text("\n".join(kept) + "\n", "utf-8")
 
 
 def tried(

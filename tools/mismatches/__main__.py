@@ -143,16 +143,16 @@ def main() -> None:
     # A set is loaded once, and not for every case. `parkf fit`, whose cost is measured, loads it every time.
     loads = fitter.load
     fitter.load = functools.cache(loads)  # type: ignore[assignment]
-    cases = json.loads(options.json.read_text())["cases"] if options.json.exists() else []
+    cases = json.loads(options.json.read_text("utf-8"))["cases"] if options.json.exists() else []
     tried = {(case["what"], case["set"]) for case in cases}
     with tempfile.TemporaryDirectory() as name:
         for case, candidates in planned(options.runs, options.lhcb):
             if (case["what"], case["set"]) not in tried:
                 cases.append(case | outcome(candidates, case["set"], Path(name)))
-                options.json.write_text(text({"cases": cases}))
+                options.json.write_text(text({"cases": cases}), "utf-8")
         fitter.load = loads
         sample = options.runs[0] / "candidates/validation_up.parquet"
-        options.json.write_text(text({"cases": cases, "cost": cost(sample, SETS[0], Path(name))}))
+        options.json.write_text(text({"cases": cases, "cost": cost(sample, SETS[0], Path(name))}), "utf-8")
     for kind in ("mistake", "honest"):
         of = [case["outcome"] for case in cases if case["kind"] == kind]
         print(kind, {one: of.count(one) for one in ("refused", "named", "passed")})

@@ -26,4 +26,4 @@ def write_yaml(path: Path, content: dict[str, Any], head: str) -> None:
     style: Any = {"sort_keys": False, "default_flow_style": None, "width": 440, "allow_unicode": True}
     text = yaml.dump(content, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), **style)
     with replacing(path) as temporary:
-        temporary.write_text(f"# {head}\n{text}")
+        temporary.write_text(f"# {head}\n{text}", "utf-8")

@@ -48,4 +48,4 @@ def expanded(name: str, folders: Sequence[Path], seen: set[str]) -> str:
 
 def text_in(folders: Sequence[Path], name: str) -> str:
     """Return the text of a file that is in one of the folders."""
-    return next(folder / name for folder in folders if (folder / name).exists()).read_text()
+    return next(folder / name for folder in folders if (folder / name).exists()).read_text("utf-8")

@@ -179,7 +179,7 @@ def out_of_space(error: OSError) -> bool:
 def write_text(path: Path, text: str) -> None:
     """Write a file of text."""
     with replacing(path) as temporary:
-        temporary.write_text(text)
+        temporary.write_text(text, "utf-8")
 
 
 def write_json(path: Path, content: Any) -> None:

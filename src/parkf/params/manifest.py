@@ -339,7 +339,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n"
     digest = hashlib.sha256(text.encode()).hexdigest()
     with replacing(path) as temporary:
-        temporary.write_text(text.replace(f'"checksum": "{_NONE}', f'"checksum": "{digest}', 1))
+        temporary.write_text(text.replace(f'"checksum": "{_NONE}', f'"checksum": "{digest}', 1), "utf-8")
 
 
 def _check_checksum(path: Path, written: bytes, checksum: object, format_version: int) -> None:

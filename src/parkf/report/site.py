@@ -51,7 +51,7 @@ def write_page(
     if library in text and not (path.parent / library).exists():
         copy(_LIBRARY, path.parent / library)
     with replacing(path) as temporary:
-        temporary.write_text(text)
+        temporary.write_text(text, "utf-8")
 
 
 def _contents(body: str) -> list[tuple[str, str]]:

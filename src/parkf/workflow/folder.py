@@ -45,5 +45,5 @@ def make_folder(folder: Path) -> tuple[list[Path], list[Path]]:
             if path in sources:
                 shutil.copyfile(sources[path], temporary)
             else:
-                temporary.write_text(_SNAKEFILE)
+                temporary.write_text(_SNAKEFILE, "utf-8")
     return missing, there

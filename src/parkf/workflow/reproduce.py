@@ -137,7 +137,7 @@ def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:
     if training["datasets"] != "simulate":
         training["datasets"] = _linked(training["datasets"], project, work)
     with replacing(work / "config.yaml") as temporary:
-        temporary.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False))
+        temporary.write_text(yaml.safe_dump(config, allow_unicode=True, sort_keys=False), "utf-8")
     done = subprocess.run(
         [
             *(sys.executable, "-P", "-m", "snakemake"),

@@ -74,7 +74,7 @@ def settings(profile: str) -> dict[str, Any]:
         known = (path for root in (Path(), PROJECT) for path in (root / _PROFILES).glob("*/profile.yaml"))
         names = ", ".join(sorted({path.parent.name for path in known}))
         raise ParkfError(f"{place}: no such profile; there are {names}")
-    content = yaml.safe_load(file.read_text())
+    content = yaml.safe_load(file.read_text("utf-8"))
     return content if isinstance(content, dict) else {}
 
 

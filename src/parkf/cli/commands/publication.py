@@ -241,5 +241,5 @@ def header(output: Annotated[Path, Argument(help="The header to write.")]) -> No
     from parkf.fit.consumer import cpp_header
 
     with replacing(output) as temporary:
-        temporary.write_text(cpp_header())
+        temporary.write_text(cpp_header(), "utf-8")
     say(f"written {output}")

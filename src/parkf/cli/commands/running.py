@@ -87,7 +87,7 @@ def run(
         if not targets:
             print_end(results, found(GATES))
         elif "publish" in targets:
-            say((results / "published.json").read_text(), end="")
+            say((results / "published.json").read_text("utf-8"), end="")
     raise Exit(code)
 
 

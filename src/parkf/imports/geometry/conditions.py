@@ -225,7 +225,7 @@ def export_alignment(alignment: Alignment, path: Path) -> None:
             name = _path(_chain(section, key)[-1])
             lines.append(f"{name}: {_TAG} {{position: [{shift}], rotation: [{turn}]}}")
     with replacing(path) as temporary:
-        temporary.write_text("\n".join(lines) + "\n")
+        temporary.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 def _path(element: Element) -> str:

@@ -56,7 +56,7 @@ def _files_of(name: str) -> set[Path]:
     """Find the file of a module, or of the module of an object, and those of the packages around it."""
     if name.startswith(f"{PACKAGE.name}._"):
         call = f"add_kernel_module({name.split('.')[1]} "
-        return {one for one in PROJECT.glob("src/kernel/*/*.cmake") if call in one.read_text()}
+        return {one for one in PROJECT.glob("src/kernel/*/*.cmake") if call in one.read_text("utf-8")}
     place = PACKAGE.parent / name.replace(".", "/")
     inside = {place, *place.parents} - {*PACKAGE.parents}
     return {
@@ -69,7 +69,7 @@ def _read(path: Path) -> tuple[str, set[Path]]:
     """Return a digest of what counts in a file, and the files that it uses."""
     if path.suffix not in (".py", *_COMMENTS):
         return meaning_of(path), set()
-    text, used = path.read_text(), set[Path]()
+    text, used = path.read_text("utf-8"), set[Path]()
     if path.suffix == ".py":
         tree = ast.parse(text)
         for node in ast.walk(tree):
@@ -86,7 +86,9 @@ def _read(path: Path) -> tuple[str, set[Path]]:
         found = _IN_CPP.findall(re.sub(r"\$\{\w+\}", "*", text))
         names = [one or file or f"{run}.__main__" for one, file, run in found]
     if path.suffix == ".cmake":
-        used |= {one for one in path.parents[1].glob("*/*.cmake") if "_module(_" not in one.read_text()}
+        used |= {
+            one for one in path.parents[1].glob("*/*.cmake") if "_module(_" not in one.read_text("utf-8")
+        }
     if path.name == "__init__.py" and path.parent != PACKAGE:
         # Data belong to the innermost package around them.
         tops = {one: one.parent for one in files_below(path.parent) if one.suffix != ".py"}

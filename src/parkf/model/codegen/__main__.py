@@ -37,10 +37,10 @@ def main() -> None:
 
 def _write(path: Path, text: str) -> None:
     # The build compiles a file again only if its time has changed.
-    if path.is_file() and path.read_text() == text:
+    if path.is_file() and path.read_text("utf-8") == text:
         return
     with replacing(path) as temporary:
-        temporary.write_text(text)
+        temporary.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = 
     blocks["UTParams"] = blocks["UTParams"][list(UT_ROWS[ut_rows])]
     with replacing(folder / JSON_FILE) as temporary:
         lines = (f" {json.dumps(key)}: {json.dumps(_rows(values))}" for key, values in blocks.items())
-        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
     with replacing(folder / TABLE_FILE) as temporary, temporary.open("w") as stream:
         header = [f"{shortest(value):.9g}" for value in parameters.block("UTT_META")[0]]
         stream.write(" ".join(header[:_SECOND_LINE]) + "\n" + " ".join(header[_SECOND_LINE:]) + "\n")
@@ -91,7 +91,7 @@ def export_trigger(parameters: ParameterSet, folder: Path, *, ut_rows: UtRows = 
         # RICH1 has the form of VUT, whose kick the trigger subtracts.
         in_code["RICH1"] = _reversed_kick(in_code["RICH1"])
     with replacing(folder / "constants.hpp") as temporary:
-        temporary.write_text(_header_text(in_code))
+        temporary.write_text(_header_text(in_code), "utf-8")
 
 
 def import_trigger(
