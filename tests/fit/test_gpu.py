@@ -52,27 +52,32 @@ def test_the_robust_fit_keeps_its_numbers_in_registers_but_for_the_record():
     assert fit.warps == 12
 
 
-def nvrtc():
-    """The run-time compiler's library, or None."""
+def run_time_compilers():
+    """Return the paths of the run-time compiler's libraries, of each release of CUDA that is installed."""
     wheel = importlib.util.find_spec("nvidia")
     folders = list(wheel.submodule_search_locations or []) if wheel else []
-    found = [path for folder in folders for path in sorted(Path(folder).glob("*/lib/libnvrtc.so.*"))]
-    name = str(found[0]) if found else ctypes.util.find_library("nvrtc")
-    return ctypes.CDLL(name) if name else None
+    found = [str(path) for folder in folders for path in sorted(Path(folder).glob("*/lib/libnvrtc.so.*"))]
+    system = ctypes.util.find_library("nvrtc")
+    return found or ([system] if system else [])
 
 
-@pytest.mark.skipif(nvrtc() is None, reason="the NVRTC library is not installed")
+# What CuPy adds to the options of a kernel.
+OF_CUPY = ("-ftz=true", "--device-as-default-execution-space")
+
+
+@pytest.mark.skipif(not run_time_compilers(), reason="the NVRTC library is not installed")
+@pytest.mark.parametrize("compiler", run_time_compilers(), ids=lambda path: Path(path).name)
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize(("real", "forms"), [("float", "production"), ("double", "improved")])
-def test_the_run_time_compiler_takes_it(real, file, forms):
+def test_the_run_time_compiler_takes_it(compiler, real, file, forms):
     """CuPy's compiler has no standard headers, so the source must not use any."""
-    library, program = nvrtc(), ctypes.c_void_p()
+    library, program = ctypes.CDLL(compiler), ctypes.c_void_p()
     release, minor = ctypes.c_int(), ctypes.c_int()
     library.nvrtcVersion(ctypes.byref(release), ctypes.byref(minor))
     library.nvrtcCreateProgram(
         ctypes.byref(program), flattened(forms, file).encode(), b"fit.cu", 0, None, None
     )
-    given = (*OPTIONS, "--gpu-architecture=sm_80", f"-DPARKF_REAL={real}", *quick(release.value))
+    given = (*OPTIONS, *OF_CUPY, "--gpu-architecture=sm_80", f"-DPARKF_REAL={real}", *quick(release.value))
     options = [one.encode() for one in given]
     status = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
