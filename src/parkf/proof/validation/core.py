@@ -1,12 +1,17 @@
 """Widths of a distribution with tails: of its Gaussian core, and of its central 68 % and 95 %."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import parkf._figures as _figures
 
+F64 = npt.NDArray[np.float64]
+
+# Of Newton's method: most rounds, and the last step in widths.
+_ROUNDS, _CLOSE = 30, 1e-7
 # Entries farther out, in units of the central 68 %, belong to no core; their squares would only cost digits.
 _FARTHEST = 1e3
 # Central fraction of the entries, and its half width for a Gaussian of width one.
@@ -59,6 +64,76 @@ def fit_core(values: npt.NDArray[np.floating]) -> Core:
     )
 
 
+class Estimate(NamedTuple):
+    """A figure of n entries, and how much each of them moves it.
+
+    Figures of the same entries, such as the tracks of two fits, are compared by the differences of their
+    influences. What both figures share then has no part in the error of the comparison.
+    """
+
+    value: float
+    influence: F64  # (n,)
+
+    def minus(self, other: "Estimate") -> "Estimate":
+        """Return the difference of two figures of the same entries."""
+        return Estimate(self.value - other.value, self.influence - other.influence)
+
+    def over(self, other: "Estimate") -> "Estimate":
+        """Return the ratio of two figures of the same entries."""
+        ratio = self.value / other.value
+        return Estimate(ratio, (self.influence - ratio * other.influence) / other.value)
+
+    def error(self, event: npt.NDArray[np.integer] | None = None) -> float:
+        """Return the standard error: of independent entries, or of entries that share events (n,), from 0."""
+        parts = self.influence if event is None else np.bincount(event, self.influence)
+        return float(np.linalg.norm(parts))
+
+    def named(self, name: str, event: npt.NDArray[np.integer] | None = None) -> dict[str, float]:
+        """Return the figure and its error under this name."""
+        return {name: float(self.value), f"{name}_error": self.error(event)}
+
+
+def smooth_core(values: npt.NDArray[np.floating]) -> tuple[Estimate, Estimate]:
+    """Return mean and width of the core of `values` (n,), for comparisons of two fits of the same tracks.
+
+    The range of :func:`fit_core` has sharp ends, so that two fits of the same tracks differ by the few that
+    are in the range of one of them alone. Here, tracks have the weight exp(−u²/2) at u widths from the mean.
+    For a Gaussian the results are the same, and for residuals of tracks they agree to about 1 %.
+    """
+    low, mean, high = np.sort(values)[(np.array((0.1587, 0.5, 0.8413)) * (len(values) - 1)).astype(np.int64)]
+    width = max((high - low) / 2, np.finfo(np.float64).tiny)
+    for _ in range(_ROUNDS):
+        u = (values - mean) / width
+        weight = np.exp(-0.5 * u**2)
+        odd = weight * u
+        sums = weight.sum(), odd.sum(), odd @ u, odd @ u**2, (odd * u) @ u**2
+        # In the solution, sums of u·weight and of (u² − 1/2)·weight are zero, because a Gaussian times this
+        # weight has half the variance. From their slopes with u follow Newton's step, and what a value does.
+        slopes = [[sums[0] - sums[2], sums[1] - sums[3]], [2.5 * sums[1] - sums[3], 2.5 * sums[2] - sums[4]]]
+        gain = width * np.linalg.inv(slopes)
+        step = gain @ (sums[1], sums[2] - 0.5 * sums[0])
+        if np.abs(step).max() < _CLOSE * width:
+            break
+        mean += min(max(step[0], -width), width)
+        width = min(max(width + step[1], width / 2), 2 * width)
+    influence = gain @ np.stack([odd, odd * u - 0.5 * weight])
+    return Estimate(float(mean), influence[0]), Estimate(float(width), influence[1])
+
+
+def central_width(values: npt.NDArray[np.floating], name: str) -> Estimate:
+    """Return the ``width68`` or ``width95`` of :func:`spread`."""
+    fraction, gaussian = _CENTRAL[name]
+    tail = (1 - fraction) / 2
+    shift = np.sqrt(tail * (1 - tail) / len(values))
+    at = [tail - shift, tail, tail + shift, 1 - tail - shift, 1 - tail, 1 - tail + shift]
+    first, low, second, third, high, fourth = np.quantile(values, np.clip(at, 0, 1))
+    # An entry beyond an end moves it by its share of the density there, which is that of entries around it.
+    density = len(values) * 2 * shift
+    end = (fourth - third) / density * ((values > high) - tail)
+    begin = (second - first) / density * (tail - (values < low))
+    return Estimate(float(high - low) / (2 * gaussian), (end - begin) / (2 * gaussian))
+
+
 def spread(values: npt.NDArray[np.floating], prefix: str = "") -> dict[str, float]:
     """Measure the widths of the central 68 % and 95 %, scaled so that both are σ for a Gaussian.
 
@@ -67,17 +142,5 @@ def spread(values: npt.NDArray[np.floating], prefix: str = "") -> dict[str, floa
     errors ``<name>_error`` follow from order statistics: for any distribution, the binomial law determines
     between which entries a quantile lies. The names begin with `prefix`.
     """
-    result = {}
-    for name, (fraction, gaussian) in _CENTRAL.items():
-        tail = (1 - fraction) / 2
-        shift = np.sqrt(tail * (1 - tail) / len(values))
-        low, high = np.quantile(values, (tail, 1 - tail))
-        # The error of each end follows from its quantile, moved by one standard deviation in both directions.
-        moved = [tail - shift, tail + shift, 1 - tail - shift, 1 - tail + shift]
-        moved = np.quantile(values, np.clip(moved, 0, 1))
-        below, above = (moved[1] - moved[0]) / 2, (moved[3] - moved[2]) / 2
-        # The two ends are positively correlated: their correlation is tail / (1 − tail).
-        variance = below**2 + above**2 - 2 * tail / (1 - tail) * below * above
-        result[f"{prefix}{name}"] = float(high - low) / (2 * gaussian)
-        result[f"{prefix}{name}_error"] = float(np.sqrt(variance)) / (2 * gaussian)
-    return result
+    each = [central_width(values, name).named(f"{prefix}{name}") for name in _CENTRAL]
+    return each[0] | each[1]
