@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from parkf.detector.field import FieldMap, load_field
+from parkf.detector.geometry import load_geometry
 from parkf.fit.fitted import common_set
 from parkf.fit.sample import Sample, load_sample
 from parkf.fit.truth import Files
 from parkf.io.files import read_json, write_sealed
+from parkf.proof.validation.control import with_stiff_tracks
 from parkf.proof.validation.validate import validate as compare
 from parkf.stages.files import AllRead, Made, Read
 
@@ -20,6 +23,10 @@ def validate(
     fates: AllRead,
     fitted: AllRead,
     kinds: AllRead,
+    more_particles: AllRead,
+    more_candidates: AllRead,
+    geometry: Read,
+    alignment: Read,
     field: Read,
     inside: Read,
     samples: list[str],
@@ -39,6 +46,8 @@ def validate(
         Files ``<fit>/<sample>.parquet`` of the `fits`.
     kinds, inside
         Figures of other kinds of tracks, ``<kind>.json``, and of the steps inside the magnet.
+    more_particles, more_candidates
+        Files of other events, of which tracks from 50 GeV control the full fit.
     samples, misaligned, signals
         Samples of collisions, of a misaligned detector, and of mass peaks, ``<signal>_<polarity>``.
     """
@@ -46,11 +55,17 @@ def validate(
     peaks: dict[str, list[str]] = {}
     for name in signals:
         peaks.setdefault(name.rpartition("_")[0], []).append(name)
+    control = None
+    if "full" in fits:
+        more = list(zip(more_particles, more_candidates, strict=True))
+        detector: Any = {"geometry": load_geometry(geometry, alignment), "field": given.field}
+        control = with_stiff_tracks(given.files("full", samples), more, **detector, threads=threads)
     measured = compare(
         given.load(samples, fits),
         given.load(misaligned, fits),
         {signal: given.load(names, fits) for signal, names in peaks.items()},
         threads,
+        control,
     )
     measured["kinds"] = {path.stem: read_json(path) for path in kinds}
     # States inside the magnet are those of SciFi tracks; the fit of these tracks has figures of its own.
@@ -76,21 +91,19 @@ class _Given:
 
     def load(self, samples: Sequence[str], fits: Iterable[str]) -> dict[str, Sample]:
         """Load some samples, as one, with each fit; nothing if there are none."""
-        return {
-            fit: load_sample([self._files(fit, one) for one in samples], self.field)
-            for fit in fits
-            if samples
-        }
+        return {fit: load_sample(self.files(fit, samples), self.field) for fit in fits if samples}
 
-    def _files(self, fit: str, sample: str) -> Files:
+    def files(self, fit: str, samples: Sequence[str]) -> list[Files]:
         # The misaligned sample has the same particles as the validation sample.
-        true = sample.replace("misaligned", "validation")
-        return Files(
-            _named(true, self.particles),
-            _named(sample, self.candidates),
-            self.fitted(fit, sample),
-            next((path for path in self.fates if path.stem == sample), None),
-        )
+        return [
+            Files(
+                _named(sample.replace("misaligned", "validation"), self.particles),
+                _named(sample, self.candidates),
+                self.fitted(fit, sample),
+                next((path for path in self.fates if path.stem == sample), None),
+            )
+            for sample in samples
+        ]
 
 
 def _named(sample: str, files: Sequence[Path]) -> Path:

@@ -17,19 +17,23 @@ Colour = Literal["green", "amber", "red"]
 
 
 def room(gate: Gate) -> float | None:
+    """Return the room of a gate's figure (:func:`room_of`); None for a figure that was not measured."""
+    return None if gate.value is None else room_of(gate.value, gate.at_least, gate.at_most)
+
+
+def room_of(value: float, least: float | None, most: float | None) -> float | None:
     """Return the distance to the nearest bound, divided by half of the interval or by the single bound.
 
-    It is negative beyond the bound, and None for a figure that was not measured.
+    It is negative beyond the bound and infinite for NaN; without any bound it is None.
     """
-    if gate.value is None:
-        return None
-    least, most = gate.at_least, gate.at_most
+    if not math.isfinite(value):
+        return -math.inf
     if least is not None and most is not None:
-        return min(gate.value - least, most - gate.value) / ((most - least) / 2 or 1.0)
+        return min(value - least, most - value) / ((most - least) / 2 or 1.0)
     bound = most if least is None else least
     if bound is None:
         return None
-    left = gate.value - bound if most is None else bound - gate.value
+    left = value - bound if most is None else bound - value
     return left / (abs(bound) or 1.0)
 
 

@@ -10,12 +10,42 @@ import parkf._figures as _figures
 
 F64 = npt.NDArray[np.float64]
 
+_RANGE = 2.0  # widths; as in the kernel
 # Of Newton's method: most rounds, and the last step in widths.
 _ROUNDS, _CLOSE = 30, 1e-7
 # Entries farther out, in units of the central 68 %, belong to no core; their squares would only cost digits.
 _FARTHEST = 1e3
 # Central fraction of the entries, and its half width for a Gaussian of width one.
 _CENTRAL = {"width68": (0.6826894921370859, 1.0), "width95": (0.95, 1.959963984540054)}
+
+
+class Estimate(NamedTuple):
+    """A figure of n entries, and how much each of them moves it.
+
+    Figures of the same entries, such as the tracks of two fits, are compared by the differences of their
+    influences. What both figures share then has no part in the error of the comparison.
+    """
+
+    value: float
+    influence: F64  # (n,)
+
+    def minus(self, other: "Estimate") -> "Estimate":
+        """Return the difference of two figures of the same entries."""
+        return Estimate(self.value - other.value, self.influence - other.influence)
+
+    def over(self, other: "Estimate") -> "Estimate":
+        """Return the ratio of two figures of the same entries."""
+        ratio = self.value / other.value
+        return Estimate(ratio, (self.influence - ratio * other.influence) / other.value)
+
+    def error(self, event: npt.NDArray[np.integer] | None = None) -> float:
+        """Return the standard error: of independent entries, or of entries that share events (n,), from 0."""
+        parts = self.influence if event is None else np.bincount(event, self.influence)
+        return float(np.sqrt(np.square(parts).sum()))
+
+    def named(self, name: str, event: npt.NDArray[np.integer] | None = None) -> dict[str, float]:
+        """Return the figure and its error under this name."""
+        return {name: float(self.value), f"{name}_error": self.error(event)}
 
 
 @dataclass(frozen=True)
@@ -35,6 +65,14 @@ class Core:
     def width_as(self, name: str) -> dict[str, float]:
         """Return the width and its error under this name."""
         return {name: self.width, f"{name}_error": self.width_error}
+
+    def width_of(self, values: F64) -> Estimate:
+        """Return the width with the influences of the entries (n,) that it was fitted to."""
+        squares = np.square((values - self.mean) / self.width)
+        inside = squares < _RANGE**2
+        # The slope of each entry's log likelihood with the width, over the slope of their sum.
+        slope = np.where(inside, squares - squares[inside].mean(), 0.0) / self.width
+        return Estimate(self.width, self.width_error**2 * slope)
 
 
 def fit_core(values: npt.NDArray[np.floating]) -> Core:
@@ -64,35 +102,6 @@ def fit_core(values: npt.NDArray[np.floating]) -> Core:
     )
 
 
-class Estimate(NamedTuple):
-    """A figure of n entries, and how much each of them moves it.
-
-    Figures of the same entries, such as the tracks of two fits, are compared by the differences of their
-    influences. What both figures share then has no part in the error of the comparison.
-    """
-
-    value: float
-    influence: F64  # (n,)
-
-    def minus(self, other: "Estimate") -> "Estimate":
-        """Return the difference of two figures of the same entries."""
-        return Estimate(self.value - other.value, self.influence - other.influence)
-
-    def over(self, other: "Estimate") -> "Estimate":
-        """Return the ratio of two figures of the same entries."""
-        ratio = self.value / other.value
-        return Estimate(ratio, (self.influence - ratio * other.influence) / other.value)
-
-    def error(self, event: npt.NDArray[np.integer] | None = None) -> float:
-        """Return the standard error: of independent entries, or of entries that share events (n,), from 0."""
-        parts = self.influence if event is None else np.bincount(event, self.influence)
-        return float(np.linalg.norm(parts))
-
-    def named(self, name: str, event: npt.NDArray[np.integer] | None = None) -> dict[str, float]:
-        """Return the figure and its error under this name."""
-        return {name: float(self.value), f"{name}_error": self.error(event)}
-
-
 def smooth_core(values: npt.NDArray[np.floating]) -> tuple[Estimate, Estimate]:
     """Return mean and width of the core of `values` (n,), for comparisons of two fits of the same tracks.
 
@@ -105,8 +114,10 @@ def smooth_core(values: npt.NDArray[np.floating]) -> tuple[Estimate, Estimate]:
     for _ in range(_ROUNDS):
         u = (values - mean) / width
         weight = np.exp(-0.5 * u**2)
-        odd = weight * u
-        sums = weight.sum(), odd.sum(), odd @ u, odd @ u**2, (odd * u) @ u**2
+        powers = [weight]
+        for _ in range(4):
+            powers.append(powers[-1] * u)
+        sums = [power.sum() for power in powers]
         # In the solution, sums of u·weight and of (u² − 1/2)·weight are zero, because a Gaussian times this
         # weight has half the variance. From their slopes with u follow Newton's step, and what a value does.
         slopes = [[sums[0] - sums[2], sums[1] - sums[3]], [2.5 * sums[1] - sums[3], 2.5 * sums[2] - sums[4]]]
@@ -116,8 +127,9 @@ def smooth_core(values: npt.NDArray[np.floating]) -> tuple[Estimate, Estimate]:
             break
         mean += min(max(step[0], -width), width)
         width = min(max(width + step[1], width / 2), 2 * width)
-    influence = gain @ np.stack([odd, odd * u - 0.5 * weight])
-    return Estimate(float(mean), influence[0]), Estimate(float(width), influence[1])
+    squares = powers[2] - 0.5 * weight
+    by_mean, by_width = (one * powers[1] + other * squares for one, other in gain)
+    return Estimate(float(mean), by_mean), Estimate(float(width), by_width)
 
 
 def central_width(values: npt.NDArray[np.floating], name: str) -> Estimate:

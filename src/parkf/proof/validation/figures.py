@@ -39,27 +39,37 @@ def displacement(rows: Rows) -> F64:
 
 
 def event_of(rows: Rows) -> npt.NDArray[np.int64]:
-    """Number the crossings of rows from 0, (n,)."""
+    """Return the number of each row's crossing, from 0, (n,)."""
     file, event = (np.asarray(rows[name], np.int64) for name in ("file", "event"))
     return np.unique(file << 32 | event, return_inverse=True)[1]
 
 
 def momentum_figures(residual: F64) -> dict[str, float]:
-    """Measure δp/p (n,): width ``core`` and mean ``bias`` of its core, ``width68``, ``width95``, with errors."""
+    """Measure δp/p (n,): width ``core`` and mean ``bias`` of its core, ``width68``, ``width95``.
+
+    Each has its error.
+    """
     core = fit_core(residual)
     return {**core.width_as("core"), **core.mean_as("bias"), **spread(residual)}
 
 
 def pull_figures(rows: Rows, component: str, prefix: str = "") -> dict[str, float]:
-    """Measure a pull: ``width`` and ``mean`` of its core, ``width68``, ``width95``, with errors."""
+    """Measure a pull: ``width`` and ``mean`` of its core, ``width68``, ``width95``, with errors.
+
+    ``width95_over_width`` is about 1 without tails. Both widths are of the same tracks, as its error knows.
+    """
     values = pulls(rows, component)
     core = fit_core(values)
-    return {**core.width_as(f"{prefix}width"), **core.mean_as(f"{prefix}mean"), **spread(values, prefix)}
+    tails = central_width(values, "width95").over(core.width_of(values))
+    return {
+        **core.width_as(f"{prefix}width"),
+        **core.mean_as(f"{prefix}mean"),
+        **spread(values, prefix),
+        **tails.named(f"{prefix}width95_over_width"),
+    }
 
 
-def compare_momenta(
-    residual: F64, other: F64, event: npt.NDArray[np.int64], name: str
-) -> dict[str, float]:
+def compare_momenta(residual: F64, other: F64, event: npt.NDArray[np.int64], name: str) -> dict[str, float]:
     """Compare δp/p (n,) of a fit and another fit of the same tracks, of events numbered from 0.
 
     Return ``core_over_<name>``, ``width68_over_<name>``, ``width95_over_<name>`` and ``bias_minus_<name>``,

@@ -54,7 +54,7 @@ def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
         "half_width": half_width,
         # The error is for a Gaussian, from the binomial errors of both quantiles and their correlation.
         "half_width_error": 0.96 * half_width / len(rows) ** 0.5,
-        **momentum_figures(rows),
+        **momentum_figures(momentum_residual(rows)),
         **pull_figures(rows, "qop", "pull_"),
     }
 

@@ -26,11 +26,11 @@ def paired(own: Sample, published: Sample) -> dict[str, Any]:
     The result has ``crossings`` and ``figures``: ``bias`` and ``core`` of δp/p and the width of the q/p
     ``pull`` in bins of true momentum (GeV), and ``ghosts``, the fraction that χ²/ndof keeps
     (:func:`parkf.proof.validation.separation.ghosts_kept`). The bias is also in cells, by the signs of tx and
-    of ``bend``, the side of x to which the magnet bends. In the pull, the biases of the cells are corrected: a
-    set whose errors are too large must not gain by a bias. Each figure is ``{figure, p_min, p_max, tx, bend,
-    n, own, published, error, worse, worse_error}``. `error` is that of the difference. `worse` is by how much
-    the published set is worse: for bias and pull the difference of the distances from 0 and 1, for the others
-    the difference over the mean.
+    of ``bend``, the side of x to which the magnet bends. In the pull, the biases of the cells are corrected:
+    a set whose errors are too large must not gain by a bias. Each figure is ``{figure, p_min, p_max, tx,
+    bend, n, own, published, error, worse, worse_error}``. `error` is that of the difference. `worse` is by
+    how much the published set is worse: for bias and pull the difference of the distances from 0 and 1, for
+    the others the difference over the mean.
 
     Means and widths are those of cores (:func:`parkf.proof.validation.core.smooth_core`). Errors add the
     influences of all tracks of an event. The distance of a bias from zero has a kink there, so that the error
