@@ -185,8 +185,8 @@ def held(now: Client, before: Client | None = None, ghosts_error: float = 0.0) -
             "in the trigger, ghosts kept with 87 to 95 % of genuine tracks",
             (now.kept_average, f"{100 * now.kept_average:.2f} %"),
             (allowed, f"≤ {100 * allowed:.2f} %; the set before has {100 * before.kept_average:.2f} %"),
-            f"A set may keep {100 * GHOSTS:g} % more than the one before it, give or take {ERRORS:g} errors of"
-            " both on the same candidates.",
+            f"A set may keep {100 * GHOSTS:g} % more than the one before it, give or take {ERRORS:g} errors"
+            " of both on the same candidates.",
         ),
     ]
 

@@ -82,7 +82,8 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
         return Gate.model_validate(about | bounds | {"measured": f"not measured{shown}", "met": False})
     shown = _shown(threshold, worst, with_place=len(bounded) > 1)
     about |= {
-        "measured": shown + (f"; {measured} of {threshold.count} measured" if few else ""),
+        "measured": shown
+        + (f"; {measured} of {threshold.count} measured" if few and threshold.count > 1 else ""),
         "bar": _bar(threshold, worst),
         "met": worst.room() >= 0 and not few,
         "figure": f"{split_figure(threshold.figure)[0]}.json: {worst.found.path}",
