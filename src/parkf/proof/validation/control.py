@@ -35,7 +35,7 @@ def with_stiff_tracks(
     field: "FieldMap",
     threads: int | None = None,
 ) -> tuple[Sample, int]:
-    """Load full fits of a validation, and fit tracks from 50 GeV of more events.
+    """Load full fits of the tracks from 50 GeV of a validation, and fit those of more events.
 
     `more` are files of particles and candidates. Return the sample and the number of crossings in `more`.
     """
@@ -49,8 +49,7 @@ def with_stiff_tracks(
             stiff.append(Files(particles, chosen, fitted))
             crossings += len(np.unique(numbers(CANDIDATES.open(candidates).read(["event"])["event"])))
         rows = load_sample([*validation, *stiff], field).rows
-    known = np.asarray(rows["file"]) < len(validation)
-    return Sample(rows[known | (np.asarray(rows["p_true"]) >= 1000 * STIFF)]), crossings
+    return Sample(rows[np.asarray(rows["p_true"]) >= 1000 * STIFF]), crossings
 
 
 def _stiff(rows: pa.Table) -> pa.Table:

@@ -120,39 +120,38 @@ def smooth_core(values: npt.NDArray[np.floating]) -> tuple[Estimate, Estimate]:
         sums = [power.sum() for power in powers]
         # In the solution, sums of u·weight and of (u² − 1/2)·weight are zero, because a Gaussian times this
         # weight has half the variance. From their slopes with u follow Newton's step, and what a value does.
-        slopes = [[sums[0] - sums[2], sums[1] - sums[3]], [2.5 * sums[1] - sums[3], 2.5 * sums[2] - sums[4]]]
-        gain = width * np.linalg.inv(slopes)
-        step = gain @ (sums[1], sums[2] - 0.5 * sums[0])
-        if np.abs(step).max() < _CLOSE * width:
+        (a, b), (c, d) = (
+            (sums[0] - sums[2], sums[1] - sums[3]),
+            (2.5 * sums[1] - sums[3], 2.5 * sums[2] - sums[4]),
+        )
+        gain = [(d, -b), (-c, a)]
+        over = width / (a * d - b * c)
+        step = [over * (one * sums[1] + other * (sums[2] - 0.5 * sums[0])) for one, other in gain]
+        if max(map(abs, step)) < _CLOSE * width:
             break
         mean += min(max(step[0], -width), width)
         width = min(max(width + step[1], width / 2), 2 * width)
     squares = powers[2] - 0.5 * weight
-    by_mean, by_width = (one * powers[1] + other * squares for one, other in gain)
+    by_mean, by_width = (over * (one * powers[1] + other * squares) for one, other in gain)
     return Estimate(float(mean), by_mean), Estimate(float(width), by_width)
 
 
-def central_width(values: npt.NDArray[np.floating], name: str) -> Estimate:
-    """Return the ``width68`` or ``width95`` of :func:`spread`."""
-    fraction, gaussian = _CENTRAL[name]
-    tail = (1 - fraction) / 2
-    shift = np.sqrt(tail * (1 - tail) / len(values))
-    at = [tail - shift, tail, tail + shift, 1 - tail - shift, 1 - tail, 1 - tail + shift]
-    first, low, second, third, high, fourth = np.quantile(values, np.clip(at, 0, 1))
-    # An entry beyond an end moves it by its share of the density there, which is that of entries around it.
-    density = len(values) * 2 * shift
-    end = (fourth - third) / density * ((values > high) - tail)
-    begin = (second - first) / density * (tail - (values < low))
-    return Estimate(float(high - low) / (2 * gaussian), (end - begin) / (2 * gaussian))
-
-
-def spread(values: npt.NDArray[np.floating], prefix: str = "") -> dict[str, float]:
+def central_widths(values: npt.NDArray[np.floating]) -> dict[str, Estimate]:
     """Measure the widths of the central 68 % and 95 %, scaled so that both are σ for a Gaussian.
 
     Unlike the width of the core, both include tails: ``width68`` is half the width of the central 68.27 %,
-    ``width95`` half the width of the central 95 %, over 1.96; in the unit of `values` (n,). The standard
-    errors ``<name>_error`` follow from order statistics: for any distribution, the binomial law determines
-    between which entries a quantile lies. The names begin with `prefix`.
+    ``width95`` half the width of the central 95 %, over 1.96; in the unit of `values` (n,). Errors follow from
+    order statistics: for any distribution, the binomial law determines between which entries a quantile lies.
     """
-    each = [central_width(values, name).named(f"{prefix}{name}") for name in _CENTRAL]
-    return each[0] | each[1]
+    result = {}
+    for name, (fraction, gaussian) in _CENTRAL.items():
+        tail = (1 - fraction) / 2
+        shift = np.sqrt(tail * (1 - tail) / len(values))
+        at = [tail - shift, tail, tail + shift, 1 - tail - shift, 1 - tail, 1 - tail + shift]
+        first, low, second, third, high, fourth = np.quantile(values, np.clip(at, 0, 1))
+        # An entry beyond an end moves it by the inverse density there, which is that of entries around it.
+        density = len(values) * 2 * shift
+        end = (fourth - third) / density * ((values > high) - tail)
+        begin = (second - first) / density * (tail - (values < low))
+        result[name] = Estimate(float(high - low) / (2 * gaussian), (end - begin) / (2 * gaussian))
+    return result

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from parkf.fit.sample import pulls
 from parkf.io.track_columns import Rows
-from parkf.proof.validation.core import central_width, fit_core, smooth_core, spread
+from parkf.proof.validation.core import central_widths, fit_core, smooth_core
 
 F64 = npt.NDArray[np.float64]
 
@@ -50,7 +50,10 @@ def momentum_figures(residual: F64) -> dict[str, float]:
     Each has its error.
     """
     core = fit_core(residual)
-    return {**core.width_as("core"), **core.mean_as("bias"), **spread(residual)}
+    figures = {**core.width_as("core"), **core.mean_as("bias")}
+    for name, width in central_widths(residual).items():
+        figures |= width.named(name)
+    return figures
 
 
 def pull_figures(rows: Rows, component: str, prefix: str = "") -> dict[str, float]:
@@ -59,14 +62,12 @@ def pull_figures(rows: Rows, component: str, prefix: str = "") -> dict[str, floa
     ``width95_over_width`` is about 1 without tails. Both widths are of the same tracks, as its error knows.
     """
     values = pulls(rows, component)
-    core = fit_core(values)
-    tails = central_width(values, "width95").over(core.width_of(values))
-    return {
-        **core.width_as(f"{prefix}width"),
-        **core.mean_as(f"{prefix}mean"),
-        **spread(values, prefix),
-        **tails.named(f"{prefix}width95_over_width"),
-    }
+    core, widths = fit_core(values), central_widths(values)
+    widths["width95_over_width"] = widths["width95"].over(core.width_of(values))
+    figures = {**core.width_as(f"{prefix}width"), **core.mean_as(f"{prefix}mean")}
+    for name, width in widths.items():
+        figures |= width.named(f"{prefix}{name}")
+    return figures
 
 
 def compare_momenta(residual: F64, other: F64, event: npt.NDArray[np.int64], name: str) -> dict[str, float]:
@@ -78,9 +79,9 @@ def compare_momenta(residual: F64, other: F64, event: npt.NDArray[np.int64], nam
     (bias, core), (their_bias, their_core) = smooth_core(residual), smooth_core(other)
     compared = bias.minus(their_bias).named(f"bias_minus_{name}", event)
     compared |= core.over(their_core).named(f"core_over_{name}", event)
-    for width in ("width68", "width95"):
-        ratio = central_width(residual, width).over(central_width(other, width))
-        compared |= ratio.named(f"{width}_over_{name}", event)
+    their_widths = central_widths(other)
+    for key, width in central_widths(residual).items():
+        compared |= width.over(their_widths[key]).named(f"{key}_over_{name}", event)
     return compared
 
 

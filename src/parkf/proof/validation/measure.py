@@ -21,7 +21,7 @@ def measure(sample: Sample) -> dict[str, Any]:
     The result has ``counts.{tracks, failed}`` and ``momentum[] = {p_min, p_max, n, half_width, core,
     width68, width95, bias, pull_width, pull_width68, pull_width95, pull_mean}`` (GeV; fractions of p),
     with ``<name>_error`` of each. `half_width` is for the central 68%; ``width68`` and ``width95`` are from
-    :func:`parkf.proof.validation.core.spread`.
+    :func:`parkf.proof.validation.core.central_widths`.
     There are also ``pulls.<component>.{mean, width, width68, width95}`` with errors, and ``chi2.{velo, ut,
     scifi, all} = {median, median_error, large}`` of χ²/ndof, where `large` is the fraction above three.
     Fewer than 50 such tracks raise a ParkfError.

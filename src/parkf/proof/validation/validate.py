@@ -12,7 +12,6 @@ from parkf.io.errors import ParkfError
 from parkf.io.track_columns import Rows
 from parkf.io.workers import parallel_map
 from parkf.proof.validation.breakdown import breakdown, cells, directions, fates, impact_parameters, losses
-from parkf.proof.validation.control import STIFF
 from parkf.proof.validation.figures import (
     ENOUGH,
     binned,
@@ -47,26 +46,25 @@ def validate(
     `fits` are samples by the name of the fit: ``parkf``, ``parkf_robust``, ``trigger``, ``full``.
     `misaligned` are fits of a sample whose detector is not where the reconstruction assumes it, and `signals`
     are fits of signal samples (``jpsi``, ``d0``). At most `workers` fits are measured at a time, each in a
-    separate process. `control` has full fits of the same events, from 50 GeV also of more, and their number
-    (:func:`parkf.proof.validation.control.with_stiff_tracks`).
+    separate process. `control` has full fits from 50 GeV of these and of more events, and the number of the
+    latter (:func:`parkf.proof.validation.control.with_stiff_tracks`).
 
     The result has ``counts.{genuine, ghost, decayed, crossings}`` and ``fits.<name>``. Each fit has
-    ``pulls.<component>.{mean, width, width68, width95}`` and ``momentum[] = {p_min, p_max, core, width68,
-    width95, bias, n, pulls.<component>}`` (GeV; fractions of p), with the widths of
-    :func:`parkf.proof.validation.core.spread`. Fits of the same tracks are compared with errors that know of
-    the pairs: with the full fit by :func:`parkf.proof.validation.figures.compare_momenta`, and
-    ``parkf_robust`` with the ``plain`` fit. ``control.momentum`` is that of the full fits in `control`, with
-    the ``crossings`` of each bin. ``bias_controlled`` is the difference of a fit's bias from the full fit's
-    on the same tracks, added to that of the control, which has more tracks.
-    Each fit also has ``lost[]``, ``roc[] = {cut, genuine, ghost}``
-    (efficiencies of χ²/ndof < cut), ``working_point``, and ``failed``, the number of candidates without a
-    good fit. ``histograms`` of pulls and χ²/ndof are normalised to one, including entries outside. A fit of
-    all detectors also has ``scores`` (:mod:`parkf.proof.validation.separation`). With `misaligned`,
-    ``misaligned.{counts, fits.<name>}`` has the same for those candidates, without scores. The aligned fits
-    have ``impact``, ``breakdown``, ``fates``, ``cells`` and
-    ``directions`` (:mod:`parkf.proof.validation.breakdown`) and ``tails``
-    (:mod:`parkf.proof.validation.tails`); with `signals` ``masses.<signal>``, a peak's ``{mean, width,
-    narrow, wide, share, n}`` with errors of the first two (MeV).
+    ``pulls.<component>`` (:func:`parkf.proof.validation.figures.pull_figures`) and ``momentum[] = {p_min,
+    p_max, n, pulls.<component>}`` (GeV) with the figures of
+    :func:`parkf.proof.validation.figures.momentum_figures`. There, fits are compared with the full fit of the
+    same tracks (:func:`parkf.proof.validation.figures.compare_momenta`), and ``parkf_robust`` with the
+    ``plain`` one. ``control.momentum`` is that of the full fit, from 50 GeV of the tracks in `control`, with
+    the ``crossings`` of each bin. A fit's ``bias_controlled`` is its difference from the full fit's on the
+    same tracks, added to that of the control, which has more tracks. Each fit also has ``lost[]``, ``roc[] =
+    {cut, genuine, ghost}`` (efficiencies of χ²/ndof < cut), ``working_point``, and ``failed``, the number of
+    candidates without a good fit. ``histograms`` of pulls and χ²/ndof are normalised to one, including
+    entries outside. A fit of all detectors also has ``scores`` (:mod:`parkf.proof.validation.separation`).
+    With `misaligned`, ``misaligned.{counts, fits.<name>}`` has the same for those candidates, without scores.
+    The aligned fits have ``impact``, ``breakdown``, ``fates``, ``cells`` and ``directions``
+    (:mod:`parkf.proof.validation.breakdown`) and ``tails`` (:mod:`parkf.proof.validation.tails`); with
+    `signals` ``masses.<signal>``, a peak's ``{mean, width, narrow, wide, share, n}`` with errors of the first
+    two (MeV).
     """
     for several in filter(None, (fits, misaligned)):
         counts = _counts(several)
@@ -104,21 +102,20 @@ def validate(
     done = dict(zip(jobs, parallel_map(measured, jobs, workers), strict=True))
     result: dict[str, Any] = {"counts": _counts(fits), "fits": {name: done[name, True] for name in fits}}
     if "full" in fits:
-        result["control"] = _controlled(result, *(control or (fits["full"], 0)))
+        result["control"] = _controlled(result, *(control or (None, 0)))
     if misaligned:
         alike = {name: done[name, False] for name in misaligned}
         result["misaligned"] = {"counts": _counts(misaligned), "fits": alike}
     return result
 
 
-def _controlled(result: Mapping[str, Any], control: Sample, more: int) -> dict[str, Any]:
+def _controlled(result: Mapping[str, Any], stiff: Sample | None, more: int) -> dict[str, Any]:
     """Measure the control, and add ``bias_controlled`` to the bins of fits that are compared with it."""
-    bins = {one["p_min"]: one for one in measure_alone(control)["momentum"]}
-    for one in bins.values():
-        one["crossings"] = result["counts"]["crossings"] + (more if one["p_min"] >= STIFF else 0)
-    for one in (
-        one for fit in result["fits"].values() for one in fit["momentum"] if "bias_minus_full" in one
-    ):
+    fits, crossings = result["fits"], result["counts"]["crossings"]
+    bins = {one["p_min"]: one | {"crossings": crossings} for one in fits["full"]["momentum"]}
+    for one in measure_alone(stiff)["momentum"] if stiff else ():
+        bins[one["p_min"]] = one | {"crossings": crossings + more}
+    for one in (one for fit in fits.values() for one in fit["momentum"] if "bias_minus_full" in one):
         known = bins[one["p_min"]]
         one["bias_controlled"] = known["bias"] + one["bias_minus_full"]
         one["bias_controlled_error"] = float(np.hypot(known["bias_error"], one["bias_minus_full_error"]))
