@@ -2,10 +2,11 @@
 
 Run: python -m benchmarks.coverage [RUN] [--json FILE]
 
-The run's validation candidates are fitted by its set and in the trigger's arithmetic; both stand for two sets. All
-crossings together are the truth. A toy has as many crossings, drawn with replacement, which is what other data of the
-same detector look like. `one` and `two` are the fractions of differences within one and two of their errors; a
-Gaussian has 68.3 and 95.4 %. `n` is the number of differences: of 200 toys in every bin, and of 2,000 of the ghosts.
+The run's validation candidates are fitted by its set and in the trigger's arithmetic; both stand for two
+sets. All crossings together are the truth. A toy has as many crossings, drawn with replacement, which is what
+other data of the same detector look like. `one` and `two` are the fractions of differences within one and two
+of their errors; a Gaussian has 68.3 and 95.4 %. `n` is the number of differences: of 200 toys in every bin,
+and of 2,000 toys of the ghosts.
 """
 
 from collections import defaultdict

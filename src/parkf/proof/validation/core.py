@@ -140,8 +140,9 @@ def central_widths(values: npt.NDArray[np.floating]) -> dict[str, Estimate]:
     """Measure the widths of the central 68 % and 95 %, scaled so that both are σ for a Gaussian.
 
     Unlike the width of the core, both include tails: ``width68`` is half the width of the central 68.27 %,
-    ``width95`` half the width of the central 95 %, over 1.96; in the unit of `values` (n,). Errors follow from
-    order statistics: for any distribution, the binomial law determines between which entries a quantile lies.
+    ``width95`` half the width of the central 95 %, over 1.96; in the unit of `values` (n,). Errors follow
+    from order statistics: for any distribution, the binomial law determines between which entries a quantile
+    lies.
     """
     result = {}
     for name, (fraction, gaussian) in _CENTRAL.items():
