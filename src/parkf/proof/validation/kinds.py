@@ -77,8 +77,8 @@ def measure_kinds(
     """
     detector: Any = {"geometry": geometry, "field": field, "threads": threads}
     with scratch_folder() as folder:
-        finder = _Finder(geometry, fit_magnet_model(field, geometry), Path(folder), threads)
-        found = [finder.find(sample, kinds) for sample in samples]
+        magnet = fit_magnet_model(field, geometry)
+        found = [_find(sample, kinds, Path(folder), geometry, magnet, threads) for sample in samples]
 
         def figures(kind: Kind) -> dict[str, Any]:
             ours, full = fitted_by_both(kind, parameters, [one[kind.name] for one in found], **detector)
@@ -95,34 +95,31 @@ def _searched(kind: Kind) -> str:
     return f"{kind.name}-searched"
 
 
-@dataclass(frozen=True)
-class _Finder:
-    """Finds candidates of several kinds in the same hits, and writes them to a folder."""
+def _find(
+    sample: Simulated,
+    kinds: Sequence[Kind],
+    folder: Path,
+    geometry: "Geometry",
+    magnet: MagnetModel,
+    threads: int | None,
+) -> dict[str, Files]:
+    """Return the candidates of each kind by truth, by its name, and by a search, by :func:`_searched`.
 
-    geometry: "Geometry"
-    magnet: MagnetModel
-    folder: Path
-    threads: int | None
+    The mats lie off by the same shifts in all samples of a polarity.
+    """
+    search = Search(geometry, magnet, sample.polarity)
+    shifts = scifi_shifts(module=0.0, mat=geometry.scifi.alignment_error, seed=_SEED + sample.polarity)
 
-    def find(self, sample: Simulated, kinds: Sequence[Kind]) -> dict[str, Files]:
-        """Return the candidates of each kind by truth, by its name, and by a search, by :func:`_searched`.
+    def find(hits: Columns) -> dict[str, Columns]:
+        displaced = shifted(hits, shifts)
+        found = {kind.name: search.matched(hits if kind.velo else displaced, kind) for kind in kinds}
+        of_search = search.of_kinds(displaced, "found", kinds)
+        return found | dict(zip(map(_searched, kinds), of_search, strict=True))
 
-        The mats lie off by the same shifts in all samples of a polarity.
-        """
-        search = Search(self.geometry, self.magnet, sample.polarity)
-        width = self.geometry.scifi.alignment_error
-        shifts = scifi_shifts(module=0.0, mat=width, seed=_SEED + sample.polarity)
-
-        def find(hits: Columns) -> dict[str, Columns]:
-            displaced = shifted(hits, shifts)
-            found = {kind.name: search.matched(hits if kind.velo else displaced, kind) for kind in kinds}
-            of_search = search.of_kinds(displaced, "found", kinds)
-            return found | dict(zip(map(_searched, kinds), of_search, strict=True))
-
-        names = {kind.name: kind for kind in kinds} | {_searched(kind): kind for kind in kinds}
-        paths = {name: self.folder / f"{name}-{sample.hits.name}" for name in names}
-        write_candidates(sample.hits, paths, find, geometry=self.geometry, workers=self.threads)
-        return {name: _beside_truth(sample, paths[name], kind) for name, kind in names.items()}
+    names = {kind.name: kind for kind in kinds} | {_searched(kind): kind for kind in kinds}
+    paths = {name: folder / f"{name}-{sample.hits.name}" for name in names}
+    write_candidates(sample.hits, paths, find, geometry=geometry, workers=threads)
+    return {name: _beside_truth(sample, paths[name], kind) for name, kind in names.items()}
 
 
 def _beside_truth(sample: Simulated, candidates: Path, kind: Kind) -> Files:

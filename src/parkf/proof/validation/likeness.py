@@ -14,7 +14,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geomet
 from parkf.fit.sample import GHOST_PURITY, Sample, chi2_per_ndof
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
-from parkf.proof.validation.figures import ENOUGH
+from parkf.proof.validation.figures import ENOUGH, share
 from parkf.proof.validation.local_fits import Residuals, fit_locally
 from parkf.proof.validation.separation import measure_cut
 
@@ -164,9 +164,8 @@ def mean_of(values: npt.ArrayLike) -> Figure:
 
 def fraction_of(which: npt.ArrayLike) -> Figure:
     """Return the fraction of true values and its binomial error, at least 1/n, even if the fraction is 0."""
-    chosen = np.asarray(which, bool)
-    fraction, number = float(chosen.mean()), len(chosen)
-    return fraction, max((fraction * (1 - fraction) / number) ** 0.5, 1 / number)
+    fraction, error = share("", np.asarray(which, bool)).values()
+    return fraction, error
 
 
 def _width(values: npt.NDArray[np.float64], independent: float) -> Figure:

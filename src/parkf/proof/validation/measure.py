@@ -8,6 +8,7 @@ from parkf.fit.fitted import is_good
 from parkf.fit.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual
 from parkf.io.errors import ParkfError
 from parkf.io.track_columns import Rows
+from parkf.proof.validation.core import central_widths
 from parkf.proof.validation.figures import ENOUGH, momentum_figures, pull_figures
 
 ETA = (2.0, 5.0)
@@ -46,30 +47,23 @@ def measure(sample: Sample) -> dict[str, Any]:
 
 
 def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
-    half_width, _ = _centre(momentum_residual(rows))
+    residual = momentum_residual(rows)
+    half_width = central_widths(residual)["width68"]
     return {
         "p_min": low,
         "p_max": high,
         "n": len(rows),
-        "half_width": half_width,
-        # The error is for a Gaussian, from the binomial errors of both quantiles and their correlation.
-        "half_width_error": 0.96 * half_width / len(rows) ** 0.5,
-        **momentum_figures(momentum_residual(rows)),
+        **half_width.named("half_width"),
+        **momentum_figures(residual),
         **pull_figures(rows, "qop", "pull_"),
     }
 
 
-def _centre(values: np.ndarray) -> tuple[float, float]:
-    """Half the width of the central 68 %, and the median."""
-    low, middle, high = np.quantile(values, (0.1587, 0.5, 0.8413))
-    return float(high - low) / 2, float(middle)
-
-
 def _chi2(rows: Rows, detectors: tuple[str, ...]) -> dict[str, float]:
     values = chi2_per_ndof(rows, detectors)
-    half_width, median = _centre(values)
+    half_width = central_widths(values)["width68"].value
     return {
-        "median": median,
+        "median": float(np.median(values)),
         "median_error": 1.2533 * half_width / len(values) ** 0.5,  # of a Gaussian
         "large": float((values > LARGE).mean()),
     }
