@@ -253,7 +253,7 @@ def test_the_command(run, tmp_path):
 
     code, text = call(0.01)
     assert code == 0
-    assert text.endswith("all 1 gates met\n")
+    assert text.endswith("1 gates: 1 met, 0 missed, 0 not measured\n")
     code, text = call(0.001, "--json")
     assert code == 1
     content = json.loads(text)

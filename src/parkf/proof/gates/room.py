@@ -5,7 +5,8 @@ green.
 """
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from parkf.params.manifest import Gate
@@ -49,6 +50,18 @@ def unmeasured(gate: Gate) -> bool:
     """Whether a gate is not met because its figure is missing, or has too large an error."""
     left = room(gate)
     return not gate.met and (left is None or left >= 0)
+
+
+def verdict(gate: Gate) -> str:
+    """Return ``met``, ``missed`` or ``not measured``."""
+    return "met" if gate.met else "not measured" if unmeasured(gate) else "missed"
+
+
+def count(gates: Sequence[Gate]) -> str:
+    """Count gates by their verdicts: ``54 gates: 52 met, 2 missed, 0 not measured``."""
+    numbers = Counter(map(verdict, gates))
+    words = ", ".join(f"{numbers[word]} {word}" for word in ("met", "missed", "not measured"))
+    return f"{len(gates)} gates: {words}"
 
 
 def nearest(gates: Iterable[Gate]) -> list[Gate]:
