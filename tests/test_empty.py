@@ -130,8 +130,8 @@ def test_what_nothing_can_be_learnt_from_is_named(stages):
     empty = {"kinds": [], "misaligned": [], "signals": [], "inside": "inside.json"}
     empty |= {"more_particles": [], "more_candidates": []}
     assert "no candidates" in stages(
-        *("validate",), **files, fitted=[f"fitted/parkf/{sample}"], **empty, **detector, samples=["validation_up"],
-        fits=["parkf"], output="validation.json",
+        *("validate",), **files, fitted=[f"fitted/parkf/{sample}"], **empty, **detector,
+        samples=["validation_up"], fits=["parkf"], output="validation.json",
     )  # fmt: skip
     tracks = {"particles": "particles.parquet", "candidates": "candidates.parquet"}
     fitted = {"fitted": "fitted.parquet"}
