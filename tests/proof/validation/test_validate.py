@@ -134,8 +134,7 @@ def test_fits_are_compared_with_the_full_fit_of_the_same_tracks():
         assert one["bias_minus_full_error"] < 0.02 * one["bias_error"]
         assert one["core_over_full"] == pytest.approx(1.001, rel=1e-6)
         assert one["width95_over_full"] == pytest.approx(1.001, rel=1e-6)
-    several = fits["parkf"]["breakdown"]["charge"] + fits["parkf"]["breakdown"]["velo_hits"]
-    for one in several + fits["parkf"]["directions"]:
+    for one in fits["parkf"]["breakdown"]["velo_hits"] + fits["parkf"]["directions"]:
         assert one["bias_minus_full"] == pytest.approx(0.001, rel=0.05)
 
 

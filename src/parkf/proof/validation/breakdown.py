@@ -30,6 +30,8 @@ MOMENTUM_EDGES = (3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 PLANES = {"horizontal": (0, 4), "diagonal": (1, 3, 5, 7), "vertical": (2, 6)}
 
 
+# Slices that are compared with the full fit: those that gates ask for.
+COMPARED = ("velo_hits", "origin_z", "displacement")
 # Variables of the slices: the value in every row, and the edges. Fitted values are used where possible, so
 # that ghosts have them, too; purity, hard scatterings and origins are known only from the truth.
 VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]] = {
@@ -58,8 +60,8 @@ def breakdown(sample: Sample, cut: float, full: Sample | None = None) -> dict[st
 
     A slice is ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine, ghost, purity}``. It
     has the figures of :func:`parkf.proof.validation.figures.momentum_figures` with errors, and core widths of
-    pulls with ``<component>_error``. With the full fits of the same candidates it has ``bias_minus_full``,
-    too. Fractions of genuine tracks and of ghosts (None without ghosts) are below the cut on χ²/ndof;
+    pulls with ``<component>_error``. With the full fits of the same candidates, slices of :data:`COMPARED`
+    have ``bias_minus_full``. Fractions of genuine tracks and of ghosts (None without ghosts) are below the cut on χ²/ndof;
     ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks are left out.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
@@ -78,7 +80,7 @@ def breakdown(sample: Sample, cut: float, full: Sample | None = None) -> dict[st
                 continue
             one: dict[str, Any] = {"low": float(low), "high": float(high), "n": int(inside.sum())}
             one |= momentum_figures(residual[here])
-            if others is not None:
+            if others is not None and name in COMPARED:
                 bias = smooth_core(residual[here])[0].minus(smooth_core(theirs[here])[0])
                 one |= bias.named("bias_minus_full", event[here])
             one["pulls"] = {}
