@@ -61,8 +61,9 @@ def breakdown(sample: Sample, cut: float, full: Sample | None = None) -> dict[st
     A slice is ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine, ghost, purity}``. It
     has the figures of :func:`parkf.proof.validation.figures.momentum_figures` with errors, and core widths of
     pulls with ``<component>_error``. With the full fits of the same candidates, slices of :data:`COMPARED`
-    have ``bias_minus_full``. Fractions of genuine tracks and of ghosts (None without ghosts) are below the cut on χ²/ndof;
-    ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks are left out.
+    have ``bias_minus_full``. Fractions of genuine tracks and of ghosts (None without ghosts) are below the
+    cut on χ²/ndof; ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks are left
+    out.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     kept, kept_ghosts = (chi2_per_ndof(rows) < cut for rows in (genuine, ghosts))
