@@ -68,9 +68,10 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
     if threshold.over is not None:
         figures = _ratios(figures, _find(documents, threshold.over))
     bounded = _bounded(threshold, figures)
-    about: dict[str, Any] = {"what": threshold.gate, "reason": threshold.reason, "bar": _bar(threshold, None)}
+    about: dict[str, Any] = {"what": threshold.gate, "reason": threshold.reason}
     measured = sum(one.is_measured for one in bounded)
     worst = min(bounded, key=_Bounded.room, default=None)
+    about |= {"bar": _bar(threshold, worst)}
     few = measured < threshold.count
     if worst is None or (few and worst.room() >= 0):
         shown = "" if worst is None else f": {_shown(threshold, worst, with_place=len(bounded) > 1)}"
@@ -78,13 +79,12 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
             shown += f"{';' if shown else ':'} {measured} of {threshold.count} measured"
         lack = _lacking(threshold, documents, bounded)
         shown += f"; {lack:,.0f} more crossings" if lack else ""
-        bounds = threshold.model_dump(include={"figure", "at_least", "at_most"})
-        return Gate.model_validate(about | bounds | {"measured": f"not measured{shown}", "met": False})
+        about |= threshold.model_dump(include={"figure", "at_least", "at_most"})
+        return Gate.model_validate(about | {"measured": f"not measured{shown}", "met": False})
     shown = _shown(threshold, worst, with_place=len(bounded) > 1)
     about |= {
         "measured": shown
         + (f"; {measured} of {threshold.count} measured" if few and threshold.count > 1 else ""),
-        "bar": _bar(threshold, worst),
         "met": worst.room() >= 0 and not few,
         "figure": f"{split_figure(threshold.figure)[0]}.json: {worst.found.path}",
         "value": worst.found.value if math.isfinite(worst.found.value) else None,
@@ -150,17 +150,13 @@ def _lacking(threshold: Threshold, documents: Mapping[str, Any], bounded: list[_
     Errors fall with the root of the crossings, and tracks in bins rise with their number.
     """
     if len(bounded) >= threshold.count:
-        last = sorted(bounded, key=lambda one: one.error / one.power)[threshold.count - 1]
-        more, crossings = (last.error / last.power) ** 2 - 1, last.found.crossings
+        needs = [((one.error / one.power) ** 2 - 1, one.found.crossings) for one in bounded]
     else:
         enough = _ENOUGH.search(threshold.figure)
-        several = _find(documents, _ENOUGH.sub("n>=0", threshold.figure))
-        several = sorted((one for one in several if one.tracks), key=lambda one: -(one.tracks or 0))
-        if enough is None or len(several) < threshold.count:
-            return None
-        fewest = several[threshold.count - 1]
-        more, crossings = int(enough[1]) / (fewest.tracks or 1) - 1, fewest.crossings
-    return float(f"{crossings * more:.2g}") if crossings else None
+        several = _find(documents, _ENOUGH.sub("n>=0", threshold.figure)) if enough else []
+        needs = [(int(enough[1]) / one.tracks - 1, one.crossings) for one in several if enough and one.tracks]
+    more = sorted(need * crossings for need, crossings in needs if crossings)
+    return float(f"{more[threshold.count - 1]:.2g}") if len(more) >= threshold.count else None
 
 
 def _shown(threshold: Threshold, bounded: _Bounded, *, with_place: bool) -> str:
