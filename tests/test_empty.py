@@ -128,9 +128,10 @@ def test_what_nothing_can_be_learnt_from_is_named(stages):
         shutil.copy(folder / f"{name.partition('/')[0]}.parquet", folder / name / sample)
     files = {name: [f"{name}/{sample}"] for name in ("particles", "candidates", "fates")}
     empty = {"kinds": [], "misaligned": [], "signals": [], "inside": "inside.json"}
+    empty |= {"more_particles": [], "more_candidates": []}
     assert "no candidates" in stages(
-        *("validate",), **files, fitted=[f"fitted/parkf/{sample}"], **empty, samples=["validation_up"],
-        fits=["parkf"], field="field.npz", output="validation.json",
+        *("validate",), **files, fitted=[f"fitted/parkf/{sample}"], **empty, **detector,
+        samples=["validation_up"], fits=["parkf"], output="validation.json",
     )  # fmt: skip
     tracks = {"particles": "particles.parquet", "candidates": "candidates.parquet"}
     fitted = {"fitted": "fitted.parquet"}

@@ -35,7 +35,7 @@ GOOD = Client(
 
 
 def missed(now, before=GOOD):
-    return [gate.what for gate in held(now, before) if not gate.met]
+    return [gate.what for gate in held(now, before, 2e-4) if not gate.met]
 
 
 def test_the_files_hold_the_set(tmp_path):
@@ -85,9 +85,12 @@ def test_each_bar_refuses_what_it_is_for():
     ]
     lost = {"genuine": 0.004, "all": 0.02}
     assert missed(replace(GOOD, not_finite=lost)) == ["in the trigger, genuine tracks that become NaN"]
-    assert missed(replace(GOOD, kept=0.17)) == ["in the trigger, ghosts kept with 91 % of genuine tracks"]
+    ghosts = "in the trigger, ghosts kept with 87 to 95 % of genuine tracks"
+    # A hundredth of 17 % is allowed, and three errors of the difference.
+    assert missed(replace(GOOD, kept_average=0.1722)) == []
+    assert missed(replace(GOOD, kept_average=0.1724)) == [ghosts]
     # Without a set to compare with, these two have no bar.
-    assert missed(replace(GOOD, kept=0.17, not_finite=lost), before=None) == []
+    assert missed(replace(GOOD, kept_average=0.19, not_finite=lost), before=None) == []
 
 
 def test_a_run_without_candidates_is_named(tmp_path):

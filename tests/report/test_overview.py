@@ -44,7 +44,8 @@ def test_the_first_screen_has_each_gate_once_the_nearest_ones_first():
         manifest=SimpleNamespace(configuration=None),
     )
     shown = verdict_part(own, None, Decision(gates, {}, ()))
-    assert (shown["count"], shown["of_client"]) == (17, 2)
+    assert shown["told"]["run"] == "15 gates: 15 met, 0 missed, 0 not measured"
+    assert shown["told"]["client"].startswith("2 gates: 0 met, ")
     assert shown["answer"]["sentence"] == "Keep r016."
     ((what, where, count, *values, worse),) = shown["paired"].rows
     assert (what, where, count) == ("mean of δp/p", "5–10 GeV, tx > 0, bent to −x", "90")

@@ -97,12 +97,15 @@ rule validate:
         candidates=products("candidates", *VALIDATED),
         fates=products("fates", *VALIDATED_ONCE),
         fitted=[f"{RESULTS}/fitted/{fit}/{s}.parquet" for s in VALIDATED for fit in RUN["fits"]["of"]],
-        field=FIELD,
+        more_particles=products("particles", *SCORED),
+        more_candidates=products("candidates", *SCORED),
+        **PASSAGE,
         inside=SLICES_ACCURACY,
         kinds=[f"{RESULTS}/kinds/{kind}.json" for kind in ("long_no_ut", *KINDS, "electron")],
     output: f"{RESULTS}/validation.json"
     params:
         code=code_of("validate"),
+        means=MEANS,
         samples=VALIDATED_ONCE,
         misaligned=RUN.samples("misaligned"),
         signals=SIGNALS,
@@ -113,7 +116,9 @@ rule validate:
     shell:
         stage(
             "validate",
-            passed(("particles", "candidates", "fates", "fitted", "kinds", "field", "inside")),
+            PASSED,
+            passed(("particles", "candidates", "fates", "fitted", "more_particles", "more_candidates")),
+            passed(("kinds", "inside")),
             " --samples {params.samples} --misaligned {params.misaligned} --signals {params.signals}",
             " --fits {params.fits} --output {output:q} --threads {threads}",
         )

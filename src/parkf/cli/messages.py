@@ -68,7 +68,11 @@ def short(value: float | None, digits: int = 4) -> str | None:
 
 def gate_table(gates: "Sequence[Gate]") -> str:
     """Lay out gates as a table: whether met, name, figure, bound."""
-    rows = [("met" if one.met else "MISSED", one.what, one.measured, one.bar) for one in gates]
+    from parkf.proof.gates.room import verdict
+
+    rows = [
+        (verdict(one) if one.met else verdict(one).upper(), one.what, one.measured, one.bar) for one in gates
+    ]
     return aligned(("", "gate", "measured", "bar"), rows)
 
 

@@ -113,6 +113,7 @@ def load_sample(files: Sequence[Files], field: "FieldMap | None" = None) -> Samp
             kept = drawn(rows["event"]) < MOST / count
             rows["file"] = np.full(len(kept), number, np.int16)
             tracks.append(rows if kept.all() else {name: values[kept] for name, values in rows.items()})
+    tracks.write()
     return Sample(tracks)
 
 

@@ -48,9 +48,10 @@ class Tracks:
         self._waiting.append(rows)
         self._count += len(next(iter(rows.values())))
         if self._count - self._written >= _ROWS_AT_ONCE:
-            self._write()
+            self.write()
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Write the rows that wait; else each of several processes would, when it reads a column."""
         for name, kind in self._kinds.items() if self._waiting else ():
             with (Path(self._folder.name) / name).open("ab") as file:
                 np.concatenate([rows[name] for rows in self._waiting]).astype(kind, copy=False).tofile(file)
@@ -66,7 +67,7 @@ class Tracks:
     def __getitem__(self, key: Any) -> Any:
         """Read a column (n,) by its name, or choose rows by a mask (n,)."""
         if isinstance(key, str):
-            self._write()
+            self.write()
             column = np.fromfile(Path(self._folder.name) / key, self._kinds[key])
             return column if self._chosen is None else column[self._chosen]
         rows, chosen = copy(self), np.flatnonzero(key).astype(np.int32)

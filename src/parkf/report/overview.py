@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from parkf.model.steps import FORMS, STEP_NAMES
 from parkf.proof.comparing import Comparison, Subject
-from parkf.proof.gates.room import NEAR, nearest
+from parkf.proof.gates.room import NEAR, count, nearest
 from parkf.proof.publishing import Decision
 from parkf.report import figures, tables
 from parkf.report.compare_page import fits_of
@@ -24,7 +24,7 @@ _NEAREST = 10
 
 def verdict_part(own: Subject, comparison: Comparison | None, decision: Decision) -> dict[str, Any]:
     """Return the first screen of ``index.html``: decision, changes, identity of the run, decisive gates."""
-    ordered = nearest(decision.gates)
+    ordered, client = nearest(decision.gates), decision.gates[len(own.gates) :]
     missed = [gate for gate in ordered if not gate.met]
     close = [gate for gate in ordered if gate.met][:_NEAREST]
     rest = [gate for gate in decision.gates if gate.met and gate not in close]
@@ -38,7 +38,7 @@ def verdict_part(own: Subject, comparison: Comparison | None, decision: Decision
             "rest": tables.gates(rest),
         },
         "count": len(decision.gates),
-        "of_client": len(decision.gates) - len(own.gates),
+        "told": {"run": count(own.gates), "client": count(client) if client else ""},
         "decision": decision,
         "command": None if own.run is None else decision.command(own.run / "set"),
         "answer": (own.beside or {}).get("answer"),

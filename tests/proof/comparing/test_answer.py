@@ -1,6 +1,7 @@
 """Whether to replace the published set: ten changes of a detector, on tracks whose errors are known."""
 
 import re
+from collections import defaultdict
 
 import numpy as np
 import pandas as pd
@@ -118,16 +119,19 @@ def test_sets_that_are_each_worse_somewhere_cannot_be_told_apart():
 
 
 def test_errors_of_pairs_cover_the_truth():
-    """Differences are of twins with the same scatterings; 360 biases make the coverage known to 3 %."""
-    pulls = []
+    """Differences are of twins with the same scatterings, in twelve toys; benchmarks/coverage.py has more.
+
+    360 biases make the coverage known to 3 %, 72 cores and pulls to 5 %, and 12 ghosts to 14 %.
+    """
+    off = defaultdict(list)
     for seed in range(12):
         toys = Toys(60, seed=seed)
-        figures = paired(toys.fit(noise=0.1), toys.fit(noise=0.1, scale=1 / 1.001))["figures"]
-        pulls += [
-            (one["published"] - one["own"] - 0.001) / one["error"]
-            for one in figures
-            if one["figure"] == "bias" and one["n"] > 100
-        ]
-    inside = [np.mean(np.abs(pulls) < limit) for limit in (1, 2)]
-    assert 0.6 < inside[0] < 0.76
-    assert 0.92 < inside[1] < 0.98
+        for one in paired(toys.fit(noise=0.1), toys.fit(noise=0.1, scale=1 / 1.001))["figures"]:
+            expected = {"bias": 0.001, "core": 0.001 * one["own"]}.get(one["figure"], 0.0)
+            if one["n"] > 100:
+                off[one["figure"]].append(abs(one["published"] - one["own"] - expected) / one["error"])
+    limits = {"bias": (0.6, 0.76, 0.92, 0.98), "core": (0.53, 0.83, 0.88, 1), "pull": (0.53, 0.83, 0.88, 1)}
+    for figure, (least, most, least_of_two, most_of_two) in (limits | {"ghosts": (0.3, 1, 0.75, 1)}).items():
+        inside = [np.mean(np.less(off[figure], limit)) for limit in (1, 2)]
+        assert least < inside[0] <= most, figure
+        assert least_of_two < inside[1] <= most_of_two, figure

@@ -63,6 +63,18 @@ def test_what_is_no_path_is_refused(path):
         list(find(DOCUMENT, path))
 
 
+def test_figures_know_their_tracks_and_crossings():
+    fit = {
+        "momentum": [{"p_min": 3.0, "p_max": 5.0, "n": 40, "crossings": 20, "pulls": {"x": {"width": 1.0}}}]
+    }
+    document = {"counts": {"crossings": 8}, "control": fit, "fits": {"full": {"bias": 0.1, "n": 7}}}
+    (one,), (other,) = (
+        list(find(document, path)) for path in ("control/momentum/pulls/x/width", "fits/full/bias")
+    )
+    assert (one.tracks, one.crossings) == (None, 20)
+    assert (other.tracks, other.crossings) == (7, 8)
+
+
 def test_places_of_cells_name_direction_and_charge():
     cell = {"eta_min": 2.0, "eta_max": 2.5, "phi_min": 1.1780972450961724, "phi_max": 1.9634954084936207}
     document = {"cells": [cell | {"charge": -1, "p_min": 3.0, "p_max": 5.0, "bias": 0.1}]}

@@ -21,8 +21,7 @@ GOOD = {"gate": "a", "figure": "validation.json: fits/x", "at_most": 1, "reason"
         ([{**GOOD, "at_most": float("nan")}], r"gates\.0\.at_most: got nan, expected a finite number"),
         ([{**GOOD, "figure": "validation.json: a[b]/c"}], r"gates\.0: .*'b' is no condition"),
         ([{**GOOD, "over": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
-        ([{**GOOD, "minus": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
-        ([{**GOOD, "minus": GOOD["figure"], "errors": 3}], r"gates\.0: .*minus stands alone"),
+        ([{**GOOD, "errors": 3}], r"gates\.0\.errors: "),
         (
             [{**GOOD, "forms": "best"}],
             r"gates\.0\.forms: got the text 'best', expected 'improved' or 'production'",

@@ -24,7 +24,7 @@ def make_sample(n=20_000, ghosts=4_000, resolution=0.005, bias=0.001, scale=1.0)
     rows["true_qop"] = charge / rows.p_true
     rows["qop"] = charge / (rows.p_true * (1 + rng.normal(bias, resolution, total)))
     rows["qopqop"] = (resolution * rows.true_qop) ** 2
-    rows["event"] = np.arange(total) // 7
+    rows["file"], rows["event"] = 0, np.arange(total) // 7
     rows["polarity"] = rng.choice([-1, 1], total)
     rows["velo_n"], rows["ut_n"], rows["scifi_n"] = 10, rng.choice([3, 4], total), 12
     rows["scifi_x"] = rng.uniform(-3000, 3000, total)

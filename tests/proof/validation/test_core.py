@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm, truncnorm
 
 from parkf._figures import moments
-from parkf.proof.validation.core import fit_core, spread
+from parkf.proof.validation.core import central_widths, fit_core, smooth_core
 
 
 def test_clean_gaussian_is_found_within_its_errors():
@@ -103,24 +103,58 @@ def test_the_likelihood_is_largest_at_what_was_found():
 
 def test_a_gaussian_has_its_width_twice_whatever_its_mean():
     values = 3.0 + 0.5 * stats.norm.ppf((np.arange(100_000) + 0.5) / 100_000)
-    found = spread(values)
-    assert found["width68"] == pytest.approx(0.5, rel=1e-4)
-    assert found["width95"] == pytest.approx(0.5, rel=1e-4)
+    found = central_widths(values)
+    assert found["width68"].value == pytest.approx(0.5, rel=1e-4)
+    assert found["width95"].value == pytest.approx(0.5, rel=1e-4)
 
 
 def test_tails_show_where_they_are():
     # Student's t of three degrees of freedom: 68.27 % within 1.197, 95 % within 3.182.
     values = stats.t(3).ppf((np.arange(100_000) + 0.5) / 100_000)
-    found = spread(values, "pull_")
-    assert found["pull_width68"] == pytest.approx(1.197, abs=1e-3)
-    assert found["pull_width95"] == pytest.approx(3.182 / 1.960, abs=1e-3)
+    found = central_widths(values)
+    assert found["width68"].value == pytest.approx(1.197, abs=1e-3)
+    assert found["width95"].value == pytest.approx(3.182 / 1.960, abs=1e-3)
 
 
 @pytest.mark.parametrize("shape", [stats.norm(), stats.t(4)])
 def test_errors_are_what_repetition_shows(shape):
     print("seed 5")
     random = np.random.default_rng(5)
-    several = [spread(shape.rvs(1000, random_state=random)) for _ in range(400)]
-    for name in ("width68", "width95"):
-        seen = np.std([one[name] for one in several])
-        assert np.mean([one[f"{name}_error"] for one in several]) == pytest.approx(seen, rel=0.12), name
+    samples = [shape.rvs(1000, random_state=random) for _ in range(400)]
+    cores = [dict(zip(("mean", "width"), smooth_core(values), strict=True)) for values in samples]
+    several = [central_widths(values) | core for values, core in zip(samples, cores, strict=True)]
+    for name in ("width68", "width95", "mean", "width"):
+        seen = np.std([one[name].value for one in several])
+        assert np.mean([one[name].error() for one in several]) == pytest.approx(seen, rel=0.12), name
+
+
+def test_the_smooth_core_of_a_gaussian_is_its_mean_and_width():
+    mean, width = smooth_core(3.0 + 0.5 * stats.norm.ppf((np.arange(100_000) + 0.5) / 100_000))
+    assert (mean.value, width.value) == pytest.approx((3.0, 0.5), rel=1e-4)
+
+
+def test_influences_are_what_leaving_out_an_entry_shows():
+    random = np.random.default_rng(15)
+    values = random.normal(1.0, 0.3, 2000)
+    core = fit_core(values)
+    for left_out in (3, 77, 1500):
+        others = np.delete(values, left_out)
+        for all_of_them, without in zip(smooth_core(values), smooth_core(others), strict=True):
+            change = all_of_them.value - without.value
+            assert all_of_them.influence[left_out] == pytest.approx(change, rel=0.01, abs=1e-8)
+    assert core.width_of(values).error() == pytest.approx(core.width_error, rel=0.05)
+
+
+def test_figures_that_share_entries_have_errors_of_what_they_do_not_share():
+    """The shared part is twenty times the own part, which alone makes the error of a difference."""
+    random = np.random.default_rng(16)
+    shared = random.normal(0.0, 1.0, 4000)
+    one, other = (smooth_core(shared + random.normal(0.0, 0.05, 4000))[0] for _ in range(2))
+    difference = one.minus(other)
+    assert difference.error() < 0.1 * one.error()
+    assert abs(difference.value) < 4 * difference.error()
+    event = np.arange(4000) // 4
+    # Four entries of an event that count together.
+    together = smooth_core(np.repeat(shared[:1000], 4))[0]
+    assert together.error(event) == pytest.approx(2 * together.error(), rel=1e-9)
+    assert one.over(one).error() == 0.0

@@ -1,18 +1,17 @@
-"""Two fits compared: the ratio of cores of the same tracks."""
+"""Two fits compared: ratios and differences of figures of the same tracks."""
 
 import numpy as np
 import pytest
 
-from parkf.proof.validation.figures import core_ratio, displacement
+from parkf.proof.validation.figures import compare_momenta, displacement
 
 
-def _fits(seed, own, count=2000, common=0.004):
+def _compared(seed, own, count=2000, common=0.004):
     """Two fits. Their residuals share a part, and each fit adds an independent part of width `own`."""
     random = np.random.default_rng(seed)
-    p_true, shared = random.uniform(3000, 5000, count), random.normal(0, common, count)
-    event = random.integers(0, 300, count)
-    residuals = (shared + random.normal(0, width, count) for width in own)
-    return [{"event": event, "p_true": p_true, "qop": 1 / (p_true * (1 + r))} for r in residuals]
+    shared, event = random.normal(0, common, count), random.integers(0, 300, count)
+    one, other = (shared + random.normal(0, width, count) for width in own)
+    return compare_momenta(one, other, event, "full")
 
 
 def test_a_line_passes_the_axis_at_the_distance_that_a_ruler_measures():
@@ -21,36 +20,22 @@ def test_a_line_passes_the_axis_at_the_distance_that_a_ruler_measures():
     assert displacement({name: np.array(values) for name, values in rows.items()}) == pytest.approx([0.4, 5])
 
 
-def test_a_fit_beside_itself_has_ratio_one_without_an_error():
-    one, other = _fits(1, (0.0, 0.0))
-    assert core_ratio(one, other) == (1.0, 0.0)
+def test_a_fit_beside_itself_has_ratio_one_and_no_difference_without_an_error():
+    found = _compared(1, (0.0, 0.0))
+    ratios = {f"{name}_over_full": 1.0 for name in ("core", "width68", "width95")}
+    expected = ratios | {"bias_minus_full": 0.0}
+    assert found == expected | {f"{name}_error": 0.0 for name in expected}
 
 
-def test_ratio_and_error_are_right_on_toys_and_what_both_share_makes_the_error_smaller():
-    """Widths of 0.005 and 0.0042 have a ratio of 1.19; over 40 toys, its pulls have mean 0 and width 1."""
-    expected = np.hypot(0.004, 0.003) / np.hypot(0.004, 0.0013)
-    found = np.array([core_ratio(*_fits(seed, (0.003, 0.0013))) for seed in range(40)])
-    pulls = (found[:, 0] - expected) / found[:, 1]
-    assert abs(pulls.mean()) < 0.5
-    assert 0.7 < pulls.std() < 1.3
-    alike = [core_ratio(*_fits(seed, (0.0003, 0.0003)))[1] for seed in range(5)]
-    assert np.mean(alike) < 0.5 * found[:, 1].mean()
-
-
-def test_the_error_of_a_ratio_is_that_of_the_jackknife():
-    """The square of the error is (n - 1)/n times the sum of squares of n values without a group each."""
-    one, other = _fits(5, (0.003, 0.0013), count=400)
-    without = []
-    for group in range(20):
-        kept = one["event"] % 20 != group
-        parts = [{name: values[kept] for name, values in fit.items()} for fit in (one, other)]
-        without.append(core_ratio(*parts)[0])
-    assert core_ratio(one, other)[1] == pytest.approx(np.sqrt(19) * np.std(without), rel=1e-6)
-
-
-def test_more_tracks_of_one_fit_do_no_harm():
-    one, other = _fits(3, (0.001, 0.001))
-    few = {name: values[5:] for name, values in other.items()}
-    ratio, error = core_ratio(one, few)
-    assert ratio == pytest.approx(1, abs=4 * error)
-    assert 0.001 < error < 0.03
+def test_figures_and_errors_are_right_on_toys_and_what_both_share_makes_errors_smaller():
+    """Widths of 0.005 and 0.0042 have a ratio of 1.19; over 200 toys, pulls have mean 0 and width 1."""
+    ratio = np.hypot(0.004, 0.003) / np.hypot(0.004, 0.0013)
+    found = [_compared(seed, (0.003, 0.0013)) for seed in range(200)]
+    alike = [_compared(seed, (0.0003, 0.0003)) for seed in range(5)]
+    for name in ("core_over_full", "width68_over_full", "width95_over_full", "bias_minus_full"):
+        expected = 0.0 if name == "bias_minus_full" else ratio
+        pulls = [(one[name] - expected) / one[f"{name}_error"] for one in found]
+        assert abs(np.mean(pulls)) < 0.3, name
+        assert 0.85 < np.std(pulls) < 1.15, name
+        errors = [np.mean([one[f"{name}_error"] for one in some]) for some in (alike, found)]
+        assert errors[0] < 0.5 * errors[1], name

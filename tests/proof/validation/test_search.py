@@ -134,21 +134,24 @@ def test_the_cut_keeps_so_many_genuine_tracks(files):
     assert figures == characterise_search(files, sample)["figures"]
 
 
-def test_errors_are_of_drawing_events_again(files):
-    """Two events drawn with replacement are both events, or one of them twice."""
+def test_errors_are_those_of_drawing_events_again(files):
+    """Candidates of an event share a factor of χ², so that errors are larger than those of single tracks."""
     sample = make_sample(n=4000, ghosts=800)
-    rows = sample.rows
-    rows["event"] = rows.index % 2
-    rows.loc[rows.event == 1, ["chi2_velo", "chi2_ut", "chi2_scifi"]] *= 2
-    chi2 = rows.eval("chi2_velo + chi2_ut + chi2_scifi") / 30
-    cuts = [
-        np.quantile(chi2[sample.is_genuine & chosen], WORKING_POINT)
-        for chosen in (rows.event == 0, rows.event < 2, rows.event == 1)
-    ]
-    expected = np.sqrt(np.cov(cuts, aweights=[0.25, 0.5, 0.25], ddof=0))
-    error = characterise_search(files, sample)["figures"]["cut"]["error"]
-    # The limit is the precision of 200 drawings.
-    assert error == pytest.approx(expected, rel=0.2)
+    rows, random = sample.rows, np.random.default_rng(6)
+    rows["event"] = random.integers(0, 200, len(rows))
+    factor = random.uniform(0.8, 1.25, 200)
+    for name in ("velo", "ut", "scifi"):
+        rows[f"chi2_{name}"] *= factor[rows.event] / np.where(sample.is_ghost, 8, 1)
+    chi2 = (rows.eval("chi2_velo + chi2_ut + chi2_scifi") / 30).to_numpy()
+    members = [np.flatnonzero(rows.event == event) for event in range(200)]
+    drawn = []
+    for _ in range(400):
+        at = np.concatenate([members[event] for event in random.integers(0, 200, 200)])
+        cut = np.quantile(chi2[at][sample.is_genuine[at]], WORKING_POINT)
+        drawn.append((cut, (chi2[at][sample.is_ghost[at]] <= cut).mean()))
+    figures = characterise_search(files, sample)["figures"]
+    for name, seen in zip(("cut", "kept"), np.std(drawn, axis=0), strict=True):
+        assert figures[name]["error"] == pytest.approx(seen, rel=0.2), name
 
 
 def test_no_ghosts_are_no_figures(files):

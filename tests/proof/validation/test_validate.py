@@ -121,3 +121,39 @@ def test_tracks_without_ut_hits_do_not_keep_others_from_scores():
     sample = make_sample(n=1000, ghosts=200)
     sample.rows["ndof_ut"] = 3 * (np.arange(len(sample.rows["ndof_ut"])) % 2)
     assert "scores" in measured(sample)
+
+
+def test_fits_are_compared_with_the_full_fit_of_the_same_tracks():
+    """The fits share the errors of the tracks, and the set's is higher by 0.1 %."""
+    full, ours = make_sample(bias=0.0), make_sample(bias=0.0)
+    ours.rows["qop"] /= 1.001
+    fits = validate({"parkf": ours, "full": full})["fits"]
+    assert "bias_minus_full" not in fits["full"]["momentum"][0]
+    for one in fits["parkf"]["momentum"]:
+        assert one["bias_minus_full"] == pytest.approx(0.001, rel=0.02)
+        assert one["bias_minus_full_error"] < 0.02 * one["bias_error"]
+        assert one["core_over_full"] == pytest.approx(1.001, rel=1e-6)
+        assert one["width95_over_full"] == pytest.approx(1.001, rel=1e-6)
+    for one in fits["parkf"]["breakdown"]["velo_hits"] + fits["parkf"]["directions"]:
+        assert one["bias_minus_full"] == pytest.approx(0.001, rel=0.05)
+
+
+def test_a_bias_is_controlled_by_full_fits_of_more_tracks():
+    full, ours = make_sample(n=4000, bias=0.002), make_sample(n=4000, bias=0.002)
+    ours.rows["qop"] /= 1.001
+    more = with_momenta(make_sample(bias=0.0), 60_000.0)
+    measured = validate({"parkf": ours, "full": full}, control=(more, 500))
+    crossings = measured["counts"]["crossings"]
+    assert crossings == full.rows.event.nunique()
+    *soft, stiff = measured["control"]["momentum"]
+    assert {one["crossings"] for one in soft} == {crossings}
+    assert (stiff["n"], stiff["crossings"]) == (20_000, crossings + 500)
+    for one, own in zip([*soft, stiff], measured["fits"]["parkf"]["momentum"], strict=True):
+        assert own["bias_controlled"] == one["bias"] + own["bias_minus_full"]
+        assert own["bias_controlled_error"] == pytest.approx(
+            np.hypot(one["bias_error"], own["bias_minus_full_error"])
+        )
+    last = measured["fits"]["parkf"]["momentum"][-1]
+    assert last["bias_controlled"] == pytest.approx(0.001, abs=4 * last["bias_controlled_error"])
+    assert last["bias_controlled_error"] < 0.5 * last["bias_error"]
+    assert "control" not in validate({"parkf": ours})

@@ -115,14 +115,14 @@ def why(
 def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) -> None:
     """Compare a run's figures with the gates; exits with 1 when one is missed, with 2 without figures."""
     from parkf.proof.gates import hold, load_thresholds
+    from parkf.proof.gates.room import count
 
     with exit_on_error(NO_ANSWER):
         refuse_foreign(results)
         held = hold(results / "set", load_thresholds(gates))
-    missed = sum(not one.met for one in held)
-    verdict = f"{missed} of {len(held)} gates missed" if missed else f"all {len(held)} gates met"
-    content = {"passed": missed == 0, "gates": [one.model_dump() for one in held]}
-    answer(as_json, content, f"{gate_table(held)}\n\n{results}: {verdict}", yes=not missed)
+    met = all(one.met for one in held)
+    content = {"passed": met, "gates": [one.model_dump() for one in held]}
+    answer(as_json, content, f"{gate_table(held)}\n\n{results}: {count(held)}", yes=met)
 
 
 @app.command(epilog="Example: parkf verify results/default params")
@@ -155,6 +155,7 @@ def print_end(results: Path, gates: Path) -> None:
     """Print the end of a run: whether to replace the published set, missed gates, where its results are."""
     from parkf.proof.comparing.subject import BESIDE_FILE
     from parkf.proof.gates import hold, load_thresholds
+    from parkf.proof.gates.room import count, verdict
 
     counts = read_json(results / "validation.json")["counts"]
     held = hold(results / "set", load_thresholds(gates))
@@ -163,9 +164,9 @@ def print_end(results: Path, gates: Path) -> None:
     if beside.is_file() and (said := read_json(beside).get("answer")):
         say(fill(said["sentence"], WIDTH, break_on_hyphens=False))
     tracks = f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts"
-    say(f"{tracks}; {len(held) - len(missed)} of {len(held)} gates met")
+    say(f"{tracks}; {count(held)}")
     for one in missed[:_MOST_MISSED]:
-        say(shortened(f"  MISSED  {one.what}: {one.measured} (bar {one.bar})"))
+        say(shortened(f"{verdict(one).upper()}  {one.what}: {one.measured} (bar {one.bar})"))
     say(
         f"all gates           parkf gate {results}\n"
         f"parameter set       {results / 'set'}\n"

@@ -1,12 +1,14 @@
 """Comparison of a run's figures with the thresholds; a figure that was not measured misses its gate.
 
-A figure within its bar was not measured, either, if its error is larger than the bar's power. The power is
+One rule holds for errors: a bound gives way by :data:`ERRORS` standard errors of a figure, and as it is for a
+figure without an error. A figure whose error is larger than the bound's power was not measured. The power is
 half of the interval, or the size of a single bound. With larger errors, good and bad sets meet the bar alike.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,12 @@ from parkf.params.configuration import client
 from parkf.params.manifest import Blobs, Gate
 from parkf.params.parameter_set import load
 from parkf.proof.gates.path import Found, find
+from parkf.proof.gates.room import room_of
 from parkf.proof.gates.thresholds import FILES, OPTIONAL, Threshold, Thresholds, split_figure
+
+ERRORS = 3.0
+
+_ENOUGH = re.compile(r"\bn>=(\d+)")  # tracks that a path asks of its bins
 
 
 def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
@@ -60,33 +67,27 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
     figures = _find(documents, threshold.figure)
     if threshold.over is not None:
         figures = _ratios(figures, _find(documents, threshold.over))
-        if not threshold.errors:
-            # Most ratios compare fits of the same tracks; their true error is far smaller.
-            figures = [replace(found, error=None) for found in figures]
-    if threshold.minus is not None:
-        figures = _differences(figures, _find(documents, threshold.minus))
-    about: dict[str, Any] = {"what": threshold.gate, "reason": threshold.reason}
     bounded = _bounded(threshold, figures)
-    if not bounded:
-        unmeasured = {"measured": "not measured", "bar": _bar(threshold), "met": False}
-        bounds = threshold.model_dump(include={"figure", "at_least", "at_most"})
-        return Gate.model_validate(about | unmeasured | bounds)
-    worst = min(bounded, key=_Bounded.room)
-    found, inside = worst.found, worst.room() >= 0
-    measured = sum(one.is_measured() for one in bounded)
+    about: dict[str, Any] = {"what": threshold.gate, "reason": threshold.reason}
+    measured = sum(one.is_measured for one in bounded)
+    worst = min(bounded, key=_Bounded.room, default=None)
+    about |= {"bar": _bar(threshold, worst)}
     few = measured < threshold.count
+    if worst is None or (few and worst.room() >= 0):
+        shown = "" if worst is None else f": {_shown(threshold, worst, with_place=len(bounded) > 1)}"
+        if threshold.count > 1:
+            shown += f"{';' if shown else ':'} {measured} of {threshold.count} measured"
+        lack = _lacking(threshold, documents, bounded)
+        shown += f"; {lack:,.0f} more crossings" if lack else ""
+        about |= threshold.model_dump(include={"figure", "at_least", "at_most"})
+        return Gate.model_validate(about | {"measured": f"not measured{shown}", "met": False})
     shown = _shown(threshold, worst, with_place=len(bounded) > 1)
-    shown += f"; {measured} of {threshold.count} measured" if few and threshold.count > 1 else ""
-    blind = few and inside and measured < len(bounded)
-    if blind:
-        scale, unit = _unit(threshold)
-        shown = f"not measured: {shown}; errors above {scale * worst.power:.3g}{unit} show nothing"
     about |= {
-        "measured": shown,
-        "bar": _bar(threshold, worst),
-        "met": inside and not few,
-        "figure": f"{split_figure(threshold.figure)[0]}.json: {found.path}",
-        "value": found.value if math.isfinite(found.value) and not blind else None,
+        "measured": shown
+        + (f"; {measured} of {threshold.count} measured" if few and threshold.count > 1 else ""),
+        "met": worst.room() >= 0 and not few,
+        "figure": f"{split_figure(threshold.figure)[0]}.json: {worst.found.path}",
+        "value": worst.found.value if math.isfinite(worst.found.value) else None,
         "at_least": worst.least,
         "at_most": worst.most,
     }
@@ -99,80 +100,72 @@ def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:
 
 
 def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
-    """Divide figures one by one, or all by a single one, as if independent; empty if they do not pair."""
+    """Divide figures one by one, or all by a single one, without errors; empty if they do not pair."""
     if len(below) == 1 and not below[0].place:
         below = below * len(above)
     elif [found.place for found in above] != [found.place for found in below]:
         return []
     if any(found.value == 0 for found in below):
         return []
-    ratios = []
-    for a, b in zip(above, below, strict=True):
-        ratio, error = a.value / b.value, None
-        if a.error is not None and b.error is not None:
-            error = math.hypot(a.error, ratio * b.error) / abs(b.value)
-        ratios.append(Found(a.path, a.place, ratio, error))
-    return ratios
-
-
-def _differences(figures: list[Found], others: list[Found]) -> list[Found]:
-    """Subtract figures one by one; empty if they do not pair."""
-    if [found.place for found in figures] != [found.place for found in others]:
-        return []
-    return [Found(a.path, a.place, a.value - b.value, None) for a, b in zip(figures, others, strict=True)]
+    return [Found(a.path, a.place, a.value / b.value, None) for a, b in zip(above, below, strict=True)]
 
 
 @dataclass(frozen=True)
 class _Bounded:
-    """A figure with its own bounds."""
+    """A figure with its own bounds, widened by its errors."""
 
     found: Found
+    error: float  # 0 without an error
     least: float | None
     most: float | None
-    unit: float  # of the room, so that bounds of different size compare
     power: float  # largest error with which the figure says anything about its bounds
 
+    @property
     def is_measured(self) -> bool:
         """Whether the figure has no error, or one that is small enough for its bounds."""
-        error = self.found.error
-        return error is None or error <= self.power
+        return self.error <= self.power
 
     def room(self, value: float | None = None) -> float:
-        """Distance of the figure, or of another value, from its bounds; negative beyond them and for NaN."""
-        value = self.found.value if value is None else value
-        if not math.isfinite(value):
-            return -math.inf
-        below = math.inf if self.least is None else value - self.least
-        above = math.inf if self.most is None else self.most - value
-        return min(below, above) / self.unit
+        """Return the room of the figure, or of another value."""
+        return room_of(self.found.value if value is None else value, self.least, self.most) or 0.0
 
 
 def _bounded(threshold: Threshold, figures: list[Found]) -> list[_Bounded]:
-    """Add bounds, widened by the threshold's number of errors; return an empty list if they do not pair."""
-    each = threshold.at_most_each
-    if each is not None and len(figures) != len(each):
-        return []
+    """Add bounds, widened by the figures' errors; return an empty list if they do not pair."""
     least, bounded = threshold.at_least, []
-    for index, found in enumerate(figures):
+    each: Sequence[float | None] = threshold.at_most_each or [threshold.at_most] * len(figures)
+    for found, most in zip(figures, each, strict=True) if len(figures) == len(each) else ():
         error = 0.0 if found.error is None or not math.isfinite(found.error) else found.error
-        wider = threshold.errors * error
-        most = threshold.at_most if each is None else each[index]
-        low, high = None if least is None else least - wider, None if most is None else most + wider
-        if least is not None and most is not None:
-            power = (most - least) / 2
-        else:
-            power = abs(least or most or math.inf)
-        bounded.append(_Bounded(found, low, high, 1.0 if each is None else each[index], power))
+        power = abs(least or most or math.inf) if least is None or most is None else (most - least) / 2
+        low, high = (
+            None if bound is None else bound + way * ERRORS * error for bound, way in ((least, -1), (most, 1))
+        )
+        bounded.append(_Bounded(found, error, low, high, power))
     return bounded
+
+
+def _lacking(threshold: Threshold, documents: Mapping[str, Any], bounded: list[_Bounded]) -> float | None:
+    """Estimate how many more crossings measure enough figures; None if nothing tells.
+
+    Errors fall with the root of the crossings, and tracks in bins rise with their number.
+    """
+    if len(bounded) >= threshold.count:
+        needs = [((one.error / one.power) ** 2 - 1, one.found.crossings) for one in bounded]
+    else:
+        enough = _ENOUGH.search(threshold.figure)
+        several = _find(documents, _ENOUGH.sub("n>=0", threshold.figure)) if enough else []
+        needs = [(int(enough[1]) / one.tracks - 1, one.crossings) for one in several if enough and one.tracks]
+    more = sorted(need * crossings for need, crossings in needs if crossings)
+    return float(f"{more[threshold.count - 1]:.2g}") if len(more) >= threshold.count else None
 
 
 def _shown(threshold: Threshold, bounded: _Bounded, *, with_place: bool) -> str:
     scale, unit = _unit(threshold)
     found = bounded.found
-    if found.error is not None and math.isfinite(found.error) and found.error > 0:
+    if bounded.error > 0:
         # The error has two digits, and the figure ends at the same decimal place.
-        digits = max(0, 1 - math.floor(math.log10(scale * found.error)))
-        text = f"{scale * found.value:.{digits}f} ± {scale * found.error:.{digits}f}"
+        digits = max(0, 1 - math.floor(math.log10(scale * bounded.error)))
+        text = f"{scale * found.value:.{digits}f} ± {scale * bounded.error:.{digits}f}"
     else:
         # Use the fewest digits that leave the rounded figure on the same side of its bounds.
         texts = [f"{scale * found.value:.{digits}g}" for digits in range(3, 18)]
@@ -181,21 +174,20 @@ def _shown(threshold: Threshold, bounded: _Bounded, *, with_place: bool) -> str:
     return f"{text}{unit}" + (f" ({found.place})" if with_place and found.place else "")
 
 
-def _bar(threshold: Threshold, bounded: _Bounded | None = None) -> str:
+def _bar(threshold: Threshold, bounded: _Bounded | None) -> str:
     scale, unit = _unit(threshold)
     each = threshold.at_most_each
     bounds = (threshold.at_least, threshold.at_most)
     least, most = (None if bound is None else f"{scale * bound:.6g}" for bound in bounds)
     if each is not None and bounded is not None:
-        bar = f"≤ {scale * bounded.unit:.6g}{unit} there"
+        bar = f"≤ {scale * bounded.power:.6g}{unit} there"
     elif each is not None:
         bar = f"≤ {scale * each[0]:.6g} … {scale * each[-1]:.6g}{unit}"
     elif least is not None and most is not None:
         bar = f"{least} to {most}{unit}"
     else:
         bar = (f"≥ {least}" if most is None else f"≤ {most}") + unit
-    errors = "1 error" if threshold.errors == 1 else f"{threshold.errors:g} errors"
-    return bar + (f", give or take {errors}" if threshold.errors else "")
+    return bar + (f", give or take {ERRORS:g} errors" if bounded is not None and bounded.error else "")
 
 
 def _unit(threshold: Threshold) -> tuple[float, str]:

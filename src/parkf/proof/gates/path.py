@@ -15,6 +15,8 @@ from typing import Any
 
 _PART = re.compile(r"(?P<names>[^/\[\]]+)(?:\[(?P<conditions>[^/\[\]]+)\])?")
 _CONDITION = re.compile(r"(?P<key>\w+)(?P<sign>>=|<=|=)(?P<value>[\w.+-]+)")
+# A part of a document, its exact path, the parts that were left open, and the crossings it was measured with.
+_Place = tuple[Any, str, list[str], int | None]
 _SIGNS = {">=": operator.ge, "<=": operator.le, "=": operator.eq}
 
 
@@ -26,18 +28,24 @@ class Found:
     place: str  # the parts that wildcards and conditions left open; empty without them
     value: float
     error: float | None  # value of ``<name>_error`` next to it
+    tracks: int | None = None  # value of ``n`` next to it
+    crossings: int | None = (
+        None  # that it was measured with: the nearest value of this name, or of the counts
+    )
 
 
 def find(document: Any, path: str) -> Iterator[Found]:
     """Yield all numbers at a path, in the document's order; a wrong path raises a ValueError."""
     *outer, (names, _) = [_part(text) for text in path.split("/")]
-    places: list[tuple[Any, str, list[str]]] = [(document, "", [])]
+    counts = document.get("counts") if isinstance(document, dict) else None
+    places: list[_Place] = [(document, "", [], (counts or {}).get("crossings"))]
     for part in outer:
         places = [inner for place in places for inner in _inside(*place, *part)]
-    for value, where, open_parts in places:
+    for value, where, open_parts, crossings in places:
         for name, number in value.items() if isinstance(value, dict) else ():
             if _matches(name, names) and isinstance(number, int | float) and not isinstance(number, bool):
-                yield Found(f"{where}{name}", ", ".join(open_parts), number, value.get(f"{name}_error"))
+                about = value.get(f"{name}_error"), value.get("n"), crossings
+                yield Found(f"{where}{name}", ", ".join(open_parts), number, *about)
 
 
 def _part(text: str) -> tuple[str, list[Callable[[Any], bool]]]:
@@ -64,18 +72,25 @@ def _condition(text: str) -> Callable[[Any], bool]:
 
 
 def _inside(
-    value: Any, where: str, open_parts: list[str], names: str, conditions: list[Callable[[Any], bool]]
-) -> Iterator[tuple[Any, str, list[str]]]:
+    value: Any,
+    where: str,
+    open_parts: list[str],
+    crossings: int | None,
+    names: str,
+    conditions: list[Callable[[Any], bool]],
+) -> Iterator[_Place]:
     for name, inner in value.items() if isinstance(value, dict) else ():
         if not _matches(name, names):
             continue
         named = [*open_parts, name] if "*" in names or "|" in names else open_parts
-        if isinstance(inner, list):
-            for number, item in enumerate(inner):
-                if all(holds(item) for holds in conditions):
-                    yield item, f"{where}{name}[{number}]/", [*named, *_bin(item)]
-        elif not conditions:
-            yield inner, f"{where}{name}/", named
+        several = isinstance(inner, list)
+        if conditions and not several:
+            continue
+        for number, item in enumerate(inner if several else [inner]):
+            if all(holds(item) for holds in conditions):
+                there = f"{where}{name}[{number}]/" if several else f"{where}{name}/"
+                known = item.get("crossings", crossings) if isinstance(item, dict) else crossings
+                yield item, there, [*named, *_bin(item)] if several else named, known
 
 
 def _matches(name: str, names: str) -> bool:

@@ -5,7 +5,8 @@ green.
 """
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from parkf.params.manifest import Gate
@@ -17,19 +18,23 @@ Colour = Literal["green", "amber", "red"]
 
 
 def room(gate: Gate) -> float | None:
+    """Return the room of a gate's figure (:func:`room_of`); None for a figure that was not measured."""
+    return None if gate.value is None else room_of(gate.value, gate.at_least, gate.at_most)
+
+
+def room_of(value: float, least: float | None, most: float | None) -> float | None:
     """Return the distance to the nearest bound, divided by half of the interval or by the single bound.
 
-    It is negative beyond the bound, and None for a figure that was not measured.
+    It is negative beyond the bound and infinite for NaN; without any bound it is None.
     """
-    if gate.value is None:
-        return None
-    least, most = gate.at_least, gate.at_most
+    if not math.isfinite(value):
+        return -math.inf
     if least is not None and most is not None:
-        return min(gate.value - least, most - gate.value) / ((most - least) / 2 or 1.0)
+        return min(value - least, most - value) / ((most - least) / 2 or 1.0)
     bound = most if least is None else least
     if bound is None:
         return None
-    left = gate.value - bound if most is None else bound - gate.value
+    left = value - bound if most is None else bound - value
     return left / (abs(bound) or 1.0)
 
 
@@ -45,6 +50,18 @@ def unmeasured(gate: Gate) -> bool:
     """Whether a gate is not met because its figure is missing, or has too large an error."""
     left = room(gate)
     return not gate.met and (left is None or left >= 0)
+
+
+def verdict(gate: Gate) -> str:
+    """Return ``met``, ``missed`` or ``not measured``."""
+    return "met" if gate.met else "not measured" if unmeasured(gate) else "missed"
+
+
+def count(gates: Sequence[Gate]) -> str:
+    """Count gates by their verdicts: ``54 gates: 52 met, 2 missed, 0 not measured``."""
+    numbers = Counter(map(verdict, gates))
+    words = ", ".join(f"{numbers[word]} {word}" for word in ("met", "missed", "not measured"))
+    return f"{len(gates)} gates: {words}"
 
 
 def nearest(gates: Iterable[Gate]) -> list[Gate]:

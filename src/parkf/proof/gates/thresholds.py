@@ -26,11 +26,8 @@ class Threshold(Strict):
         description="File of the run, and path in it; of several matches each is held against the bound."
     )
     over: Figure | None = Field(
-        default=None, description="Figures, as many as in `figure`, that they are divided by."
-    )
-    minus: Figure | None = Field(
         default=None,
-        description="Figures of the same tracks, as many as in `figure`, that are subtracted from them.",
+        description="Figures, as many as in `figure`, that they are divided by; the ratio has no error.",
     )
     count: int = Field(default=1, ge=1, description="How many figures there must be.")
     at_least: float | None = Field(default=None, description="Lower bound, included.")
@@ -39,13 +36,6 @@ class Threshold(Strict):
         default=None,
         min_length=1,
         description="Upper bounds, included, as many as there are figures, in the file's order of them.",
-    )
-    errors: float = Field(
-        default=0.0,
-        ge=0,
-        le=5,
-        description="How many of a figure's own standard errors the bounds give way by; of a ratio, as if "
-        "both figures were independent.",
     )
     unit: str = Field(
         default="", description="Of figure and bounds; '%': both are fractions, shown as percentages."
@@ -65,11 +55,7 @@ class Threshold(Strict):
                 raise ValueError(f"count {self.count} of {len(self.at_most_each)} bounds")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
-        if self.minus is not None and (self.over is not None or self.errors):
-            raise ValueError(
-                "minus stands alone, without over and errors: tracks that are the same share them"
-            )
-        for figure in (self.figure, self.over, self.minus):
+        for figure in (self.figure, self.over):
             if figure is not None:
                 list(find({}, split_figure(figure)[1]))
         return self

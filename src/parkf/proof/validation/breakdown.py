@@ -12,8 +12,8 @@ import numpy.typing as npt
 from parkf.fit.fitted import is_good
 from parkf.fit.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 from parkf.io.track_columns import Rows
-from parkf.proof.validation.core import fit_core
-from parkf.proof.validation.figures import ENOUGH, binned, displacement, momentum_figures
+from parkf.proof.validation.core import fit_core, smooth_core
+from parkf.proof.validation.figures import ENOUGH, binned, displacement, event_of, momentum_figures
 
 F64 = npt.NDArray[np.float64]
 # A small type, because these arrays are as long as the sample.
@@ -30,6 +30,8 @@ MOMENTUM_EDGES = (3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 PLANES = {"horizontal": (0, 4), "diagonal": (1, 3, 5, 7), "vertical": (2, 6)}
 
 
+# Slices that are compared with the full fit: those that gates ask for.
+COMPARED = ("velo_hits", "origin_z", "displacement")
 # Variables of the slices: the value in every row, and the edges. Fitted values are used where possible, so
 # that ghosts have them, too; purity, hard scatterings and origins are known only from the truth.
 VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]] = {
@@ -53,33 +55,43 @@ VARIABLES: dict[str, tuple[Callable[[Rows], npt.NDArray[Any]], Sequence[float]]]
 }
 
 
-def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
+def breakdown(sample: Sample, cut: float, full: Sample | None = None) -> dict[str, list[dict[str, Any]]]:
     """Slice a fit's candidates by each of :data:`VARIABLES`.
 
     A slice is ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine, ghost, purity}``. It
     has the figures of :func:`parkf.proof.validation.figures.momentum_figures` with errors, and core widths of
-    pulls with ``<component>_error``. Fractions of genuine tracks and of ghosts (None without ghosts) are
-    below the cut on χ²/ndof; ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks
-    are left out.
+    pulls with ``<component>_error``. With the full fits of the same candidates, slices of :data:`COMPARED`
+    have ``bias_minus_full``. Fractions of genuine tracks and of ghosts (None without ghosts) are below the
+    cut on χ²/ndof; ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks are left
+    out.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
+    kept, kept_ghosts = (chi2_per_ndof(rows) < cut for rows in (genuine, ghosts))
+    good, residual, event = is_good(genuine["status"]), momentum_residual(genuine), event_of(genuine)
+    pull = {component: pulls(genuine, component, finite_only=False) for component in STATE}
+    others = None if full is None else full.rows[sample.is_genuine]
+    if others is not None:
+        good, theirs = good & is_good(others["status"]), momentum_residual(others)
     slices: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIABLES}
     for name, (of, edges) in VARIABLES.items():
         several = zip(binned(of(genuine), edges), binned(of(ghosts), edges), strict=True)
         for (low, high, inside), (_, _, inside_ghosts) in several:
-            true, false = genuine[inside], ghosts[inside_ghosts]
-            good = true[is_good(true["status"])]
-            if len(good) < ENOUGH:
+            here = inside & good
+            if here.sum() < ENOUGH:
                 continue
-            kept, kept_ghosts = (int((chi2_per_ndof(rows) < cut).sum()) for rows in (true, false))
-            one: dict[str, Any] = {"low": float(low), "high": float(high), "n": len(true)}
-            one |= momentum_figures(good)
+            one: dict[str, Any] = {"low": float(low), "high": float(high), "n": int(inside.sum())}
+            one |= momentum_figures(residual[here])
+            if others is not None and name in COMPARED:
+                bias = smooth_core(residual[here])[0].minus(smooth_core(theirs[here])[0])
+                one |= bias.named("bias_minus_full", event[here])
             one["pulls"] = {}
-            for component in STATE:
-                one["pulls"] |= fit_core(pulls(good, component)).width_as(component)
-            one["genuine"] = kept / len(true)
-            one["ghost"] = kept_ghosts / len(false) if len(false) else None
-            slices[name].append({**one, "purity": kept / max(kept + kept_ghosts, 1)})
+            for component, values in pull.items():
+                finite = values[here]
+                one["pulls"] |= fit_core(finite[np.isfinite(finite)]).width_as(component)
+            number, number_ghosts = int((inside & kept).sum()), int((inside_ghosts & kept_ghosts).sum())
+            one["genuine"] = number / one["n"]
+            one["ghost"] = number_ghosts / inside_ghosts.sum() if inside_ghosts.any() else None
+            slices[name].append({**one, "purity": number / max(number + number_ghosts, 1)})
     return slices
 
 
@@ -163,20 +175,21 @@ class _Axis(NamedTuple):
     names: Sequence[dict[str, Any]]
 
 
-def cells(rows: Rows) -> list[dict[str, Any]]:
+def cells(rows: Rows, full: Rows | None = None) -> list[dict[str, Any]]:
     """Measure good genuine tracks by true pseudorapidity, azimuth, charge and momentum.
 
     There are 6 × 8 × 2 × 5 cells; cells with fewer than 50 tracks are left out. A cell has ``{eta_min,
     eta_max, phi_min, phi_max, charge, p_min, p_max, n, bias, pull_width, tx_mean, ty_mean}`` (rad; GeV) and
     ``<name>_error`` of the last four. ``bias`` is the mean of the core of δp/p, ``pull_width`` the core width
-    of the q/p pull; ``tx_mean`` and ``ty_mean`` are the means of the pulls' cores.
+    of the q/p pull; ``tx_mean`` and ``ty_mean`` are the means of the pulls' cores. With full fits of the same
+    tracks, there are also ``<name>_minus_full`` of bias and means, with errors that know of the pairs.
     """
     phi = _Axis(_eighth(rows), _edges("phi", PHI_EDGES))
     positive = (np.asarray(rows["true_qop"]) > 0).astype(np.int16)
-    return _measured(rows, phi, _Axis(positive, [{"charge": -1}, {"charge": 1}]))
+    return _measured(rows, full, phi, _Axis(positive, [{"charge": -1}, {"charge": 1}]))
 
 
-def directions(rows: Rows) -> list[dict[str, Any]]:
+def directions(rows: Rows, full: Rows | None = None) -> list[dict[str, Any]]:
     """Measure a fit in cells that combine equivalent tracks: both charges, and all φ of one plane.
 
     If the field is symmetric left to right and up to down, tracks differ only in η, in the angle to the plane
@@ -187,7 +200,7 @@ def directions(rows: Rows) -> list[dict[str, Any]]:
     number = np.empty(len(PHI_EDGES) - 1, np.int16)
     for i, eighths in enumerate(PLANES.values()):
         number[list(eighths)] = i
-    return _measured(rows, _Axis(number[_eighth(rows)], [{"plane": name} for name in PLANES]))
+    return _measured(rows, full, _Axis(number[_eighth(rows)], [{"plane": name} for name in PLANES]))
 
 
 def _slopes(rows: Rows) -> tuple[F64, F64]:
@@ -210,7 +223,7 @@ def _edges(name: str, edges: Sequence[float]) -> list[dict[str, Any]]:
     return [{f"{name}_min": low, f"{name}_max": high} for low, high in pairwise(edges)]
 
 
-def _measured(rows: Rows, *others: _Axis) -> list[dict[str, Any]]:
+def _measured(rows: Rows, full: Rows | None, *others: _Axis) -> list[dict[str, Any]]:
     """Measure the tracks of each cell in η, the other axes and momentum."""
     with np.errstate(divide="ignore"):
         eta = _axis("eta", np.arcsinh(1 / np.hypot(*_slopes(rows))), ETA_EDGES)
@@ -222,16 +235,27 @@ def _measured(rows: Rows, *others: _Axis) -> list[dict[str, Any]]:
     names = [reduce(or_, parts) for parts in product(*(axis.names for axis in axes))]
     order = np.argsort(number, kind="stable").astype(np.int32)
     ends = np.searchsorted(number[order], np.arange(len(names) + 1))
-    residual = momentum_residual(rows)
-    pull = {name: pulls(rows, name, finite_only=False) for name in ("qop", "tx", "ty")}
+    event = event_of(rows)
+    values, theirs = (_values(one) for one in (rows, full if full is not None else rows))
+    finite = np.logical_and.reduce([np.isfinite(one) for of in (values, theirs) for one in of.values()])
     entries = []
     for name, (begin, end) in zip(names, pairwise(ends), strict=True):
         inside = order[begin:end]
-        inside = inside[np.logical_and.reduce([np.isfinite(values[inside]) for values in pull.values()])]
-        if len(inside) >= ENOUGH:
-            figures = fit_core(residual[inside]).mean_as("bias")
-            figures |= fit_core(pull["qop"][inside]).width_as("pull_width")
-            figures |= fit_core(pull["tx"][inside]).mean_as("tx_mean")
-            figures |= fit_core(pull["ty"][inside]).mean_as("ty_mean")
-            entries.append({**name, "n": len(inside), **figures})
+        inside = inside[np.take(finite, inside)]
+        if len(inside) < ENOUGH:
+            continue
+        figures = fit_core(values["pull"][inside]).width_as("pull_width")
+        for figure in ("bias", "tx_mean", "ty_mean"):
+            figures |= fit_core(values[figure][inside]).mean_as(figure)
+            if full is not None:
+                own, other = (smooth_core(of[figure][inside])[0] for of in (values, theirs))
+                figures |= own.minus(other).named(f"{figure}_minus_full", event[inside])
+        entries.append({**name, "n": len(inside), **figures})
     return entries
+
+
+def _values(rows: Rows) -> dict[str, F64]:
+    """Return what the figures of a cell are made of, (n,) each."""
+    named = {"pull": "qop", "tx_mean": "tx", "ty_mean": "ty"}
+    pull = {name: pulls(rows, component, finite_only=False) for name, component in named.items()}
+    return pull | {"bias": momentum_residual(rows)}

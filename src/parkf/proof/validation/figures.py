@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from parkf.fit.sample import momentum_residual, pulls
+from parkf.fit.sample import pulls
 from parkf.io.track_columns import Rows
-from parkf.proof.validation.core import fit_core, spread
+from parkf.proof.validation.core import central_widths, fit_core, smooth_core
 
 F64 = npt.NDArray[np.float64]
 
@@ -18,8 +18,6 @@ ENOUGH = 50
 
 WORKING_POINT = 0.91
 """Genuine efficiency of the paper's selection (Fig. 6)."""
-
-_GROUPS = 20  # of events in a jackknife; each group is left out once
 
 
 def binned(
@@ -40,46 +38,54 @@ def displacement(rows: Rows) -> F64:
         return np.abs(x * ty - y * tx) / np.hypot(tx, ty)
 
 
-def momentum_figures(rows: Rows) -> dict[str, float]:
-    """Measure δp/p: width ``core`` and mean ``bias`` of its core, ``width68``, ``width95``, with errors."""
-    residual = momentum_residual(rows)
+def event_of(rows: Rows) -> npt.NDArray[np.int64]:
+    """Return the number of each row's crossing, from 0, (n,)."""
+    file, event = (np.asarray(rows[name], np.int64) for name in ("file", "event"))
+    return np.unique(file << 32 | event, return_inverse=True)[1]
+
+
+def momentum_figures(residual: F64) -> dict[str, float]:
+    """Measure δp/p (n,): width ``core`` and mean ``bias`` of its core, ``width68``, ``width95``.
+
+    Each has its error.
+    """
     core = fit_core(residual)
-    return {**core.width_as("core"), **core.mean_as("bias"), **spread(residual)}
+    figures = {**core.width_as("core"), **core.mean_as("bias")}
+    for name, width in central_widths(residual).items():
+        figures |= width.named(name)
+    return figures
 
 
 def pull_figures(rows: Rows, component: str, prefix: str = "") -> dict[str, float]:
-    """Measure a pull: ``width`` and ``mean`` of its core, ``width68``, ``width95``, with errors."""
+    """Measure a pull: ``width`` and ``mean`` of its core, ``width68``, ``width95``, with errors.
+
+    ``width95_over_width`` is about 1 without tails. Both widths are of the same tracks, as its error knows.
+    """
     values = pulls(rows, component)
-    core = fit_core(values)
-    return {**core.width_as(f"{prefix}width"), **core.mean_as(f"{prefix}mean"), **spread(values, prefix)}
+    core, widths = fit_core(values), central_widths(values)
+    widths["width95_over_width"] = widths["width95"].over(core.width_of(values))
+    figures = {**core.width_as(f"{prefix}width"), **core.mean_as(f"{prefix}mean")}
+    for name, width in widths.items():
+        figures |= width.named(f"{prefix}{name}")
+    return figures
+
+
+def compare_momenta(residual: F64, other: F64, event: npt.NDArray[np.int64], name: str) -> dict[str, float]:
+    """Compare δp/p (n,) of a fit and another fit of the same tracks, of events numbered from 0.
+
+    Return ``core_over_<name>``, ``width68_over_<name>``, ``width95_over_<name>`` and ``bias_minus_<name>``,
+    with errors that know of the pairs.
+    """
+    (bias, core), (their_bias, their_core) = smooth_core(residual), smooth_core(other)
+    compared = bias.minus(their_bias).named(f"bias_minus_{name}", event)
+    compared |= core.over(their_core).named(f"core_over_{name}", event)
+    their_widths = central_widths(other)
+    for key, width in central_widths(residual).items():
+        compared |= width.over(their_widths[key]).named(f"{key}_over_{name}", event)
+    return compared
 
 
 def share(name: str, kept: npt.NDArray[np.bool_]) -> dict[str, float]:
     """Return the fraction of entries (n,) that are kept, and its binomial error: one entry's, or more."""
     mean, count = (float(kept.mean()), len(kept)) if len(kept) else (0.0, 1)
     return {name: mean, f"{name}_error": float(np.sqrt(max(mean * (1 - mean), 1 / count) / count))}
-
-
-def core_ratio(rows: Rows, others: Rows) -> tuple[float, float]:
-    """Return the ratio of two fits' cores of δp/p, and its standard error.
-
-    Apart from a few tracks, both fits are of the same tracks, with the same scatterings and hits. Their cores
-    therefore vary together, and their ratio is known better than either core. The error is from a jackknife,
-    in which one group of events after the other is left out.
-    """
-    return width_ratio(*((momentum_residual(one), np.asarray(one["event"])) for one in (rows, others)))
-
-
-def width_ratio(
-    one: tuple[F64, npt.NDArray[Any]], other: tuple[F64, npt.NDArray[Any]]
-) -> tuple[float, float]:
-    """Return the ratio of two core widths, and its standard error, from values and events (n,) of each."""
-    samples = [(values, events % _GROUPS) for values, events in (one, other)]
-
-    def ratio(without: int | None) -> float:
-        above, below = (fit_core(values[group != without]).width for values, group in samples)
-        return above / below
-
-    each = np.array([ratio(group) for group in range(_GROUPS)])
-    error = np.sqrt((_GROUPS - 1) / _GROUPS * np.square(each - each.mean()).sum())
-    return ratio(None), float(error)

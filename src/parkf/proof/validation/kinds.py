@@ -17,10 +17,10 @@ from parkf.io.files import scratch_folder
 from parkf.io.kinds import Kind
 from parkf.proof.validation.breakdown import directions
 from parkf.proof.validation.core import fit_core
-from parkf.proof.validation.figures import ENOUGH, binned, core_ratio
+from parkf.proof.validation.figures import binned
 from parkf.proof.validation.fitting import fitted_samples
 from parkf.proof.validation.search import measure_search
-from parkf.proof.validation.validate import MOMENTUM_EDGES, measure_alone
+from parkf.proof.validation.validate import MOMENTUM_EDGES, beside, measure_alone
 from parkf.simulation.pattern.candidates import Search, write_candidates
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
 from parkf.simulation.response.misalignment import scifi_shifts, shifted
@@ -77,8 +77,8 @@ def measure_kinds(
     """
     detector: Any = {"geometry": geometry, "field": field, "threads": threads}
     with scratch_folder() as folder:
-        finder = _Finder(geometry, fit_magnet_model(field, geometry), Path(folder), threads)
-        found = [finder.find(sample, kinds) for sample in samples]
+        magnet = fit_magnet_model(field, geometry)
+        found = [_find(sample, kinds, Path(folder), geometry, magnet, threads) for sample in samples]
 
         def figures(kind: Kind) -> dict[str, Any]:
             ours, full = fitted_by_both(kind, parameters, [one[kind.name] for one in found], **detector)
@@ -95,34 +95,31 @@ def _searched(kind: Kind) -> str:
     return f"{kind.name}-searched"
 
 
-@dataclass(frozen=True)
-class _Finder:
-    """Finds candidates of several kinds in the same hits, and writes them to a folder."""
+def _find(
+    sample: Simulated,
+    kinds: Sequence[Kind],
+    folder: Path,
+    geometry: "Geometry",
+    magnet: MagnetModel,
+    threads: int | None,
+) -> dict[str, Files]:
+    """Return the candidates of each kind by truth, by its name, and by a search, by :func:`_searched`.
 
-    geometry: "Geometry"
-    magnet: MagnetModel
-    folder: Path
-    threads: int | None
+    The mats lie off by the same shifts in all samples of a polarity.
+    """
+    search = Search(geometry, magnet, sample.polarity)
+    shifts = scifi_shifts(module=0.0, mat=geometry.scifi.alignment_error, seed=_SEED + sample.polarity)
 
-    def find(self, sample: Simulated, kinds: Sequence[Kind]) -> dict[str, Files]:
-        """Return the candidates of each kind by truth, by its name, and by a search, by :func:`_searched`.
+    def find(hits: Columns) -> dict[str, Columns]:
+        displaced = shifted(hits, shifts)
+        found = {kind.name: search.matched(hits if kind.velo else displaced, kind) for kind in kinds}
+        of_search = search.of_kinds(displaced, "found", kinds)
+        return found | dict(zip(map(_searched, kinds), of_search, strict=True))
 
-        The mats lie off by the same shifts in all samples of a polarity.
-        """
-        search = Search(self.geometry, self.magnet, sample.polarity)
-        width = self.geometry.scifi.alignment_error
-        shifts = scifi_shifts(module=0.0, mat=width, seed=_SEED + sample.polarity)
-
-        def find(hits: Columns) -> dict[str, Columns]:
-            displaced = shifted(hits, shifts)
-            found = {kind.name: search.matched(hits if kind.velo else displaced, kind) for kind in kinds}
-            of_search = search.of_kinds(displaced, "found", kinds)
-            return found | dict(zip(map(_searched, kinds), of_search, strict=True))
-
-        names = {kind.name: kind for kind in kinds} | {_searched(kind): kind for kind in kinds}
-        paths = {name: self.folder / f"{name}-{sample.hits.name}" for name in names}
-        write_candidates(sample.hits, paths, find, geometry=self.geometry, workers=self.threads)
-        return {name: _beside_truth(sample, paths[name], kind) for name, kind in names.items()}
+    names = {kind.name: kind for kind in kinds} | {_searched(kind): kind for kind in kinds}
+    paths = {name: folder / f"{name}-{sample.hits.name}" for name in names}
+    write_candidates(sample.hits, paths, find, geometry=geometry, workers=threads)
+    return {name: _beside_truth(sample, paths[name], kind) for name, kind in names.items()}
 
 
 def _beside_truth(sample: Simulated, candidates: Path, kind: Kind) -> Files:
@@ -152,18 +149,16 @@ def compared(ours: Sample, full: Sample) -> dict[str, Any]:
     """Measure fits of the same candidates by a set and by the full fit.
 
     Return ``pulls`` and ``momentum`` of the set's fits as :func:`parkf.proof.validation.validate.validate`
-    has them, and ``directions``. ``momentum`` also has ``core_over_full`` with its error, the core of δp/p
-    over that of the full fit of the same tracks, and ``qop_bias``, the mean of the core of (q/p −
-    truth)/truth: with an error of 10 % or more, that of δp/p is another number.
+    has them with their comparison with the full fit, and ``directions``. ``momentum`` also has ``qop_bias``,
+    the mean of the core of (q/p − truth)/truth: with an error of 10 % or more, that of δp/p is another.
     """
     measured = measure_alone(ours)
-    measured["directions"] = directions(ours.good)
-    edges = [1000 * edge for edge in MOMENTUM_EDGES]
-    pairs = zip(binned(ours.good["p_true"], edges), binned(full.good["p_true"], edges), strict=True)
-    for (low, _, inside), (_, _, others) in pairs:
-        own, other = ours.good[inside], full.good[others]
-        if min(len(own), len(other)) >= ENOUGH:
-            (one,) = (one for one in measured["momentum"] if one["p_min"] == low / 1000)
-            one["core_over_full"], one["core_over_full_error"] = core_ratio(own, other)
-            one |= fit_core(np.asarray(own["qop"]) / np.asarray(own["true_qop"]) - 1).mean_as("qop_bias")
+    rows, others = beside(measured["momentum"], ours, full, "full")
+    measured["directions"] = directions(rows, others)
+    relative = np.asarray(ours.good["qop"]) / np.asarray(ours.good["true_qop"]) - 1
+    inside = {
+        low / 1000: mask for low, _, mask in binned(ours.good["p_true"], [1e3 * e for e in MOMENTUM_EDGES])
+    }
+    for one in measured["momentum"]:
+        one |= fit_core(relative[inside[one["p_min"]]]).mean_as("qop_bias")
     return measured

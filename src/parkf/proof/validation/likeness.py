@@ -14,8 +14,9 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geomet
 from parkf.fit.sample import GHOST_PURITY, Sample, chi2_per_ndof
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
-from parkf.proof.validation.figures import ENOUGH, WORKING_POINT
+from parkf.proof.validation.figures import ENOUGH, share
 from parkf.proof.validation.local_fits import Residuals, fit_locally
+from parkf.proof.validation.separation import measure_cut
 
 ETA = (2.0, 5.0)
 P_MIN = 2.0  # GeV
@@ -45,8 +46,6 @@ _ELECTRON = 11
 # Of the efficiency of a search, GeV and η.
 P_BINS = ((2, 3), (3, 5), (5, 10), (10, 20), (20, 100))
 ETA_BINS = ((2, 3), (3, 4), (4, 5))
-_SAMPLES = 200  # bootstrap samples of events, for errors of figures that are not fractions
-_SEED = 91
 
 
 @dataclass(frozen=True)
@@ -165,9 +164,8 @@ def mean_of(values: npt.ArrayLike) -> Figure:
 
 def fraction_of(which: npt.ArrayLike) -> Figure:
     """Return the fraction of true values and its binomial error, at least 1/n, even if the fraction is 0."""
-    chosen = np.asarray(which, bool)
-    fraction, number = float(chosen.mean()), len(chosen)
-    return fraction, max((fraction * (1 - fraction) / number) ** 0.5, 1 / number)
+    fraction, error = share("", np.asarray(which, bool)).values()
+    return fraction, error
 
 
 def _width(values: npt.NDArray[np.float64], independent: float) -> Figure:
@@ -318,26 +316,9 @@ def _wrong(tracks: pd.DataFrame, hits: pd.DataFrame, detector: str) -> npt.NDArr
 
 
 def _separation(sample: Sample, path: Path) -> dict[str, Figure]:
-    """Cut and fraction of ghosts kept; their errors are from a bootstrap over events."""
-    chi2, event = chi2_per_ndof(sample.rows), np.asarray(sample.rows["event"])
-    genuine, ghost = sample.is_genuine, sample.is_ghost
-    if not (genuine.any() and ghost.any()):
-        raise ParkfError(f"{path}: {genuine.sum()} genuine candidates and {ghost.sum()} ghosts, need both")
-
-    def at(weight: npt.NDArray[np.float64]) -> tuple[float, float]:
-        order = np.argsort(chi2[genuine], kind="stable")
-        sums = np.cumsum(weight[genuine][order])
-        cut = chi2[genuine][order][np.searchsorted(sums, WORKING_POINT * sums[-1])]
-        total = weight[ghost].sum()
-        return float(cut), float(weight[ghost][chi2[ghost] <= cut].sum() / total) if total else 0.0
-
-    random = np.random.Generator(np.random.Philox(_SEED))
-    events, which = np.unique(event, return_inverse=True)
-    again = []
-    for _ in range(_SAMPLES):
-        times = np.bincount(random.integers(0, len(events), len(events)), minlength=len(events))
-        again.append(at(times[which].astype(float)))
-    cut, kept = at(np.ones(len(chi2)))
-    errors = np.std(again, axis=0)
-    # The error is at least one ghost, because a small sample without ghosts does not prove a fraction of 0.
-    return {"cut": (cut, float(errors[0])), "kept": (kept, max(float(errors[1]), 1.0 / ghost.sum()))}
+    """Cut and fraction of ghosts kept, with errors that add what all candidates of an event do."""
+    genuine, ghost = sample.is_genuine.sum(), sample.is_ghost.sum()
+    if not (genuine and ghost):
+        raise ParkfError(f"{path}: {genuine} genuine candidates and {ghost} ghosts, need both")
+    point = measure_cut(sample, -chi2_per_ndof(sample.rows))["working_point"]
+    return {"cut": (-point["cut"], point["cut_error"]), "kept": (point["ghost"], point["ghost_error"])}

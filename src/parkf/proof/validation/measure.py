@@ -8,6 +8,7 @@ from parkf.fit.fitted import is_good
 from parkf.fit.sample import DETECTORS, STATE, Sample, chi2_per_ndof, momentum_residual
 from parkf.io.errors import ParkfError
 from parkf.io.track_columns import Rows
+from parkf.proof.validation.core import central_widths
 from parkf.proof.validation.figures import ENOUGH, momentum_figures, pull_figures
 
 ETA = (2.0, 5.0)
@@ -21,7 +22,7 @@ def measure(sample: Sample) -> dict[str, Any]:
     The result has ``counts.{tracks, failed}`` and ``momentum[] = {p_min, p_max, n, half_width, core,
     width68, width95, bias, pull_width, pull_width68, pull_width95, pull_mean}`` (GeV; fractions of p),
     with ``<name>_error`` of each. `half_width` is for the central 68%; ``width68`` and ``width95`` are from
-    :func:`parkf.proof.validation.core.spread`.
+    :func:`parkf.proof.validation.core.central_widths`.
     There are also ``pulls.<component>.{mean, width, width68, width95}`` with errors, and ``chi2.{velo, ut,
     scifi, all} = {median, median_error, large}`` of χ²/ndof, where `large` is the fraction above three.
     Fewer than 50 such tracks raise a ParkfError.
@@ -46,30 +47,23 @@ def measure(sample: Sample) -> dict[str, Any]:
 
 
 def _momentum(low: float, high: float, rows: Rows) -> dict[str, float]:
-    half_width, _ = _centre(momentum_residual(rows))
+    residual = momentum_residual(rows)
+    half_width = central_widths(residual)["width68"]
     return {
         "p_min": low,
         "p_max": high,
         "n": len(rows),
-        "half_width": half_width,
-        # The error is for a Gaussian, from the binomial errors of both quantiles and their correlation.
-        "half_width_error": 0.96 * half_width / len(rows) ** 0.5,
-        **momentum_figures(rows),
+        **half_width.named("half_width"),
+        **momentum_figures(residual),
         **pull_figures(rows, "qop", "pull_"),
     }
 
 
-def _centre(values: np.ndarray) -> tuple[float, float]:
-    """Half the width of the central 68 %, and the median."""
-    low, middle, high = np.quantile(values, (0.1587, 0.5, 0.8413))
-    return float(high - low) / 2, float(middle)
-
-
 def _chi2(rows: Rows, detectors: tuple[str, ...]) -> dict[str, float]:
     values = chi2_per_ndof(rows, detectors)
-    half_width, median = _centre(values)
+    half_width = central_widths(values)["width68"].value
     return {
-        "median": median,
+        "median": float(np.median(values)),
         "median_error": 1.2533 * half_width / len(values) ** 0.5,  # of a Gaussian
         "large": float((values > LARGE).mean()),
     }

@@ -28,7 +28,7 @@ def measure_search(found: Sample, true: Sample, edges: Sequence[float]) -> dict[
         for low, high, here in binned(true.genuine["p_true"], edges)
     ]
     if min(len(genuine), len(ghosts)) >= ENOUGH:
-        figures["chi2"] = measure_cut(-chi2_per_ndof(genuine), -chi2_per_ndof(ghosts))
+        figures["chi2"] = measure_cut(found, -chi2_per_ndof(found.rows))
     return figures
 
 
