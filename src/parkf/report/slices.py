@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parkf.report.drawing import Drawn, Panel, Series
-from parkf.report.figures import by_bin
-from parkf.report.tables import Columns, table_of
+from parkf.report.drawing import Drawn, Panel
+from parkf.report.figures import by_bin, error_bars
+from parkf.report.tables import Columns, exact, table_of, with_error
 
 TITLES = {
     "p": "Fitted momentum [GeV]",
@@ -43,8 +43,8 @@ def slices_page(fit: Mapping[str, Any]) -> dict[str, Any]:
     fates: Columns = {
         "candidates": lambda row: row["fate"],
         "number": lambda row: str(row["n"]),
-        "kept [%]": lambda row: f"{100 * row['kept']:.1f}",
-        "median χ²/ndof": lambda row: f"{row['chi2_median']:.2f}",
+        "kept [%]": lambda row: with_error(row, "kept", ".1f", 100),
+        "median χ²/ndof": lambda row: exact(f"{row['chi2_median']:.2f}", row["chi2_median"]),
     }
     return {
         "fates": table_of(fit["fates"], fates, text=("candidates",)),
@@ -60,16 +60,9 @@ def _draw(variable: str, title: str, bins: Sequence[Mapping[str, Any]]) -> Drawn
     """Draw the figures of each slice, and the fractions that a cut keeps."""
     names = _labels(variable, bins)
     kept = [
-        Series(
-            text,
-            range(len(bins)),
-            [one[quantity] for one in bins],
-            shape="joined",
-            colour=number,
-            dashed=True,
-        )
+        error_bars(text, [place for place, _ in known], [one for _, one in known], quantity, number)
         for number, (quantity, text) in enumerate(_KEPT.items())
-        if any(one[quantity] is not None for one in bins)
+        if (known := [(place, one) for place, one in enumerate(bins) if one[quantity] is not None])
     ]
     panel = Panel(title, "fraction", kept, names=names, y_limits=(0.0, 1.05))
     return by_bin(variable, f"{title}: resolution, pulls and what a cut keeps", title, names, bins, [panel])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from markupsafe import Markup
@@ -34,17 +35,26 @@ class Cells:
     text: Sequence[str] = ()  # heads of columns that hold text
 
 
-def shade(text: str, value: float, *, sure: bool = False) -> Markup:
-    """Colour a cell: −1 is the strongest blue, 0 has none, 1 is the strongest red; bold if `sure`."""
-    style = f"{'high' if value >= 0 else 'low'}{' sure' if sure else ''}"
-    strength = round(100 * min(abs(value), 1.0))
-    return Markup('<span class="{}" style="--shade:{}%">{}</span>').format(style, strength, text)
+def exact(text: str, value: float, error: float | None = None, attributes: str = "") -> Markup:
+    """Write a number for people, with all its digits and those of its error for CSV files."""
+    known = "" if error is None else Markup(' data-error="{:.12g}"').format(error)
+    return Markup('<data value="{:.12g}"{}{}>{}</data>').format(value, known, Markup(attributes), text)
+
+
+def shade(
+    text: str, strength: float, value: float, error: float | None = None, *, sure: bool = False
+) -> Markup:
+    """Write a coloured number: −1 is the strongest blue, 0 has none, 1 is the strongest red; bold if `sure`."""
+    style = f"{'high' if strength >= 0 else 'low'}{' sure' if sure else ''}"
+    colour = f' class="{style}" style="--shade:{round(100 * min(abs(strength), 1.0))}%"'
+    return exact(text, value, error, colour)
 
 
 def correlations(names: Sequence[str], values: Sequence[Sequence[float]]) -> Cells:
     """Tabulate correlations with their colours."""
     rows = [
-        [name, *(shade(f"{one:.2f}", one) for one in row)] for name, row in zip(names, values, strict=True)
+        [name, *(shade(f"{one:.2f}", one, one) for one in row)]
+        for name, row in zip(names, values, strict=True)
     ]
     return Cells(["", *names], rows)
 
@@ -58,7 +68,8 @@ def with_error(entry: Mapping[str, Any], name: str, spec: str, factor: float = 1
     """Write a number and its error, `<name>_error`, both times a factor; a dash if it was not measured."""
     if name not in entry:
         return "–"
-    return f"{factor * entry[name]:{spec}} ± {factor * entry[f'{name}_error']:{spec.lstrip('+')}}"
+    value, error = factor * entry[name], factor * entry[f"{name}_error"]
+    return exact(f"{value:{spec}} ± {error:{spec.lstrip('+')}}", value, error)
 
 
 def interval(entry: Mapping[str, Any], name: str = "p", spec: str = "g") -> str:
@@ -73,6 +84,11 @@ def gates(held: Sequence[Gate]) -> Cells:
         fraction = room(gate)
         return "–" if fraction is None else f"{100 * fraction:.0f} %".replace("-", "−")
 
+    def measured(gate: Gate) -> str:
+        if gate.value is None:
+            return gate.measured
+        return exact(gate.measured, (100 if "%" in gate.bar else 1) * gate.value)
+
     def verdict(gate: Gate) -> str:
         if unmeasured(gate):
             return Markup('<span class="unknown">not measured</span>')
@@ -81,7 +97,7 @@ def gates(held: Sequence[Gate]) -> Cells:
 
     columns: dict[str, Callable[[Gate], str]] = {
         "gate": lambda gate: gate.what,
-        "measured": lambda gate: gate.measured,
+        "measured": measured,
         "bar": lambda gate: gate.bar,
         "room left, of the bar": left,
         "": verdict,
@@ -168,11 +184,15 @@ def masses(fits: Mapping[str, Any]) -> Cells:
         "fit": lambda peak: peak["fit"],
         "pairs": lambda peak: str(peak["n"]),
         "mean [MeV]": lambda peak: with_error(peak, "mean", ".2f"),
-        "width": lambda peak: with_error(peak, "width", ".2f"),
-        "core, due to momenta": lambda peak: f"{peak['parts']['momenta']:.2f}",
-        "due to directions": lambda peak: f"{peak['parts']['directions']:.2f}",
+        "width [MeV]": lambda peak: with_error(peak, "width", ".2f"),
+        "core, due to momenta [MeV]": partial(_part, "momenta"),
+        "due to directions [MeV]": partial(_part, "directions"),
     }
     return table_of(peaks, columns, text=("signal", "fit"))
+
+
+def _part(name: str, peak: Mapping[str, Any]) -> str:
+    return exact(f"{peak['parts'][name]:.2f}", peak["parts"][name])
 
 
 def parameters(step: Step, one: SetResult) -> Cells:
@@ -185,8 +205,8 @@ def parameters(step: Step, one: SetResult) -> Cells:
                 f"p{index}",
                 parameter.text,
                 parameter.kind,
-                f"{value:.6g}",
-                "–" if error is None else f"{error:.2g}",
+                exact(f"{value:.6g}", value),
+                "–" if error is None else exact(f"{error:.2g}", error),
                 parameter.unit,
             ]
             for index, (parameter, value, error) in enumerate(numbers)
