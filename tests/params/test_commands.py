@@ -154,7 +154,7 @@ def test_validate(run, params, tmp_path):
     assert missed == ["ghosts"]
     code, text = params("publish", tmp_path / "run/set")
     assert code == 1
-    assert "gates missed: ghosts: 50 % (bar ≤ 40 %)" in text
+    assert "gates missed:\n  ghosts: 50 % (bar ≤ 40 %)" in text
     (tmp_path / "run/validation.json").unlink()
     assert params("publish", tmp_path / "run/set")[0] == 1
     (tmp_path / "run/set/global.f32").write_bytes(b"")

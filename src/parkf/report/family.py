@@ -12,7 +12,7 @@ from markupsafe import Markup
 from parkf.io.files import read_json, write_json
 from parkf.params import ParameterSet, load
 from parkf.params.comparison import compare
-from parkf.params.validity import Interval
+from parkf.params.validity import shown_validity
 from parkf.proof.gates import Thresholds, hold
 from parkf.proof.gates.room import unmeasured
 from parkf.report import figures
@@ -69,7 +69,7 @@ def _figures(
     bins = [b for b in fit["momentum"] if b["p_min"] >= LOWEST and b["p_max"] <= HIGHEST]
     pulls = [abs(d.pull) for d in compare(first, parameters).differences if d.pull is not None]
     return {
-        "validity": str(Interval.of(parameters.manifest.validity)),
+        "validity": shown_validity(parameters.manifest),
         "gates": {
             "met": sum(gate.met for gate in gates),
             "of": len(gates),
