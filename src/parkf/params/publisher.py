@@ -68,7 +68,7 @@ class Publisher(Registry):
         publisher at work.
         """
         loaded = load(parameters)
-        missed = [f"  {g.what}: {g.measured} (bar {g.bar})" for g in gates if not g.met]
+        missed = [f"  {one}" for one in gates if not one.met]
         if missed or not gates:
             raise ParkfError(
                 "\n".join([f"{parameters}: not published, gates missed:", *(missed or ["  none measured"])])
@@ -141,8 +141,8 @@ class Publisher(Registry):
             lines = [
                 f"{parameters}: not published: for {interval} it would replace",
                 *(f"  {reason}" for reason in reasons),
-                "publish it for other data (--first-run), in a registry of its own (--registry), or name what it"
-                " replaces (--supersede)",
+                "publish it for other data (--first-run), in a registry of its own (--registry), or name"
+                " what it replaces (--supersede)",
             ]
             raise ParkfError("\n".join(lines))
 

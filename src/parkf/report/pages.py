@@ -14,7 +14,8 @@ from parkf.params.registry import readable_registry
 from parkf.proof.comparing import compare_subjects, load_subject
 from parkf.proof.comparing.answer import answer
 from parkf.proof.comparing.documents import keep_documents
-from parkf.proof.comparing.subject import BESIDE_FILE, IDENTITY_FILE, identify, measure_beside
+from parkf.proof.comparing.subject import BESIDE_FILE, IDENTITY_FILE, identify
+from parkf.proof.comparing.tracks import measure_beside
 from parkf.proof.gates import Thresholds
 from parkf.proof.publishing import Decision, decide
 from parkf.report.compare_page import comparison_page
@@ -81,13 +82,7 @@ def write_report(
     names = [index.stem, *contents]
     (decision,) = filter(None, parallel_map(write, names, threads))
     if (beside := own.beside) and beside["paired"]:
-        said = answer(
-            beside["paired"],
-            beside["version"],
-            [f"{gate.what}: {gate.measured} (bar {gate.bar})" for gate in decision.missed],
-            [gate.what for gate in decision.unmeasured],
-        )
-        beside["answer"] = asdict(said)
+        beside["answer"] = asdict(answer(beside["paired"], beside["version"], decision.gates))
         write_sealed(results / BESIDE_FILE, beside)
     # The overview is written last: once it exists, every page that it links to exists.
     write_page(

@@ -33,9 +33,7 @@ def step_page(fit: FitResult) -> dict[str, Any]:
         }
 
     formulas = step.latex().values()
-    bins = {
-        (one.label, row.component, row.p_min, row.p_max): row for one in fit.sets for row in one.accuracy
-    }
+    bins = {(one.label, row.component, row.p_min, row.p_max): row for one in fit.sets for row in one.accuracy}
     # A ratio is misfit and no statistical figure. Both are None for a step without scattering.
     ratios: Bins = {key: (row.ratio_rms, None) for key, row in bins.items() if row.ratio_rms is not None}
     widths: Bins = {

@@ -11,6 +11,7 @@ from parkf.fit.sample import GENUINE_P
 from parkf.model.steps import Step
 from parkf.params.manifest import Gate
 from parkf.proof.comparing import answer
+from parkf.proof.comparing.figures import SCORES
 from parkf.proof.gates.room import colour, room, unmeasured
 from parkf.report.figures import COMPONENTS, FIT_NAMES
 from parkf.training.result import SetResult
@@ -19,10 +20,12 @@ T = TypeVar("T")
 # Head of each column, and the function that writes its cell for a row.
 Columns = Mapping[str, Callable[[Mapping[str, Any]], str]]
 
-_SCORES = {
-    "chi2": "χ²/ndof",
-    "score": "score, without p and η",
-    "score_kinematic": "score, with p and η",
+# Of figures of two sets: factor, unit, and format of a value.
+_PAIRED = {
+    "bias": (100.0, " %", "+.3f"),
+    "core": (100.0, " %", ".3f"),
+    "pull": (1.0, "", ".3f"),
+    "ghosts": (100.0, " %", ".1f"),
 }
 
 
@@ -44,7 +47,7 @@ def exact(text: str, value: float, error: float | None = None, attributes: str =
 def shade(
     text: str, strength: float, value: float, error: float | None = None, *, sure: bool = False
 ) -> Markup:
-    """Write a coloured number: −1 is the strongest blue, 0 has none, 1 is the strongest red; bold if `sure`."""
+    """Write a coloured number: −1 is the strongest blue, 0 none, 1 the strongest red; bold if `sure`."""
     style = f"{'high' if strength >= 0 else 'low'}{' sure' if sure else ''}"
     colour = f' class="{style}" style="--shade:{round(100 * min(abs(strength), 1.0))}%"'
     return exact(text, value, error, colour)
@@ -106,22 +109,29 @@ def gates(held: Sequence[Gate]) -> Cells:
     return table_of(held, columns, text=("gate", "measured", "bar", "", "why this bar"))
 
 
-def paired(measured: Mapping[str, Any] | None) -> Cells:
-    """Tabulate the figures of the run's set and the published one, on the same tracks."""
+def paired(measured: Mapping[str, Any] | None, own: str = "this set", published: str = "published") -> Cells:
+    """Tabulate the figures of two sets on the same tracks; a difference that counts is red."""
+
+    def figure(of: str, one: Mapping[str, Any]) -> str:
+        scale, unit, spec = _PAIRED[one["figure"]]
+        value = scale * one[of]
+        return exact(f"{value:{spec}}{unit}".replace("-", "−"), value)
 
     def worse(one: Mapping[str, Any]) -> str:
-        text = f"{'published' if one['worse'] > 0 else 'this'} set by {answer.difference(one)}"
+        scale, unit, _ = _PAIRED[one["figure"]]
+        value, error = scale * one["worse"], scale * one["worse_error"]
+        text = exact(f"{value:+.3f} ± {error:.3f}{unit}".replace("-", "−"), value, error)
         return Markup('<span class="bad">{}</span>').format(text) if answer.sure(one) else text
 
     columns: Columns = {
         "figure": lambda one: answer.NAMES[one["figure"]],
         "of": lambda one: answer.place(one) or "all ghosts",
         "number": lambda one: str(one["n"]),
-        "this set": lambda one: answer.value(one, "own"),
-        "published": lambda one: answer.value(one, "published"),
-        "worse": worse,
+        own: partial(figure, "own"),
+        published: partial(figure, "published"),
+        f"{published} is worse by": worse,
     }
-    return table_of(measured["figures"] if measured else (), columns, text=("figure", "of", "worse"))
+    return table_of(measured["figures"] if measured else (), columns, text=("figure", "of"))
 
 
 def momentum(fits: Mapping[str, Any]) -> Cells:
@@ -168,7 +178,7 @@ def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
         point = score["working_point"]
         # Scores keep what is larger; -χ²/ndof is one of them.
         cut = f"χ²/ndof < {-point['cut']:.2f}" if name == "chi2" else f"score > {point['cut']:.3g}"
-        rows.append([_SCORES[name], with_error(point, "ghost", ".1f", 100), cut])
+        rows.append([SCORES[name], with_error(point, "ghost", ".1f", 100), cut])
     return Cells(["by", "ghosts kept [%]", "keeps"], rows, text=("by", "keeps"))
 
 

@@ -250,8 +250,7 @@ def _gates_of(path: Path) -> str:
     if not (path.absolute().parent / "validation.json").is_file():
         return "nothing beside it says whether it meets its gates"
     missed = [one for one in hold(path, load_thresholds(found(GATES))) if not one.met]
-    lines = [f"  {one.what}: {one.measured} (bar {one.bar})" for one in missed]
-    return "\n".join([f"{len(missed)} gates missed" + ":" * bool(missed), *lines])
+    return "\n".join([f"{len(missed)} gates missed" + ":" * bool(missed), *(f"  {one}" for one in missed)])
 
 
 @app.command(epilog="Example: parkf params header parkf.hpp")

@@ -27,8 +27,8 @@ class Comparison:
         return next((one["sentence"] for one in said if one), None)
 
     def title(self, group: str) -> str:
-        """Name a group of figures; those of gates are never of another set's tracks."""
-        alone = any(subject.run is None for subject in self.subjects)
+        """Name a group of figures; those of gates are of the tracks of each set's own run."""
+        alone = any(subject.run is None and not subject.borrowed for subject in self.subjects)
         return f"{group}, each on the tracks of its own run" if group == "gates" and alone else group
 
     @property

@@ -11,12 +11,12 @@ from parkf.params.manifest import Gate
 from parkf.proof.comparing.subject import Subject
 
 _GROUPS = ("resolution", "bias", "pulls", "ghosts", "accuracy", "gates")
-_SCORES = {
+SCORES = {
     "chi2": "χ²/ndof",
     "score": "score, without p and η",
     "score_kinematic": "score, with p and η",
 }
-_GHOSTS = f"ghosts kept at 91 % by {_SCORES['chi2']} [%]"
+_GHOSTS = f"ghosts kept at 91 % by {SCORES['chi2']} [%]"
 # Number of errors; a figure that differs by more from the first subject's figure is emphasised.
 MOVED = 3.0
 _PLUS_MINUS = re.compile(r"± *([0-9.eE+-]+)")
@@ -134,7 +134,8 @@ def _figures(subject: Subject) -> Iterator[_Named]:
         yield from _of_fit(subject.validation["fits"]["parkf"])
     if subject.accuracy is not None:
         yield from _accuracy(subject.accuracy)
-    for gate in subject.gates:
+    # A set's own gates are of other tracks than figures that a run measured for it.
+    for gate in () if subject.borrowed else subject.gates:
         if gate.value is not None:
             unit, scale = (" [%]", 100.0) if gate.bar.partition(",")[0].endswith("%") else ("", 1.0)
             found = _BIN.search(gate.measured)
@@ -170,7 +171,7 @@ def _of_fit(fit: Mapping[str, Any]) -> Iterator[_Named]:
     for name, one in fit.get("scores", {"chi2": fit}).items():
         point = one["working_point"]
         error = 100 * point["ghost_error"] if "scores" in fit else None
-        what = f"ghosts kept at 91 % by {_SCORES.get(name, name)} [%]"
+        what = f"ghosts kept at 91 % by {SCORES.get(name, name)} [%]"
         yield "ghosts", what, Measured(100 * point["ghost"], error)
 
 

@@ -87,9 +87,9 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
 def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
     """Describe candidates by the fate of their particle; one that decayed or interacted left half a track.
 
-    The entries ``{fate, n, kept, kept_error, chi2_median}`` are for genuine tracks, tracks of particles that decay on
-    their way, ghosts whose particle (the one with most hits) decays or interacts, and other ghosts. ``kept``
-    is the fraction below the cut on χ²/ndof, ``chi2_median`` the median of χ²/ndof.
+    The entries ``{fate, n, kept, kept_error, chi2_median}`` are for genuine tracks, tracks of particles that
+    decay on their way, ghosts whose particle (the one with most hits) decays or interacts, and other ghosts.
+    ``kept`` is the fraction below the cut on χ²/ndof, ``chi2_median`` the median of χ²/ndof.
     """
     ended = np.isfinite(sample.ghosts["z_end"])
     several = {

@@ -1,0 +1,71 @@
+"""Sets on the validation tracks of a run: the same candidates, fitted with each of them."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from parkf.detector.field import FieldMap
+from parkf.fit import fit_file
+from parkf.fit.sample import Sample
+from parkf.fit.truth import Files
+from parkf.io.errors import ParkfError
+from parkf.io.files import write_sealed
+from parkf.params.parameter_set import load
+from parkf.proof.comparing.answer import answer
+from parkf.proof.comparing.subject import BESIDE_FILE, Subject
+from parkf.proof.validation.fitting import fitted_samples
+from parkf.proof.validation.paired import paired
+from parkf.proof.validation.validate import measure_alone
+
+
+def validation_files(run: Path) -> list[Files]:
+    """Find the validation candidates of a run, with their particles; empty if any of these were deleted."""
+    candidates = sorted((run / "candidates").glob("validation_*.parquet"))
+    files = [Files(run / "particles" / path.name, path) for path in candidates]
+    return files if all(one.particles.is_file() for one in files) else []
+
+
+def fit_on(run: Path, sets: Sequence[Path]) -> list[Sample]:
+    """Fit the validation candidates of a run with the sets in folders; rows of the samples are the same.
+
+    A run without its candidates or particles raises a ParkfError.
+    """
+    files = validation_files(run)
+    if not files:
+        raise ParkfError(
+            f"{run}: no candidates and particles of its validation; name a run that has ended and kept them"
+        )
+    field = FieldMap.load(run / "field.npz")
+    fits = [partial(fit_file, path, trust=True, withdrawn=True) for path in sets]
+    return [fitted_samples(files, fit, field) for fit in fits]
+
+
+def compare_on(run: Path, published: Subject, own: Subject) -> dict[str, Any]:
+    """Answer whether to replace a set by another one, from both on the validation tracks of a run.
+
+    The result has ``on``, ``published``, ``own`` (names), ``verdict`` and ``answer`` (the sentence) of
+    :mod:`parkf.proof.comparing.answer`, and ``paired``, the figures of
+    :func:`parkf.proof.validation.paired.paired`.
+    """
+    found = paired(*fit_on(run, [own.folder, published.folder]))
+    said = answer(found, published.name, own.gates, own=own.name)
+    names = {"on": run.absolute().name, "published": published.name, "own": own.name}
+    return {**names, "verdict": said.verdict, "answer": said.sentence, "paired": found}
+
+
+def measure_beside(run: Path, published: Path | None) -> None:
+    """Measure a published set on a run's validation tracks, beside the run's own set: ``beside.json``.
+
+    The file has ``version``, ``set`` (checksums), ``fit``, the figures of
+    :func:`parkf.proof.validation.validate.measure_alone`, and ``paired``, those of
+    :func:`parkf.proof.validation.paired.paired`, for which the run's set fits in the same way. All are None
+    without another set, or if the run's candidates and particles were deleted.
+    """
+    content: dict[str, Any] = dict.fromkeys(("version", "set", "fit", "paired"))
+    if published is not None and validation_files(run):
+        manifest = load(published).manifest
+        own, other = fit_on(run, [run / "set", published])
+        content = {"version": manifest.version, "set": manifest.blobs.fingerprints()}
+        content |= {"fit": measure_alone(other), "paired": paired(own, other)}
+    write_sealed(run / BESIDE_FILE, content)
