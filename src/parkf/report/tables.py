@@ -124,8 +124,8 @@ def paired(measured: Mapping[str, Any] | None, own: str = "this set", published:
         return Markup('<span class="bad">{}</span>').format(text) if answer.sure(one) else text
 
     columns: Columns = {
-        "figure": lambda one: answer.NAMES[one["figure"]],
-        "of": lambda one: answer.place(one) or "all ghosts",
+        "figure": answer.name,
+        "of": lambda one: answer.place(one) or ("all ghosts" if one["figure"] == "ghosts" else "all tracks"),
         "number": lambda one: str(one["n"]),
         own: partial(figure, "own"),
         published: partial(figure, "published"),

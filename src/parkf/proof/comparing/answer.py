@@ -8,12 +8,12 @@ from parkf.params.manifest import Gate
 from parkf.proof.gates.room import unmeasured
 
 MATTERS = {"bias": 2e-4, "core": 0.01, "pull": 0.02, "ghosts": 0.01}
-"""Differences of :func:`parkf.proof.validation.paired.paired` that matter; nobody notices smaller ones."""
+"""Differences of :func:`parkf.proof.comparing.tracks.compare_fits` that matter; others nobody notices."""
 
-NAMES = {
+_NAMES = {
     "bias": "mean of δp/p",
     "core": "core of δp/p",
-    "pull": "width of the q/p pull",
+    "pull": "width of the {} pull",
     "ghosts": "fraction of ghosts that is kept",
 }
 
@@ -36,8 +36,9 @@ def answer(
 ) -> Answer:
     """Answer whether a set should replace the published `version`.
 
-    `paired` is from :func:`parkf.proof.validation.paired.paired`. `gates` are those of the new set, which is
-    called `own`. The published set is replaced if it is surely worse somewhere, and the new one is not.
+    `paired` is from :func:`parkf.proof.comparing.tracks.compare_fits`. `gates` are those of the new set,
+    which is called `own`. The published set is replaced if it is surely worse somewhere, and the new one is
+    not.
     """
     figures = paired["figures"]
     lacking = [one for one in gates if unmeasured(one)]
@@ -95,6 +96,11 @@ def sure(one: Figure) -> bool:
     return bool(abs(one["worse"]) > max(MATTERS[one["figure"]], _SURE * one["worse_error"]))
 
 
+def name(one: Figure) -> str:
+    """Name a figure: ``mean of δp/p``, ``width of the tx pull``."""
+    return _NAMES[one["figure"]].format(one.get("component", "q/p"))
+
+
 def place(one: Figure) -> str:
     """Say of which tracks a figure is: ``5–10 GeV, tx > 0, bent to +x``; empty for all."""
     if "p_min" not in one:
@@ -121,7 +127,7 @@ def difference(one: Figure) -> str:
 def what_is(one: Figure) -> str:
     """Begin a sentence about a figure: ``momenta at 5–10 GeV are``."""
     at = f" at {place(one)}" if "p_min" in one else ""
-    return f"momenta{at} are" if one["figure"] == "bias" else f"{NAMES[one['figure']]}{at} is"
+    return f"momenta{at} are" if one["figure"] == "bias" else f"{name(one)}{at} is"
 
 
 def _told(one: Figure, own: str, whose: str = "its") -> str:

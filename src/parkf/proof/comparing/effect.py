@@ -17,8 +17,8 @@ from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import load
 from parkf.proof.comparing.answer import Figure, difference, least_known, size_of, sure, value, what_is
 from parkf.proof.comparing.documents import FILES, find_document
+from parkf.proof.comparing.tracks import compare_fits
 from parkf.proof.validation.fitting import fitted_samples
-from parkf.proof.validation.paired import paired
 from parkf.simulation.generate.collisions import generate
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
@@ -42,7 +42,7 @@ def measure_effect(
     hand, a ParkfError is raised.
 
     The result has ``version``, ``crossings``, the sentence ``answer``, and ``figures``, as those of
-    :func:`parkf.proof.validation.paired.paired`. There ``own`` is in the set's own detector, and
+    :func:`parkf.proof.comparing.tracks.compare_fits`. There ``own`` is in the set's own detector, and
     ``published`` in the other one: biases and pulls with those of the full fit subtracted, and cores and
     ghosts over those of the full fit.
     """
@@ -94,7 +94,7 @@ def _over_full(parameters: Path, detector: Detector, particles: Mapping[int, Pat
             files.append(Files(shot, candidates))
         full = partial(fit_file_full, geometry=geometry, field=field)
         by_set = partial(fit_file, parameters, trust=True, withdrawn=True)
-        return paired(*(fitted_samples(files, fit, field) for fit in (full, by_set)))
+        return compare_fits(*(fitted_samples(files, fit, field) for fit in (full, by_set)))
 
 
 def _losses(here: Sequence[Figure], there: Sequence[Figure]) -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ def _losses(here: Sequence[Figure], there: Sequence[Figure]) -> list[dict[str, A
 
 
 def _place(one: Figure) -> dict[str, Any]:
-    return {name: one[name] for name in ("p_min", "p_max", "tx", "bend") if name in one}
+    return {name: one[name] for name in ("p_min", "p_max", "tx", "bend", "component") if name in one}
 
 
 def _sentence(found: Mapping[str, Any], version: str) -> str:
@@ -140,4 +140,4 @@ def _sentence(found: Mapping[str, Any], version: str) -> str:
     )
     if not more:
         return f"{said}."
-    return f"{said}. Known worst: {told(last)}; {more:,.0f} more crossings would tell (--crossings)."
+    return f"{said}. Least known: {told(last)}; {more:,.0f} more crossings would tell (--crossings)."

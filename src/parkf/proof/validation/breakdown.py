@@ -13,7 +13,7 @@ from parkf.fit.fitted import is_good
 from parkf.fit.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core
-from parkf.proof.validation.figures import ENOUGH, binned, displacement, momentum_figures, share
+from parkf.proof.validation.figures import ENOUGH, binned, displacement, momentum_figures
 
 F64 = npt.NDArray[np.float64]
 # A small type, because these arrays are as long as the sample.
@@ -59,8 +59,8 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
     A slice is ``{low, high, n, core, width68, width95, bias, pulls.<component>, genuine, ghost, purity}``. It
     has the figures of :func:`parkf.proof.validation.figures.momentum_figures` with errors, and core widths of
     pulls with ``<component>_error``. Fractions of genuine tracks and of ghosts (None without ghosts) are
-    below the cut on χ²/ndof, with ``<name>_error``; ``purity`` is the genuine fraction there. Slices of fewer
-    than 50 genuine tracks are left out.
+    below the cut on χ²/ndof; ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks
+    are left out.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     slices: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIABLES}
@@ -71,25 +71,24 @@ def breakdown(sample: Sample, cut: float) -> dict[str, list[dict[str, Any]]]:
             good = true[is_good(true["status"])]
             if len(good) < ENOUGH:
                 continue
-            passed, passed_ghosts = (chi2_per_ndof(rows) < cut for rows in (true, false))
+            kept, kept_ghosts = (int((chi2_per_ndof(rows) < cut).sum()) for rows in (true, false))
             one: dict[str, Any] = {"low": float(low), "high": float(high), "n": len(true)}
             one |= momentum_figures(good)
             one["pulls"] = {}
             for component in STATE:
                 one["pulls"] |= fit_core(pulls(good, component)).width_as(component)
-            one |= share("genuine", passed)
-            one |= share("ghost", passed_ghosts) if len(false) else {"ghost": None}
-            is_genuine = np.repeat([True, False], [passed.sum(), passed_ghosts.sum()])
-            slices[name].append(one | share("purity", is_genuine))
+            one["genuine"] = kept / len(true)
+            one["ghost"] = kept_ghosts / len(false) if len(false) else None
+            slices[name].append({**one, "purity": kept / max(kept + kept_ghosts, 1)})
     return slices
 
 
 def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
     """Describe candidates by the fate of their particle; one that decayed or interacted left half a track.
 
-    The entries ``{fate, n, kept, kept_error, chi2_median}`` are for genuine tracks, tracks of particles that
-    decay on their way, ghosts whose particle (the one with most hits) decays or interacts, and other ghosts.
-    ``kept`` is the fraction below the cut on χ²/ndof, ``chi2_median`` the median of χ²/ndof.
+    The entries ``{fate, n, kept, chi2_median}`` are for genuine tracks, tracks of particles that decay on
+    their way, ghosts whose particle (the one with most hits) decays or interacts, and other ghosts. ``kept``
+    is the fraction below the cut on χ²/ndof, ``chi2_median`` the median of χ²/ndof.
     """
     ended = np.isfinite(sample.ghosts["z_end"])
     several = {
@@ -102,8 +101,8 @@ def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
     for fate, rows in several.items():
         if len(rows) >= ENOUGH:
             chi2 = chi2_per_ndof(rows)
-            kept, median = share("kept", chi2 < cut), float(np.median(chi2))
-            entries.append({"fate": fate, "n": len(rows), **kept, "chi2_median": median})
+            kept, median = float((chi2 < cut).mean()), float(np.median(chi2))
+            entries.append({"fate": fate, "n": len(rows), "kept": kept, "chi2_median": median})
     return entries
 
 
