@@ -1,7 +1,6 @@
 """Commands that show and check an installation, tables and the results of runs."""
 
 import os
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
@@ -205,7 +204,7 @@ def compare(
     registry: RegistryFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Compare runs or sets with the first one: inputs, code, and figures, in errors and as ratios."""
+    """Compare runs or sets with the first one: inputs, code, and figures, in errors."""
     from parkf.proof.comparing import compare_subjects, load_subject
     from parkf.proof.gates import load_thresholds
 
@@ -235,17 +234,7 @@ def compare(
             _tell_paired(content, names, everything=everything, as_json=as_json)
         return
     comparison = compare_subjects(loaded)
-    if as_json:
-        answer(as_json, comparison.content(), "")
-        return
-    from rich.console import Console
-
-    from parkf.proof.comparing.comparison import shown
-
-    # Lines are not broken when the output does not go to a terminal.
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 400)
-    for part in shown(comparison, everything=everything):
-        console.print(part)
+    answer(as_json, comparison.content(), comparison.text(everything=everything))
 
 
 def _tell_paired(content: dict[str, Any], names: tuple[str, str], *, everything: bool, as_json: bool) -> None:
