@@ -5,8 +5,9 @@
 RESULTS has three runs that extend ``improved``: ``st_base``, ``st_field`` with 1.002 times the charges of
 data/field/lhcb.json as its field, and ``st_seed`` with ``seed: 7``. Sets are compared on the tracks of a run,
 as in the head of its report and by ``parkf compare --on``; gates of these runs are left out, since 1,000
-crossings do not measure all of them. Of other detectors, no set is trained: ``parkf compare --effect``. What
-is right is known from the change: `RIGHT` has the beginning of each answer.
+crossings do not measure all of them. The set of older forms is also of the field before this one. Of other
+detectors, no set is trained: ``parkf compare --effect``. What is right is known from the change: `RIGHT` has
+the beginning of each answer.
 """
 
 import json

@@ -23,7 +23,7 @@ from parkf.report.directions import directions_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
-from parkf.report.site import Page, write_page
+from parkf.report.site import write_page
 from parkf.report.slices import slices_page
 from parkf.report.step_page import step_page
 from parkf.training.result import FitResult
@@ -68,7 +68,7 @@ def write_report(
         "kinds": ("Kinds of tracks", partial(kinds_page, validation.get("kinds", {}))),
     }
     titles = [(f"{name}.html", title) for name, (title, _) in contents.items()]
-    pages = [Page(index.name, "Overview"), *(Page(*one) for one in titles)]
+    pages = [(index.name, "Overview"), *titles]
 
     def write(name: str) -> Decision | None:
         if name == index.stem:

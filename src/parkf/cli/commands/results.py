@@ -224,6 +224,10 @@ def compare(
         content = measure_effect(loaded[0].folder, files, crossings)
         names = ("own detector", "other detector")
         _tell_paired(content, names, everything=everything, as_json=as_json)
+        if not as_json:
+            say(
+                "\nBiases and pulls: less those of a full fit of the same tracks. Cores and ghosts: over its."
+            )
         return
     if on is not None:
         from parkf.proof.comparing.tracks import compare_on

@@ -121,6 +121,8 @@ def value(one: Figure, of: str) -> str:
 def difference(one: Figure) -> str:
     """Write by how much one set is worse, with its error."""
     unit, scale, digits = {"bias": (" %", 100, 3), "pull": ("", 1, 3)}.get(one["figure"], (" %", 100, 1))
+    # An error that is not zero is not written as zero.
+    digits += scale * one["worse_error"] < 0.5 * 10**-digits
     return f"{abs(scale * one['worse']):.{digits}f} ± {scale * one['worse_error']:.{digits}f}{unit}"
 
 

@@ -75,11 +75,9 @@ def _own_file(kind: str, manifest: Manifest) -> Path:
 
 
 def _detector(files: Mapping[str, Path], manifest: Manifest) -> Detector:
-    field = {"interpolation": "linear", **nested(manifest.configuration or {})["field"]}
-    field.pop("source")
-    return load_geometry(files["geometry"], files["alignment"]), make_field_map(
-        files["field source"], **field
-    )
+    settings = nested(manifest.configuration or {})["field"]
+    how = {name: settings[name] for name in ("spacing", "interpolation", "outside")}
+    return load_geometry(files["geometry"], files["alignment"]), make_field_map(files["field source"], **how)
 
 
 def _over_full(parameters: Path, detector: Detector, particles: Mapping[int, Path]) -> dict[str, Any]:
