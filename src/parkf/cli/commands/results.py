@@ -174,11 +174,7 @@ def print_end(results: Path, gates: Path) -> None:
     )
 
 
-@app.command(
-    epilog="Examples: parkf compare 2026-run3-like-2-r003 results/default; parkf compare"
-    " 2026-run3-like-2-r014 2026-run3-like-2-r017 --on results/default; parkf compare 2026-run3-like-2-r017"
-    " --effect --alignment data/geometry/alignment_velo_shift.yaml"
-)
+@app.command(epilog="Example: parkf compare 2026-run3-like-2-r003 results/default")
 def compare(
     subjects: Annotated[list[str], Argument(metavar="A B …", help="Runs, sets or versions.")],
     on: Annotated[
