@@ -48,7 +48,8 @@ RIGHT = {
     "wrong polarity": "Replace .*: its width of the q/p pull",
     "nothing": "Keep .*: both sets fit all tracks alike",
     "other seed": "Keep .*: no difference that matters is seen",
-    "older forms": "Replace .*: its core of δp/p at 2–3 GeV",
+    # Of older forms, no set of today's field is there: momenta are told, and cores below 3 GeV are worse, too.
+    "older forms": "Replace .*: its momenta",
 }
 
 

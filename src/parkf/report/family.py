@@ -12,7 +12,7 @@ from markupsafe import Markup
 from parkf.io.files import read_json, write_json
 from parkf.params import ParameterSet, load
 from parkf.params.validity import shown_validity
-from parkf.proof.comparing.answer import difference, name, place, size_of, sure
+from parkf.proof.comparing.answer import difference, name, place, sure, surest
 from parkf.proof.comparing.tracks import exchange_sets
 from parkf.proof.gates import Thresholds, hold
 from parkf.proof.gates.room import unmeasured
@@ -120,7 +120,7 @@ def _matrix(names: Sequence[str], exchanged: Sequence[Sequence[Mapping[str, Any]
         worse = [one for one in found["figures"] if one["worse"] > 0 and sure(one)]
         if not worse:
             return Markup('<span class="good">no loss seen</span>')
-        most = max(worse, key=size_of)
+        most = surest(worse)
         where = f", {at}" if (at := place(most)) else ""
         text = f"{name(most)} worse by {difference(most)}{where}"
         return Markup('<span class="bad">{}</span>').format(text)

@@ -45,12 +45,12 @@ def answer(
     missed = [one for one in gates if not one.met and one not in lacking]
     keep, unknown = f"Keep {version}: ", f"Cannot tell whether to replace {version}: "
     worse, better = ([one for one in figures if sure(one) and one["worse"] * sign > 0] for sign in (1, -1))
-    told = "; but ".join(_told(max(some, key=size_of), own) for some in (worse, better) if some)
+    told = "; but ".join(_told(surest(some), own) for some in (worse, better) if some)
     if missed:
         others = f", and {len(missed) - 1} more" if missed[1:] else ""
         told = f"{keep}{own} misses a gate, {missed[0]}{others}"
         if worse and not better:
-            told += "; but " + _told(max(worse, key=size_of), own, "the published set's")
+            told += "; but " + _told(surest(worse), own, "the published set's")
         return Answer("keep", f"{told}.")
     if figures and not any(one["error"] or one["worse"] for one in figures):
         return Answer("keep", f"{keep}both sets fit all tracks alike.")
@@ -84,11 +84,16 @@ def least_known(paired: Mapping[str, Any]) -> tuple[Figure, float]:
     return last, float(f"{max(lack, 0.0) * paired['crossings']:.2g}")
 
 
-def size_of(one: Figure) -> float:
-    """Return how much a difference matters, for the choice of the one that is told."""
-    # What is known well is told first, and a whole bin before a cell of it, unless the cell is far worse.
-    sure_of = abs(one["worse"]) - one["worse_error"]
-    return float(sure_of / MATTERS[one["figure"]] / (1.5 if "tx" in one else 1))
+def size_of(one: Figure, errors: float = 1.0) -> float:
+    """Return how much a difference less some of its errors matters."""
+    # A whole bin is told before a cell of it, unless the cell is far worse.
+    known = abs(one["worse"]) - errors * one["worse_error"]
+    return float(known / MATTERS[one["figure"]] / (1.5 if "tx" in one else 1))
+
+
+def surest(figures: Sequence[Figure]) -> Figure:
+    """Return the difference that matters most, of differences that are sure."""
+    return max(figures, key=lambda one: size_of(one, _SURE))
 
 
 def sure(one: Figure) -> bool:

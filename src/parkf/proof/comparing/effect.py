@@ -15,7 +15,16 @@ from parkf.io.files import scratch_folder
 from parkf.params.configuration import nested, only_polarity
 from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import load
-from parkf.proof.comparing.answer import Figure, difference, least_known, size_of, sure, value, what_is
+from parkf.proof.comparing.answer import (
+    Figure,
+    difference,
+    least_known,
+    size_of,
+    sure,
+    surest,
+    value,
+    what_is,
+)
 from parkf.proof.comparing.documents import FILES, find_document
 from parkf.proof.comparing.tracks import compare_fits
 from parkf.proof.validation.fitting import fitted_samples
@@ -131,7 +140,7 @@ def _sentence(found: Mapping[str, Any], version: str) -> str:
 
     figures = found["figures"]
     if lost := [one for one in figures if sure(one) and one["worse"] > 0]:
-        return f"{version} loses on this detector: {told(max(lost, key=size_of))}."
+        return f"{version} loses on this detector: {told(surest(lost))}."
     last, more = least_known(found)
     said = (
         f"{version} shows no loss on this detector; the largest difference: {told(max(figures, key=size_of))}"
