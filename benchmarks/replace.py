@@ -48,7 +48,7 @@ RIGHT = {
     "wrong polarity": "Replace .*: its width of the q/p pull",
     "nothing": "Keep .*: both sets fit all tracks alike",
     "other seed": "Keep .*: no difference that matters is seen",
-    # Of older forms, no set of today's field is there: momenta are told, and cores below 3 GeV are worse, too.
+    # No set of older forms has today's field: momenta are told, and cores below 3 GeV are worse, too.
     "older forms": "Replace .*: its momenta",
 }
 

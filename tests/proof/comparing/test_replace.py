@@ -4,6 +4,7 @@ import json
 import re
 
 from benchmarks.replace import RIGHT
+
 from parkf.io.project import PROJECT
 
 FOUND = json.loads((PROJECT / "benchmarks/results/replace.json").read_text())
