@@ -187,7 +187,7 @@ def test_gates_and_comparison(parameters):
     assert {"what", "value", "bar"} <= set(gates)
     comparison = parkf.compare(NAME, "2026-run3-like-2-r008")
     assert not comparison.same(1)
-    assert "figure" in str(comparison)
+    assert "no figures of tracks" in str(comparison)
     assert f"{NAME} → 2026-run3-like-2-r008" in str(comparison)
 
 

@@ -13,6 +13,7 @@ from tools.mismatches.wrong import MISTAKES
 
 import parkf
 from parkf.fit import fit_file
+from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.displaced import MOTIONS, Distance, Motion, _distances, fitted_moved
 from parkf.fit.hits import from_arrow
 from parkf.fit.suspicions import _placed, suspicions
@@ -22,6 +23,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import PREFIX, detector_metadata, recorded_detector
 from parkf.io.tables import CANDIDATES, FITTED, MEASURED, PARTICLES
 from parkf.params.parameter_set import load
+from parkf.params.validity import shown_validity
 
 ROOT = Path(__file__).parents[2]
 SET = ROOT / "params/2026-run3-like-2-r011"
@@ -285,3 +287,16 @@ def test_a_sample_without_momenta_is_named(example, qop):
     tracks = from_arrow(example, "float32")
     early = suspicions(load(SET), replace(tracks, qop=np.full_like(tracks.qop, qop)))
     assert any("q/p: a median momentum of" in str(one) for one in early)
+
+
+def test_a_set_of_one_polarity_says_so_of_candidates_of_the_other(example, tmp_path, record):
+    parameters = load(SET)
+    keys = parameters.manifest.configuration | {"polarities": '["down"]'}
+    update = {"configuration": keys, "version": None, "state": "open"}
+    manifest = parameters.manifest.model_copy(update=update)
+    assert shown_validity(manifest) == "all data, MagDown alone"
+    check = DetectorCheck(replace(parameters, manifest=manifest), "these", recorded_detector({}), sealed=True)
+    check.add(from_arrow(example.select(MEASURED.schema.names), "float32"))
+    said = "doubtful: polarity: MagUp among the candidates; the set was trained and proven with MagDown alone"
+    assert said in check.notes
+    assert shown_validity(parameters.manifest) == "all data"

@@ -154,7 +154,7 @@ def test_validate(run, params, tmp_path):
     assert missed == ["ghosts"]
     code, text = params("publish", tmp_path / "run/set")
     assert code == 1
-    assert "gates missed: ghosts: 50 % (bar ≤ 40 %)" in text
+    assert "gates missed:\n  ghosts: 50 % (bar ≤ 40 %)" in text
     (tmp_path / "run/validation.json").unlink()
     assert params("publish", tmp_path / "run/set")[0] == 1
     (tmp_path / "run/set/global.f32").write_bytes(b"")
@@ -263,7 +263,10 @@ def test_figures_of_another_set_are_no_reason_to_publish(run, params, tmp_path):
 
 def test_export_parquet(run, params, tmp_path):
     """There is one row for each number, in the order of the blobs."""
-    assert params("export", run / "set", tmp_path / "set.parquet", "--format", "parquet")[0] == 0
+    code, text = params("export", run / "set", tmp_path / "set.parquet", "--format", "parquet")
+    assert code == 0
+    assert f"warning: {run / 'set'}: not published; " in text
+    assert "gates missed:\n  pull width of x: not measured (bar" in text
     with NUMBERS.open(tmp_path / "set.parquet") as file:
         rows = file.read().to_pandas()
     loaded = load(run / "set")

@@ -47,7 +47,7 @@ def used(sets, run):
 def test_less_or_another_detector_needs_a_name(sets, publish, other, said):
     publish()
     with pytest.raises(
-        ParkfError, match=f"not published: for all data it would replace {FIRST}, with {said}"
+        ParkfError, match=rf"not published: for all data it would replace\n  {FIRST}, with {said}"
     ):
         publish(**other)
     assert sets.versions() == [FIRST]
@@ -74,10 +74,10 @@ def test_of_several_all_are_named(sets, publish):
     publish(last_run=100)
     publish({"alignment": "x"}, first_run=101)
     with pytest.raises(
-        ParkfError, match=f"would replace {FIRST}, with another alignment; and {SECOND}, with"
+        ParkfError, match=rf"would replace\n  {FIRST}, with another alignment\n  {SECOND}, with"
     ):
         publish({"alignment": "y"}, first_run=50)
-    with pytest.raises(ParkfError, match=f"it would replace {SECOND}, with another alignment"):
+    with pytest.raises(ParkfError, match=rf"it would replace\n  {SECOND}, with another alignment"):
         publish({"alignment": "y"}, first_run=50, supersede=[FIRST])
     assert publish({"alignment": "y"}, first_run=50, supersede=[FIRST, SECOND]) == THIRD
     assert [used(sets, run) for run in (49, 50, 200)] == [FIRST, THIRD, THIRD]

@@ -1,4 +1,4 @@
-"""The page of a family: differences of the configurations, the figures, and numbers that moved."""
+"""The page of a family: differences of the configurations, the figures, and sets on the others' tracks."""
 
 import json
 
@@ -11,7 +11,7 @@ from parkf.params.configuration import flat
 from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.params.validity import validity_of
 from parkf.proof.gates import load_thresholds
-from parkf.report.family import differing, write_family
+from parkf.report.family import _matrix, differing, write_family
 
 from ..sets import random_set
 
@@ -89,15 +89,22 @@ def test_members_stand_side_by_side(run, thresholds, tmp_path):
     assert '<span class="bad">0 of 1</span>' in page
     assert "plotly-basic.min.js" in page
     assert index.with_name("figures").joinpath("plotly-basic.min.js").exists()
-    first, second = read_json(index.with_name("family.json"))["members"]
-    assert first["moved"] == {"numbers": 0, "most": 0.0}
-    # 0.8 over two errors of 0.1 each.
-    assert second["moved"]["numbers"] == 1
-    assert second["moved"]["most"] == pytest.approx(8 / np.sqrt(2), rel=1e-3)
+    _, second = read_json(index.with_name("family.json"))["members"]
     assert second["own"] == {"detector.alignment": "b<i>.yaml"}
     assert second["gates"] == {"met": 0, "of": 1, "missed": ["ghosts"], "not_measured": []}
     assert [(b["p_min"], b["p_max"]) for b in second["core"]] == list(BINS[1:4])
     assert second["core"][0]["core"] == pytest.approx(0.0051)
+
+
+def test_the_matrix_names_what_a_set_loses_on_the_tracks_of_another():
+    one = {"figure": "bias", "p_min": 5, "p_max": 10, "worse": 2e-3, "worse_error": 1e-5}
+    alike = {**one, "worse": 1e-5}
+    shown = _matrix(["a", "b"], [[None, {"figures": [alike, one]}], [{"figures": [alike]}, None]])
+    assert shown.head == ["set of", "tracks of a", "tracks of b"]
+    assert shown.rows == [
+        ["a", "its own", '<span class="bad">mean of δp/p worse by 0.200 ± 0.001 %, 5–10 GeV</span>'],
+        ["b", '<span class="good">no loss seen</span>', "its own"],
+    ]
 
 
 def test_nothing_is_said_of_missed_gates_if_all_are_met(run, thresholds, tmp_path):

@@ -15,8 +15,9 @@ def cell(**changed):
 
 
 def test_colours_are_red_above_blue_below_and_at_most_full():
-    assert 'class="high" style="--shade:50%">+0.2<' in shade("+0.2", 0.5)
-    assert 'class="low sure" style="--shade:100%">&lt;<' in shade("<", -7.0, sure=True)
+    red = '<data value="0.2034" data-error="0.01" class="high" style="--shade:50%">+0.2</data>'
+    assert shade("+0.2", 0.5, 0.2034, 0.01) == red
+    assert 'class="low sure" style="--shade:100%">&lt;<' in shade("<", -7.0, -1.0, sure=True)
 
 
 def test_a_map_of_the_table_shows_each_cell_over_the_median():
@@ -32,8 +33,8 @@ def test_a_map_of_the_table_shows_each_cell_over_the_median():
     one = maps["5–10 GeV"]["x [µm]"]
     assert one.head == ["y, x [mm]", "−20", "0", "20"]
     assert one.rows == [
-        ["10", shade("1", 0.0), "", shade("2", 1 / 3)],
-        ["−10", shade("1", 0.0), shade("1", 0.0), shade("8", 1.0)],
+        ["10", shade("1", 0.0, 1), "", shade("2", 1 / 3, 2)],
+        ["−10", shade("1", 0.0, 1), shade("1", 0.0, 1), shade("8", 1.0, 8)],
     ], "up is up"
 
 
@@ -43,14 +44,14 @@ def test_misfits_of_the_table_are_in_micrometres_and_microradians(component, tex
     ((shown,),) = (
         maps.values() for maps in table_maps({"x": [0.0, 20.0], "y": [0.0, 20.0], "cells": [one]}).values()
     )
-    assert shown.rows == [["10", shade(text, 0.0)]]
+    assert shown.rows == [["10", shade(text, 0.0, float(text))]]
 
 
 def test_a_misfit_has_the_strongest_colour_at_three_times_the_scattering():
     sizes = {0.05: 0.0, 0.1: 0.0, 0.3**0.5: 0.5, 3.0: 1.0}
-    maps = ratio_maps({(f"{size:g}", "x", 5.0, 10.0): size for size in sizes})
+    maps = ratio_maps({(f"{size:g}", "x", 5.0, 10.0): (size, None) for size in sizes})
     assert [row[1] for row in maps["x"].rows] == [
-        shade(f"{size:.2g}", value) for size, value in sizes.items()
+        shade(f"{size:.2g}", value, size) for size, value in sizes.items()
     ]
 
 
@@ -67,8 +68,8 @@ def test_a_map_for_each_charge_with_every_bias():
     assert list(maps) == ["positive", "negative"]
     shown = {momentum: one.rows for momentum, one in maps["positive"].items()}
     assert shown == {
-        "3–5 GeV": [["2–2.5", shade("+0.12", 0.3, sure=True)]],
-        "5–10 GeV": [["2–2.5", shade("+0.20", 0.5, sure=True)]],
+        "3–5 GeV": [["2–2.5", shade("+0.12", 0.3, 0.12, 0.01, sure=True)]],
+        "5–10 GeV": [["2–2.5", shade("+0.20", 0.5, 0.2, 0.01, sure=True)]],
     }
     assert list(maps_by_charge(cells[:1])) == ["positive"]
     assert maps_by_charge([]) == {}
@@ -81,5 +82,5 @@ def test_the_map_of_planes_has_one_column_for_each():
         for plane, bias in (("vertical", -0.001), ("horizontal", 0.001))
     ]
     (one,) = bias_maps(cells, span=0.4).values()
-    assert one.head == ["η", "hori.", "vert."]
-    assert one.rows == [["2–2.5", shade("+0.10", 0.25), shade("-0.10", -0.25)]]
+    assert one.head == ["η, φ", "hori.", "vert."]
+    assert one.rows == [["2–2.5", shade("+0.10", 0.25, 0.1, 0.01), shade("-0.10", -0.25, -0.1, 0.01)]]

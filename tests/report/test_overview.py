@@ -2,6 +2,8 @@
 
 from types import SimpleNamespace
 
+from markupsafe import Markup
+
 from parkf.params.manifest import Gate
 from parkf.proof.publishing import Decision
 from parkf.report.overview import verdict_part
@@ -49,8 +51,9 @@ def test_the_first_screen_has_each_gate_once_the_nearest_ones_first():
     assert shown["answer"]["sentence"] == "Keep r016."
     ((what, where, count, *values, worse),) = shown["paired"].rows
     assert (what, where, count) == ("mean of δp/p", "5–10 GeV, tx > 0, bent to −x", "90")
-    assert values == ["0.010 % high", "0.210 % low"]
-    assert worse == '<span class="bad">published set by 0.200 ± 0.001 %</span>'
+    assert [Markup(one).striptags() for one in values] == ["+0.010 %", "−0.210 %"]
+    assert Markup(worse).striptags() == "+0.200 ± 0.001 %"
+    assert worse.startswith('<span class="bad"><data value="0.2" data-error="0.001">')
     names = {part: [row[0] for row in cells.rows] for part, cells in shown["gate_tables"].items()}
     assert names["missed"] == ["gate 16", "gate 15"]
     assert names["close"] == [f"gate {i}" for i in range(14, 4, -1)]

@@ -12,9 +12,11 @@ from parkf.io.errors import ParkfError
 from parkf.io.findings import Finding
 from parkf.io.fingerprints.detector import FILES, NOMINAL, POLARITY
 from parkf.io.fingerprints.meaning import meaning_of
+from parkf.params.configuration import only_polarity
 from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import ParameterSet
 from parkf.params.registry import readable_registry
+from parkf.params.validity import POLARITIES
 
 SAMPLE = 100
 """Candidates of a sample. Their fits with moved hits cost as much as 1,300 candidates."""
@@ -64,6 +66,10 @@ class DetectorCheck:
             self._settle(
                 [Finding("wrong", f"polarity: {self._polarity} is recorded, rows have the other one")]
             )
+        only = only_polarity(self._parameters.manifest.configuration)
+        if only is not None and (tracks.polarity != only).any():
+            names = f"{POLARITIES[-only]} among the candidates; the set was trained and proven with"
+            self._settle([Finding("doubtful", f"polarity: {names} {POLARITIES[only]} alone")])
         if self._begun:
             self._later.append(tracks.rows(_thinned(tracks, _EACH)))
         else:

@@ -49,6 +49,12 @@ def noise_scale(entries: Mapping[str, str] | None) -> dict[str, float]:
     }
 
 
+def only_polarity(entries: Mapping[str, str] | None) -> int | None:
+    """Return the one polarity that a set was trained and proven with: +1 MagUp, −1 MagDown; else None."""
+    names = json.loads((entries or {}).get("polarities", "[]"))
+    return {"up": 1, "down": -1}[names[0]] if len(names) == 1 else None
+
+
 def client(entries: Mapping[str, str] | None) -> Client:
     """Return the fitter that a set was trained for; older and imported sets are for parkf's own."""
     name: Client = json.loads((entries or {}).get("training.client", '"parkf"'))

@@ -221,6 +221,9 @@ class Gate(Strict):
     at_most: float | None = Field(default=None, description="Upper bound of the figure.")
     reason: str | None = Field(default=None, description="Reason for the bar.")
 
+    def __str__(self) -> str:
+        return f"{self.what}: {self.measured} (bar {self.bar})"
+
 
 class Manifest(Strict):
     """What a parameter set is made of."""

@@ -68,10 +68,11 @@ class Publisher(Registry):
         publisher at work.
         """
         loaded = load(parameters)
-        missed = [f"{g.what}: {g.measured} (bar {g.bar})" for g in gates if not g.met]
+        missed = [f"  {one}" for one in gates if not one.met]
         if missed or not gates:
-            which = "; ".join(missed) or "none measured"
-            raise ParkfError(f"{parameters}: not published, gates missed: {which}")
+            raise ParkfError(
+                "\n".join([f"{parameters}: not published, gates missed:", *(missed or ["  none measured"])])
+            )
         with self._alone() as staging:
             update = {"gates": list(gates), "validity": validity or loaded.manifest.validity}
             manifest = self._published(parameters, loaded.manifest.model_copy(update=update), year)
@@ -137,11 +138,13 @@ class Publisher(Registry):
             if found and version not in named
         ]
         if reasons:
-            raise ParkfError(
-                f"{parameters}: not published: for {interval} it would replace {'; and '.join(reasons)}."
-                " Publish it for other data (--first-run), in a registry of its own (--registry), or name"
-                " what it replaces (--supersede)"
-            )
+            lines = [
+                f"{parameters}: not published: for {interval} it would replace",
+                *(f"  {reason}" for reason in reasons),
+                "publish it for other data (--first-run), in a registry of its own (--registry), or name"
+                " what it replaces (--supersede)",
+            ]
+            raise ParkfError("\n".join(lines))
 
     def _freeze(self, manifest: Manifest) -> None:
         """Store the formulas of a layout when its first set is published."""

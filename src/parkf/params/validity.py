@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from parkf.io.errors import ParkfError
-from parkf.params.manifest import Validity
+from parkf.params.configuration import only_polarity
+from parkf.params.manifest import Manifest, Validity
 
+POLARITIES = {1: "MagUp", -1: "MagDown"}
 Unit = Literal["run", "time"]
 _RUN = re.compile(r"[0-9]{1,12}")
 _EXPECTED = (
@@ -148,6 +150,13 @@ class Series:
             yield older
             seen.add(older)
             older = self._supersedes.get(older)
+
+
+def shown_validity(manifest: Manifest) -> str:
+    """Write which data a set is for, with its polarity if it was trained and proven with one alone."""
+    only = only_polarity(manifest.configuration)
+    alone = "" if only is None else f", {POLARITIES[only]} alone"
+    return f"{Interval.of(manifest.validity)}{alone}"
 
 
 def validity_of(limits: Mapping[str, int | str]) -> Validity:

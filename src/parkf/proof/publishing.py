@@ -39,7 +39,7 @@ class Decision:
     def reasons(self) -> list[str]:
         """All reasons for a refusal; empty if the set may be published."""
         return [
-            *(f"gate missed: {g.what}: {g.measured} (bar {g.bar})" for g in self.missed),
+            *(f"gate missed: {one}" for one in self.missed),
             *(f"not measured: {g.what} (bar {g.bar})" for g in self.unmeasured),
             *(
                 f"it would replace {name}, with {', '.join(less)}"

@@ -1,4 +1,4 @@
-"""The page of a comparison: differences of inputs, then of figures, in errors and as ratios."""
+"""The page of a comparison: differences of inputs, then of figures, in errors."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -9,7 +9,7 @@ from markupsafe import Markup
 from parkf.proof.comparing import Comparison, Subject
 from parkf.proof.comparing.figures import MOVED, Row
 from parkf.report import figures
-from parkf.report.tables import Cells
+from parkf.report.tables import Cells, exact
 
 _TITLES = {
     "resolution": "Resolution",
@@ -17,7 +17,6 @@ _TITLES = {
     "pulls": "Pulls",
     "ghosts": "Ghosts",
     "accuracy": "Accuracy against Runge–Kutta",
-    "gates": "Gates",
 }
 
 
@@ -37,7 +36,7 @@ def comparison_page(comparison: Comparison | None) -> dict[str, Any]:
         "moved": MOVED,
         "drawn": figures.verdict(fits, same_tracks=same_tracks) if fits else None,
         "tables": {
-            comparison.title(group).replace(group, _TITLES[group]): (group, _table(comparison, list(rows)))
+            _TITLES[group]: (group, _table(comparison, list(rows)))
             for group, rows in groupby(comparison.rows, key=lambda row: row.group)
         },
     }
@@ -50,15 +49,20 @@ def fits_of(subjects: Sequence[Subject]) -> dict[str, Any]:
 
 def _table(comparison: Comparison, rows: Sequence[Row]) -> Cells:
     first, *others = (one.name for one in comparison.subjects)
-    head = ["figure", first, *(text for name in others for text in (name, "Δ/σ", "ratio"))]
+    head = ["figure", first, *(text for name in others for text in (name, "Δ/σ"))]
     cells = []
     for row in rows:
-        line = [row.what, row.figure(0)]
+        line = [row.what, _exact(row, 0)]
         for number in comparison.others:
-            in_errors, ratio = row.texts(number)
-            if in_errors:
-                style = "bad" if row.moved(number) else ""
-                in_errors = Markup('<span class="{}">{}</span>').format(style, in_errors)
-            line += [row.figure(number), in_errors or "–", ratio or "–"]
+            style = "bad" if row.moved(number) else ""
+            line += [
+                _exact(row, number),
+                Markup('<span class="{}">{}</span>').format(style, row.difference(number)),
+            ]
         cells.append(line)
     return Cells(head, cells, ("figure",))
+
+
+def _exact(row: Row, subject: int) -> str:
+    one = row.measured[subject]
+    return row.figure(subject) if one is None else exact(row.figure(subject), one.value, one.error)

@@ -175,7 +175,7 @@ def _trace(one: Series, names: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _short(value: Number) -> Number:
-    """Round to the visible digits, and replace NaN, which JSON does not have, by None."""
+    """Round to float32's digits, and replace NaN, which JSON does not have, by None."""
     if value is None:
         return None
-    return float(f"{value:.4g}") if math.isfinite(value) else None
+    return float(f"{value:.7g}") if math.isfinite(value) else None

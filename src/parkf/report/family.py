@@ -11,8 +11,9 @@ from markupsafe import Markup
 
 from parkf.io.files import read_json, write_json
 from parkf.params import ParameterSet, load
-from parkf.params.comparison import compare
-from parkf.params.validity import Interval
+from parkf.params.validity import shown_validity
+from parkf.proof.comparing.answer import difference, name, place, sure, surest
+from parkf.proof.comparing.tracks import exchange_sets
 from parkf.proof.gates import Thresholds, hold
 from parkf.proof.gates.room import unmeasured
 from parkf.report import figures
@@ -21,14 +22,12 @@ from parkf.report.tables import Cells, table_of
 
 # Range of momentum of the table, GeV; the figure has all momenta.
 LOWEST, HIGHEST = 5.0, 50.0
-# A number has moved if it differs from that of the first run by more errors than this.
-MOVED = 3.0
 
 
 def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> None:
     """Write the page of finished runs, and beside it ``family.json`` with the same numbers.
 
-    The numbers of each run's set are compared with those of the first run's set.
+    Each set is also measured on the tracks of the other runs, beside the set of those runs.
     """
     family = index.parent.name
     names = [run.name.removeprefix(f"{family}.") for run in runs]
@@ -36,10 +35,11 @@ def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> N
     fits = [read_json(run / "validation.json")["fits"]["parkf"] for run in runs]
     own = differing([one.manifest.configuration or {} for one in sets])
     rows = [
-        {"member": name, "run": run.name, "own": keys, **_figures(run, one, sets[0], fit, thresholds)}
+        {"member": name, "run": run.name, "own": keys, **_figures(run, one, fit, thresholds)}
         for name, run, one, fit, keys in zip(names, runs, sets, fits, own, strict=True)
     ]
-    write_json(index.with_name("family.json"), {"members": rows})
+    exchanged = exchange_sets(runs)
+    write_json(index.with_name("family.json"), {"members": rows, "exchanged": exchanged})
     reports = [Path(os.path.relpath(run / "report/index.html", index.parent)).as_posix() for run in runs]
     write_page(
         index,
@@ -51,6 +51,7 @@ def write_family(runs: Sequence[Path], index: Path, thresholds: Thresholds) -> N
             for row in rows
             if row["gates"]["met"] < row["gates"]["of"]
         ],
+        matrix=_matrix(names, exchanged) if exchanged else None,
         drawn=figures.momentum(dict(zip(names, fits, strict=True)), {name: name for name in names}),
     )
 
@@ -63,13 +64,12 @@ def differing(configurations: Sequence[Mapping[str, str]]) -> list[dict[str, Any
 
 
 def _figures(
-    run: Path, parameters: ParameterSet, first: ParameterSet, fit: Mapping[str, Any], thresholds: Thresholds
+    run: Path, parameters: ParameterSet, fit: Mapping[str, Any], thresholds: Thresholds
 ) -> dict[str, Any]:
     gates = hold(run / "set", thresholds)
     bins = [b for b in fit["momentum"] if b["p_min"] >= LOWEST and b["p_max"] <= HIGHEST]
-    pulls = [abs(d.pull) for d in compare(first, parameters).differences if d.pull is not None]
     return {
-        "validity": str(Interval.of(parameters.manifest.validity)),
+        "validity": shown_validity(parameters.manifest),
         "gates": {
             "met": sum(gate.met for gate in gates),
             "of": len(gates),
@@ -79,7 +79,6 @@ def _figures(
         "core": [{key: b[key] for key in ("p_min", "p_max", "core", "core_error")} for b in bins],
         "pull_widths": {component: pull["width"] for component, pull in fit["pulls"].items()},
         "ghost": fit["working_point"]["ghost"],
-        "moved": {"numbers": sum(pull > MOVED for pull in pulls), "most": max(pulls, default=0.0)},
     }
 
 
@@ -106,9 +105,26 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Cells:
         ),
         "of q/p": lambda row: f"{row['pull_widths']['qop']:.2f}",
         "ghosts kept [%]": lambda row: f"{100 * row['ghost']:.1f}",
-        "numbers moved": lambda row: str(row["moved"]["numbers"]),
-        "by at most": lambda row: f"{row['moved']['most']:.1f} σ",
         "holds for": lambda row: row["validity"],
         **{key: partial(lambda key, row: str(row["own"][key]), key) for key in settings},
     }
     return table_of(rows, columns, text=("holds for", *settings))
+
+
+def _matrix(names: Sequence[str], exchanged: Sequence[Sequence[Mapping[str, Any] | None]]) -> Cells:
+    """Tabulate what each set loses on the tracks of the other runs: the figure where it loses most."""
+
+    def cell(found: Mapping[str, Any] | None) -> str:
+        if found is None:
+            return "its own"
+        worse = [one for one in found["figures"] if one["worse"] > 0 and sure(one)]
+        if not worse:
+            return Markup('<span class="good">no loss seen</span>')
+        most = surest(worse)
+        where = f", {at}" if (at := place(most)) else ""
+        text = f"{name(most)} worse by {difference(most)}{where}"
+        return Markup('<span class="bad">{}</span>').format(text)
+
+    rows = [[name, *map(cell, of_set)] for name, of_set in zip(names, exchanged, strict=True)]
+    heads = [f"tracks of {name}" for name in names]
+    return Cells(["set of", *heads], rows, heads)

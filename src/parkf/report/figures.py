@@ -217,6 +217,12 @@ def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
     return Drawn(name, panels=panels, **words("profiles"))
 
 
+def _pull(pulls: Mapping[str, Any], component: str) -> Mapping[str, float]:
+    """Return the ``width`` of a pull and its error; slices have them as numbers beside each other."""
+    of: Any = pulls[component]
+    return of if isinstance(of, Mapping) else {"width": of, "width_error": pulls[f"{component}_error"]}
+
+
 def by_bin(
     name: str,
     title: str,
@@ -229,9 +235,9 @@ def by_bin(
     places = range(len(bins))
     pulls = []
     for number, (component, text) in enumerate(COMPONENTS.items()):
-        found = [one["pulls"][component] for one in bins]
-        widths = [pull["width"] if isinstance(pull, Mapping) else pull for pull in found]
-        pulls.append(Series(f"pull of {text}", places, widths, shape="joined", colour=number))
+        found = [_pull(one["pulls"], component) for one in bins]
+        beside = [place + 0.08 * (number - 2) for place in places]
+        pulls.append(error_bars(f"pull of {text}", beside, found, "width", number))
     core, bias = ([error_bars(f"{key} of δp/p", places, bins, key, 0, 100.0)] for key in ("core", "bias"))
     panels = [
         # The axis starts at zero; an axis that ends at the points would exaggerate differences.

@@ -30,7 +30,7 @@ def _name(one: Figures) -> str:
 
 def _mass(name: str, one: Figures) -> str:
     has_mass = DECAYS[one["of"]].mass
-    return with_error(one, name, ".0f") if has_mass else with_error(one, name, ".3f") + " of p"
+    return with_error(one, name, ".0f" if has_mass else ".3f") + (" MeV" if has_mass else " of p")
 
 
 _KIND: Columns = {
@@ -50,19 +50,19 @@ _ELECTRONS: Columns = {
     "electrons of": _name,
     "number": lambda one: str(one["n"]),
     "most probable δp/p [%]": lambda one: with_error(one, "most_probable", "+.2f", 100),
-    "as pions": lambda one: with_error(one, "pion_most_probable", "+.2f", 100),
+    "the same, as pions [%]": lambda one: with_error(one, "pion_most_probable", "+.2f", 100),
     "half of the central 68 % [%]": lambda one: with_error(one, "width68", ".1f", 100),
     "over the pions'": lambda one: with_error(one, "width68_over_pion", ".3f"),
     "truth within 68 % of the fit [%]": lambda one: with_error(one, "inside", ".1f", 100),
-    "within one error as pions": lambda one: with_error(one, "pion_inside", ".1f", 100),
+    "within one error as pions [%]": lambda one: with_error(one, "pion_inside", ".1f", 100),
 }
 _PEAKS: Columns = {
     "decay": _name,
     "pairs": lambda one: str(one["n"]),
-    "most probable, as pions [MeV]": partial(_mass, "pion_most_probable"),
-    "as electrons": partial(_mass, "most_probable"),
+    "most probable, as pions": partial(_mass, "pion_most_probable"),
+    "the same, as electrons": partial(_mass, "most_probable"),
     "half of the central 68 %, as pions": partial(_mass, "pion_width68"),
-    "the same, as electrons": partial(_mass, "width68"),
+    "half of the central 68 %, as electrons": partial(_mass, "width68"),
     "over the pions'": lambda one: with_error(one, "width68_over_pion", ".3f"),
     "within 5 % of the truth, as pions [%]": lambda one: with_error(one, "pion_near", ".1f", 100),
     "within 5 %, as electrons [%]": lambda one: with_error(one, "near", ".1f", 100),

@@ -13,7 +13,7 @@ from parkf.io.files import read_json
 from parkf.report.drawing import Drawn, Panel, Series
 from parkf.report.figures import FIT_NAMES
 from parkf.report.site import write_page
-from parkf.report.tables import Cells, interval, with_error
+from parkf.report.tables import Cells, exact, interval, with_error
 from parkf.report.words import texts
 
 EMBEDDED, OTHER = "embedded", "LHCb"
@@ -92,8 +92,8 @@ def _compared(rows: Sequence[Row], ours: Mapping[str, Any], theirs: Mapping[str,
             [
                 row.label,
                 *(
-                    f"{factor * f['value']:{spec}} ± {factor * f['error']:{spec}}{row.unit}"
-                    for f in (one, two)
+                    exact(f"{value:{spec}} ± {sigma:{spec}}{row.unit}", value, sigma)
+                    for value, sigma in ((factor * f["value"], factor * f["error"]) for f in (one, two))
                 ),
                 f"{difference / error:+.1f}" if error else "–",
                 word,

@@ -10,8 +10,8 @@ import numpy as np
 
 from parkf.report.tables import Cells, shade
 
-# Numbers by row, component, and p_min and p_max in GeV.
-Bins = Mapping[tuple[str, str, float, float], float]
+# Numbers by row, component, and p_min and p_max in GeV, each with its error, if it has one.
+Bins = Mapping[tuple[str, str, float, float], tuple[float, float | None]]
 # Tables that stand side by side, by their titles.
 Maps = Mapping[str, Cells]
 _COMPONENTS = ("x", "y", "tx", "ty")
@@ -43,12 +43,15 @@ def _step_maps(values: Bins, value: Callable[[float], float]) -> Maps:
     bins = sorted({key[2:] for key in values})
 
     def cell(*key: Any) -> str:
-        return shade(f"{values[key]:.2g}", value(values[key])) if key in values else ""
+        if key not in values:
+            return ""
+        number, error = values[key]
+        return shade(f"{number:.2g}", value(number), number, error)
 
     rows = dict.fromkeys(row for row, *_ in values)
     return {
         component: Cells(
-            ["p [GeV]", *(f"{low:g}–{high:g}" for low, high in bins)],
+            ["set, p [GeV]", *(f"{low:g}–{high:g}" for low, high in bins)],
             [[row, *(cell(row, component, *edges) for edges in bins)] for row in rows],
         )
         for component in _COMPONENTS
@@ -76,7 +79,8 @@ def _misfits(rows: Sequence[Sequence[float | None]], scale: float) -> list[list[
         if value is None:
             return ""
         # Numbers have two digits, and no powers of ten. The median and less have no colour.
-        return shade(f"{float(f'{scale * value:.2g}'):g}", max(_log(value / middle, _DARKEST), 0.0))
+        text = f"{float(f'{scale * value:.2g}'):g}"
+        return shade(text, max(_log(value / middle, _DARKEST), 0.0), scale * value)
 
     return [[cell(value) for value in row] for row in rows]
 
@@ -92,11 +96,11 @@ def bias_maps(cells: Sequence[Mapping[str, Any]], span: float, errors: float = m
     found = {}
     for cell in cells:
         bias, error = 100 * cell["bias"], 100 * cell["bias_error"]
-        text = shade(f"{bias:+.2f}", bias / span, sure=abs(bias) > errors * error)
+        text = shade(f"{bias:+.2f}", bias / span, bias, error, sure=abs(bias) > errors * error)
         found[cell["p_min"], cell["eta_min"], _direction(cell)[0]] = text
     return {
         f"{low:g}–{high:g} GeV": Cells(
-            ["η", *places.values()],
+            ["η, φ", *places.values()],
             [
                 [f"{row[0]:g}–{row[1]:g}", *(found.get((low, row[0], place), "") for place in places)]
                 for row in rows

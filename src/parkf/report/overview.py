@@ -112,7 +112,7 @@ def _ratios(steps: Mapping[str, Any]) -> Bins:
         return STEP_NAMES.index(step), int(re.sub(r"\D", "", rest) or 0), rest
 
     return {
-        (label, component, row["p_min"], row["p_max"]): row["ratio_rms"]
+        (label, component, row["p_min"], row["p_max"]): (row["ratio_rms"], None)
         for label in sorted(steps, key=order)
         for component, rows in steps[label].items()
         for row in rows

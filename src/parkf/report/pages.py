@@ -14,7 +14,8 @@ from parkf.params.registry import readable_registry
 from parkf.proof.comparing import compare_subjects, load_subject
 from parkf.proof.comparing.answer import answer
 from parkf.proof.comparing.documents import keep_documents
-from parkf.proof.comparing.subject import BESIDE_FILE, IDENTITY_FILE, identify, measure_beside
+from parkf.proof.comparing.subject import BESIDE_FILE, IDENTITY_FILE, identify
+from parkf.proof.comparing.tracks import measure_beside
 from parkf.proof.gates import Thresholds
 from parkf.proof.publishing import Decision, decide
 from parkf.report.compare_page import comparison_page
@@ -22,7 +23,7 @@ from parkf.report.directions import directions_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.kinds_page import kinds_page
 from parkf.report.overview import figures_part, verdict_part
-from parkf.report.site import Page, write_page
+from parkf.report.site import write_page
 from parkf.report.slices import slices_page
 from parkf.report.step_page import step_page
 from parkf.training.result import FitResult
@@ -67,7 +68,7 @@ def write_report(
         "kinds": ("Kinds of tracks", partial(kinds_page, validation.get("kinds", {}))),
     }
     titles = [(f"{name}.html", title) for name, (title, _) in contents.items()]
-    pages = [Page(index.name, "Overview"), *(Page(*one) for one in titles)]
+    pages = [(index.name, "Overview"), *titles]
 
     def write(name: str) -> Decision | None:
         if name == index.stem:
@@ -81,13 +82,7 @@ def write_report(
     names = [index.stem, *contents]
     (decision,) = filter(None, parallel_map(write, names, threads))
     if (beside := own.beside) and beside["paired"]:
-        said = answer(
-            beside["paired"],
-            beside["version"],
-            [f"{gate.what}: {gate.measured} (bar {gate.bar})" for gate in decision.missed],
-            [gate.what for gate in decision.unmeasured],
-        )
-        beside["answer"] = asdict(said)
+        beside["answer"] = asdict(answer(beside["paired"], beside["version"], decision.gates))
         write_sealed(results / BESIDE_FILE, beside)
     # The overview is written last: once it exists, every page that it links to exists.
     write_page(

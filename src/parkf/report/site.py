@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -24,26 +24,20 @@ _HEADING = re.compile(r'<h2 id="(?P<anchor>[^"]+)">(?P<title>.*?)</h2>', re.DOTA
 _TAG = re.compile(r"<[^>]+>")
 
 
-class Page(NamedTuple):
-    """File name and title of a page."""
-
-    file: str
-    title: str
-
-
 def write_page(
     path: Path,
     template: str,
     *,
-    pages: Sequence[Page] = (),
+    pages: Sequence[tuple[str, str]] = (),
     **content: Any,
 ) -> None:
     """Write a page from one of the templates, with the data of its figures.
 
     The HTML file holds all but Plotly, which draws the figures and is copied into the folder beside it.
-    `pages` are all pages of the site in their order, including this one; empty for a page that stands alone.
+    `pages` are names and titles of all pages of the site in their order, including this one; empty for a page
+    that stands alone.
     """
-    pages = pages or [Page(path.name, "Overview")]
+    pages = pages or [(path.name, "Overview")]
     library = f"figures/{_LIBRARY.name}"
     text = _TEMPLATES.get_template(template).render(
         pages=pages, current=path.name, contents=_contents, library=library, **content

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parkf.report.drawing import Drawn, Panel, Series
-from parkf.report.figures import by_bin
-from parkf.report.tables import Columns, table_of
+from parkf.report.drawing import Drawn, Panel
+from parkf.report.figures import by_bin, error_bars
+from parkf.report.tables import Columns, exact, table_of, with_error
 
 TITLES = {
     "p": "Fitted momentum [GeV]",
@@ -43,11 +43,12 @@ def slices_page(fit: Mapping[str, Any]) -> dict[str, Any]:
     fates: Columns = {
         "candidates": lambda row: row["fate"],
         "number": lambda row: str(row["n"]),
-        "kept [%]": lambda row: f"{100 * row['kept']:.1f}",
-        "median χ²/ndof": lambda row: f"{row['chi2_median']:.2f}",
+        "kept [%]": lambda row: with_error(row, "kept", ".1f", 100),
+        "median χ²/ndof": lambda row: exact(f"{row['chi2_median']:.2f}", row["chi2_median"]),
     }
+    kept = [one | _error("kept", one["kept"], one["n"]) for one in fit["fates"]]
     return {
-        "fates": table_of(fit["fates"], fates, text=("candidates",)),
+        "fates": table_of(kept, fates, text=("candidates",)),
         "slices": {
             title: {"anchor": variable, "figure": _draw(variable, title, bins)}
             for variable, title in TITLES.items()
@@ -56,20 +57,31 @@ def slices_page(fit: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _error(name: str, fraction: float, of: float) -> dict[str, float]:
+    """Return the binomial error of a fraction of a number of entries: one entry's, or more."""
+    return {f"{name}_error": math.sqrt(max(fraction * (1 - fraction), 1 / of) / of) if of else 0.0}
+
+
+def _with_errors(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the errors of the fractions of a slice; numbers of ghosts follow from the fractions."""
+    kept = one["genuine"] * one["n"]
+    passed = kept / one["purity"] if one["purity"] else 0.0
+    ghosts = (passed - kept) / one["ghost"] if one["ghost"] else 0.0
+    errors = _error("genuine", one["genuine"], one["n"]) | _error("purity", one["purity"], passed)
+    return {**one, **errors, **_error("ghost", one["ghost"] or 0.0, ghosts)}
+
+
 def _draw(variable: str, title: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
     """Draw the figures of each slice, and the fractions that a cut keeps."""
     names = _labels(variable, bins)
     kept = [
-        Series(
-            text,
-            range(len(bins)),
-            [one[quantity] for one in bins],
-            shape="joined",
-            colour=number,
-            dashed=True,
-        )
+        error_bars(text, [place for place, _ in known], [one for _, one in known], quantity, number)
         for number, (quantity, text) in enumerate(_KEPT.items())
-        if any(one[quantity] is not None for one in bins)
+        if (
+            known := [
+                (place, one) for place, one in enumerate(map(_with_errors, bins)) if one[quantity] is not None
+            ]
+        )
     ]
     panel = Panel(title, "fraction", kept, names=names, y_limits=(0.0, 1.05))
     return by_bin(variable, f"{title}: resolution, pulls and what a cut keeps", title, names, bins, [panel])

@@ -9,6 +9,7 @@ from parkf.report.formula import typeset
 from parkf.report.maps import Bins, ratio_maps, width_maps
 from parkf.report.words import texts
 from parkf.training.result import FitResult, SetResult
+from parkf.training.spread import core_error
 
 
 def step_page(fit: FitResult) -> dict[str, Any]:
@@ -32,7 +33,14 @@ def step_page(fit: FitResult) -> dict[str, Any]:
         }
 
     formulas = step.latex().values()
-    ratios, widths = _bins(fit, "ratio_rms"), _bins(fit, "truth_width")
+    bins = {(one.label, row.component, row.p_min, row.p_max): row for one in fit.sets for row in one.accuracy}
+    # A ratio is misfit and no statistical figure. Both are None for a step without scattering.
+    ratios: Bins = {key: (row.ratio_rms, None) for key, row in bins.items() if row.ratio_rms is not None}
+    widths: Bins = {
+        key: (row.truth_width, core_error(row.truth_width, row.n))
+        for key, row in bins.items()
+        if row.truth_width is not None
+    }
     return {
         "step": step,
         "symbols": _symbols(step, " ".join(formulas)),
@@ -53,16 +61,6 @@ def _symbols(step: Step, text: str) -> list[tuple[str, str]]:
     }
     found |= {f"p_{{{number}}}": f"{one.text} [{one.unit}]" for number, one in enumerate(step.parameters)}
     return [(typeset(symbol).mathml, meaning) for symbol, meaning in found.items()]
-
-
-def _bins(fit: FitResult, quantity: str) -> Bins:
-    """Return one figure of all sets of a step by momentum; empty for a step without scattering."""
-    return {
-        (one.label, row.component, row.p_min, row.p_max): number
-        for one in fit.sets
-        for row in one.accuracy
-        if (number := getattr(row, quantity)) is not None
-    }
 
 
 def _anchor(label: str) -> str:

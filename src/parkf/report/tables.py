@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from markupsafe import Markup
@@ -10,6 +11,7 @@ from parkf.fit.sample import GENUINE_P
 from parkf.model.steps import Step
 from parkf.params.manifest import Gate
 from parkf.proof.comparing import answer
+from parkf.proof.comparing.figures import SCORES
 from parkf.proof.gates.room import colour, room, unmeasured
 from parkf.report.figures import COMPONENTS, FIT_NAMES
 from parkf.training.result import SetResult
@@ -18,10 +20,12 @@ T = TypeVar("T")
 # Head of each column, and the function that writes its cell for a row.
 Columns = Mapping[str, Callable[[Mapping[str, Any]], str]]
 
-_SCORES = {
-    "chi2": "χ²/ndof",
-    "score": "score, without p and η",
-    "score_kinematic": "score, with p and η",
+# Of figures of two sets: factor, unit, and format of a value.
+_PAIRED = {
+    "bias": (100.0, " %", "+.3f"),
+    "core": (100.0, " %", ".3f"),
+    "pull": (1.0, "", ".3f"),
+    "ghosts": (100.0, " %", ".1f"),
 }
 
 
@@ -34,17 +38,26 @@ class Cells:
     text: Sequence[str] = ()  # heads of columns that hold text
 
 
-def shade(text: str, value: float, *, sure: bool = False) -> Markup:
-    """Colour a cell: −1 is the strongest blue, 0 has none, 1 is the strongest red; bold if `sure`."""
-    style = f"{'high' if value >= 0 else 'low'}{' sure' if sure else ''}"
-    strength = round(100 * min(abs(value), 1.0))
-    return Markup('<span class="{}" style="--shade:{}%">{}</span>').format(style, strength, text)
+def exact(text: str, value: float, error: float | None = None, attributes: str = "") -> Markup:
+    """Write a number for people, with all its digits and those of its error for CSV files."""
+    known = "" if error is None else Markup(' data-error="{:.12g}"').format(error)
+    return Markup('<data value="{:.12g}"{}{}>{}</data>').format(value, known, Markup(attributes), text)
+
+
+def shade(
+    text: str, strength: float, value: float, error: float | None = None, *, sure: bool = False
+) -> Markup:
+    """Write a coloured number: −1 is the strongest blue, 0 none, 1 the strongest red; bold if `sure`."""
+    style = f"{'high' if strength >= 0 else 'low'}{' sure' if sure else ''}"
+    colour = f' class="{style}" style="--shade:{round(100 * min(abs(strength), 1.0))}%"'
+    return exact(text, value, error, colour)
 
 
 def correlations(names: Sequence[str], values: Sequence[Sequence[float]]) -> Cells:
     """Tabulate correlations with their colours."""
     rows = [
-        [name, *(shade(f"{one:.2f}", one) for one in row)] for name, row in zip(names, values, strict=True)
+        [name, *(shade(f"{one:.2f}", one, one) for one in row)]
+        for name, row in zip(names, values, strict=True)
     ]
     return Cells(["", *names], rows)
 
@@ -58,7 +71,8 @@ def with_error(entry: Mapping[str, Any], name: str, spec: str, factor: float = 1
     """Write a number and its error, `<name>_error`, both times a factor; a dash if it was not measured."""
     if name not in entry:
         return "–"
-    return f"{factor * entry[name]:{spec}} ± {factor * entry[f'{name}_error']:{spec.lstrip('+')}}"
+    value, error = factor * entry[name], factor * entry[f"{name}_error"]
+    return exact(f"{value:{spec}} ± {error:{spec.lstrip('+')}}", value, error)
 
 
 def interval(entry: Mapping[str, Any], name: str = "p", spec: str = "g") -> str:
@@ -73,6 +87,11 @@ def gates(held: Sequence[Gate]) -> Cells:
         fraction = room(gate)
         return "–" if fraction is None else f"{100 * fraction:.0f} %".replace("-", "−")
 
+    def measured(gate: Gate) -> str:
+        if gate.value is None:
+            return gate.measured
+        return exact(gate.measured, (100 if "%" in gate.bar else 1) * gate.value)
+
     def verdict(gate: Gate) -> str:
         if unmeasured(gate):
             return Markup('<span class="unknown">not measured</span>')
@@ -81,7 +100,7 @@ def gates(held: Sequence[Gate]) -> Cells:
 
     columns: dict[str, Callable[[Gate], str]] = {
         "gate": lambda gate: gate.what,
-        "measured": lambda gate: gate.measured,
+        "measured": measured,
         "bar": lambda gate: gate.bar,
         "room left, of the bar": left,
         "": verdict,
@@ -90,22 +109,29 @@ def gates(held: Sequence[Gate]) -> Cells:
     return table_of(held, columns, text=("gate", "measured", "bar", "", "why this bar"))
 
 
-def paired(measured: Mapping[str, Any] | None) -> Cells:
-    """Tabulate the figures of the run's set and the published one, on the same tracks."""
+def paired(measured: Mapping[str, Any] | None, own: str = "this set", published: str = "published") -> Cells:
+    """Tabulate the figures of two sets on the same tracks; a difference that counts is red."""
+
+    def figure(of: str, one: Mapping[str, Any]) -> str:
+        scale, unit, spec = _PAIRED[one["figure"]]
+        value = scale * one[of]
+        return exact(f"{value:{spec}}{unit}".replace("-", "−"), value)
 
     def worse(one: Mapping[str, Any]) -> str:
-        text = f"{'published' if one['worse'] > 0 else 'this'} set by {answer.difference(one)}"
+        scale, unit, _ = _PAIRED[one["figure"]]
+        value, error = scale * one["worse"], scale * one["worse_error"]
+        text = exact(f"{value:+.3f} ± {error:.3f}{unit}".replace("-", "−"), value, error)
         return Markup('<span class="bad">{}</span>').format(text) if answer.sure(one) else text
 
     columns: Columns = {
-        "figure": lambda one: answer.NAMES[one["figure"]],
-        "of": lambda one: answer.place(one) or "all ghosts",
+        "figure": answer.name,
+        "of": lambda one: answer.place(one) or ("all ghosts" if one["figure"] == "ghosts" else "all tracks"),
         "number": lambda one: str(one["n"]),
-        "this set": lambda one: answer.value(one, "own"),
-        "published": lambda one: answer.value(one, "published"),
-        "worse": worse,
+        own: partial(figure, "own"),
+        published: partial(figure, "published"),
+        f"{published} is worse by": worse,
     }
-    return table_of(measured["figures"] if measured else (), columns, text=("figure", "of", "worse"))
+    return table_of(measured["figures"] if measured else (), columns, text=("figure", "of"))
 
 
 def momentum(fits: Mapping[str, Any]) -> Cells:
@@ -152,7 +178,7 @@ def ghosts_kept(fit: Mapping[str, Any]) -> Cells:
         point = score["working_point"]
         # Scores keep what is larger; -χ²/ndof is one of them.
         cut = f"χ²/ndof < {-point['cut']:.2f}" if name == "chi2" else f"score > {point['cut']:.3g}"
-        rows.append([_SCORES[name], with_error(point, "ghost", ".1f", 100), cut])
+        rows.append([SCORES[name], with_error(point, "ghost", ".1f", 100), cut])
     return Cells(["by", "ghosts kept [%]", "keeps"], rows, text=("by", "keeps"))
 
 
@@ -168,11 +194,15 @@ def masses(fits: Mapping[str, Any]) -> Cells:
         "fit": lambda peak: peak["fit"],
         "pairs": lambda peak: str(peak["n"]),
         "mean [MeV]": lambda peak: with_error(peak, "mean", ".2f"),
-        "width": lambda peak: with_error(peak, "width", ".2f"),
-        "core, due to momenta": lambda peak: f"{peak['parts']['momenta']:.2f}",
-        "due to directions": lambda peak: f"{peak['parts']['directions']:.2f}",
+        "width [MeV]": lambda peak: with_error(peak, "width", ".2f"),
+        "core, due to momenta [MeV]": partial(_part, "momenta"),
+        "due to directions [MeV]": partial(_part, "directions"),
     }
     return table_of(peaks, columns, text=("signal", "fit"))
+
+
+def _part(name: str, peak: Mapping[str, Any]) -> str:
+    return exact(f"{peak['parts'][name]:.2f}", peak["parts"][name])
 
 
 def parameters(step: Step, one: SetResult) -> Cells:
@@ -185,8 +215,8 @@ def parameters(step: Step, one: SetResult) -> Cells:
                 f"p{index}",
                 parameter.text,
                 parameter.kind,
-                f"{value:.6g}",
-                "–" if error is None else f"{error:.2g}",
+                exact(f"{value:.6g}", value),
+                "–" if error is None else exact(f"{error:.2g}", error),
                 parameter.unit,
             ]
             for index, (parameter, value, error) in enumerate(numbers)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from parkf.fit.sample import Sample
+from parkf.params.manifest import Gate
 from parkf.proof.comparing.answer import answer
 from parkf.proof.validation.paired import paired
 
@@ -94,12 +95,14 @@ def test_gates_and_statistics_come_before_a_replacement():
     toys = Toys(100)
     good, old = toys.fit(), toys.fit(scale=1.002)
     assert told(good, old).verdict == "replace"
-    missed = told(good, old, missed=["ghosts: 31 % (bar ≤ 30 %)", "pull"])
+    bad = Gate(what="ghosts", measured="31 %", bar="≤ 30 %", met=False, value=0.31, at_most=0.3)
+    missed = told(good, old, gates=[bad, bad.model_copy(update={"what": "pull"})])
     assert missed.verdict == "keep"
     reason, _, but = missed.sentence.partition("; but ")
     assert reason == "Keep r016: this set misses a gate, ghosts: 31 % (bar ≤ 30 %), and 1 more"
     assert re.match("the published set's momenta .* low, this set's .*; it is worse by", but)
-    unmeasured = told(good, old, unmeasured=["mass of D0"])
+    blind = Gate(what="mass of D0", measured="not measured", bar="≤ 1", met=False)
+    unmeasured = told(good, old, gates=[blind])
     assert unmeasured.verdict == "cannot tell"
     assert unmeasured.sentence.endswith("are not measured (1, first mass of D0): run with more events.")
     uncertain = told(toys.fit(noise=0.5), toys.fit(noise=0.5))

@@ -41,7 +41,7 @@ _NUMBER = ("block", "set", "index", "name", "value", "error", "scale", "unit", "
 def list_(registry: RegistryFolder = None, as_json: Json = False) -> None:
     """List published sets; if one is broken, name it and exit with 1."""
     from parkf.params.parameter_set import load
-    from parkf.params.validity import Interval
+    from parkf.params.validity import shown_validity
 
     sets = registry_in(registry)
     with exit_on_error(NO):
@@ -55,7 +55,7 @@ def list_(registry: RegistryFolder = None, as_json: Json = False) -> None:
         try:
             loaded = load(sets.folder / version, withdrawn=True)
             manifest = loaded.manifest
-            row["validity"] = str(Interval.of(manifest.validity))
+            row["validity"] = shown_validity(manifest)
             row |= {name: getattr(manifest, name) for name in ("forms", "detector", "created", "supersedes")}
             row |= {"state": loaded.state, "problem": loaded.withdrawn, "sha256": entry.sha256}
         except ParkfError as error:
@@ -82,13 +82,13 @@ def show(
     from parkf.params.comparison import described_blocks
     from parkf.params.manifest import numbers_in
     from parkf.params.parameter_set import load
-    from parkf.params.validity import Interval
+    from parkf.params.validity import shown_validity
 
     with exit_on_error(NO_ANSWER):
         path = registry_in(registry).find(name)
         loaded = load(path, withdrawn=True)
         manifest, state, reason = loaded.manifest, loaded.state, loaded.withdrawn
-        validity = str(Interval.of(manifest.validity))
+        validity = shown_validity(manifest)
     content = manifest.model_dump(mode="json")
     content |= {"state": state, "withdrawn": reason, "sha256": loaded.sha256}
     facts = [

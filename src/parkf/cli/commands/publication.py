@@ -1,5 +1,6 @@
 """``parkf params``: validation, publication and withdrawal of sets, and exchange with other programs."""
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,6 +21,7 @@ from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table,
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.option_types import UtRows
+from parkf.io.project import found
 from parkf.io.terminal import say
 
 if TYPE_CHECKING:
@@ -189,12 +191,18 @@ def export(
     withdrawn: Withdrawn = False,
     registry: RegistryFolder = None,
 ) -> None:
-    """Write a set as the trigger or the C++ header reads it, or as a table of all its numbers."""
+    """Write a set as the trigger or the C++ header reads it, or as a table of all its numbers.
+
+    Of a set that is not published, missed gates are named as a warning.
+    """
     from parkf.params.exchange import export_parquet, export_trigger
     from parkf.params.parameter_set import load_with_form
 
     with exit_on_error(NO_ANSWER):
-        parameters, form = load_with_form(registry_in(registry).find(name), withdrawn=withdrawn)
+        path = registry_in(registry).find(name)
+        parameters, form = load_with_form(path, withdrawn=withdrawn)
+        if parameters.state != "published":
+            say(f"warning: {path}: not published; {_gates_of(path)}", file=sys.stderr)
         if format_ == "parquet":
             export_parquet(parameters, to)
         elif format_ == "binary":
@@ -233,6 +241,16 @@ def import_(
         else:
             import_text_files(source, rest=other).save(output)
     say(f"imported to {output}")
+
+
+def _gates_of(path: Path) -> str:
+    """Say which gates an unpublished set misses, by the figures of its run."""
+    from parkf.proof.gates import hold, load_thresholds
+
+    if not (path.absolute().parent / "validation.json").is_file():
+        return "nothing beside it says whether it meets its gates"
+    missed = [one for one in hold(path, load_thresholds(found(GATES))) if not one.met]
+    return "\n".join([f"{len(missed)} gates missed" + ":" * bool(missed), *(f"  {one}" for one in missed)])
 
 
 @app.command(epilog="Example: parkf params header parkf.hpp")

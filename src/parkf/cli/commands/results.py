@@ -1,13 +1,12 @@
 """Commands that show and check an installation, tables and the results of runs."""
 
 import os
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any
 
-from typer import Argument, Option, Typer
+from typer import Argument, BadParameter, Option, Typer
 
 from parkf.cli.commands.options import (
     GATES,
@@ -166,7 +165,7 @@ def print_end(results: Path, gates: Path) -> None:
     tracks = f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts"
     say(f"{tracks}; {count(held)}")
     for one in missed[:_MOST_MISSED]:
-        say(shortened(f"{verdict(one).upper()}  {one.what}: {one.measured} (bar {one.bar})"))
+        say(shortened(f"{verdict(one).upper()}  {one}"))
     say(
         f"all gates           parkf gate {results}\n"
         f"parameter set       {results / 'set'}\n"
@@ -179,27 +178,79 @@ def print_end(results: Path, gates: Path) -> None:
 @app.command(epilog="Example: parkf compare 2026-run3-like-2-r003 results/default")
 def compare(
     subjects: Annotated[list[str], Argument(metavar="A B …", help="Runs, sets or versions.")],
+    on: Annotated[
+        Path | None,
+        Option(
+            metavar="RUN", help="Fit the tracks of this run with all of them, and say whether to replace A."
+        ),
+    ] = None,
+    effect: Annotated[
+        bool,
+        Option(
+            "--effect",
+            help="Of a set A alone: what it loses, without training, on a detector with another --geometry,"
+            " --alignment or --field. Simulates tracks there and in its own detector; takes a minute.",
+        ),
+    ] = False,
+    geometry: Annotated[Path | None, Option(help="With --effect: the other geometry (YAML).")] = None,
+    alignment: Annotated[Path | None, Option(help="With --effect: the other alignment (YAML).")] = None,
+    field: Annotated[Path | None, Option(help="With --effect: the other field (.json or .npz).")] = None,
+    crossings: Annotated[int, Option(min=1, help="With --effect: crossings of each polarity.")] = 250,
     everything: Annotated[bool, Option("--all", help="Also show figures that are the same.")] = False,
     gates: GatesFile = GATES,
     registry: RegistryFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Compare runs or sets with the first one: inputs, code, and figures, in errors and as ratios."""
+    """Compare runs or sets with the first one: inputs, code, and figures, in errors."""
     from parkf.proof.comparing import compare_subjects, load_subject
     from parkf.proof.gates import load_thresholds
 
     for name in subjects:
         refuse_foreign(Path(name))
     sets, thresholds = registry_in(registry), load_thresholds(gates)
-    comparison = compare_subjects([load_subject(name, thresholds, sets) for name in subjects])
-    if as_json:
-        answer(as_json, comparison.content(), "")
+    changed = {"geometry": geometry, "alignment": alignment, "field source": field}
+    files = {kind: path for kind, path in changed.items() if path is not None}
+    if effect != bool(files) or (effect and (len(subjects) != 1 or on is not None)):
+        raise BadParameter(
+            "--effect needs one set, and --geometry, --alignment or --field of another detector"
+        )
+    loaded = [load_subject(name, thresholds, sets) for name in subjects]
+    if effect:
+        from parkf.proof.comparing.effect import measure_effect
+
+        content = measure_effect(loaded[0].folder, files, crossings)
+        names = ("own detector", "other detector")
+        _tell_paired(content, names, everything=everything, as_json=as_json)
+        if not as_json:
+            say(
+                "\nBiases and pulls: less those of a full fit of the same tracks. Cores and ghosts: over its."
+            )
         return
-    from rich.console import Console
+    if on is not None:
+        from parkf.proof.comparing.tracks import compare_on
 
-    from parkf.proof.comparing.comparison import shown
+        for other in loaded[1:]:
+            content = compare_on(on, loaded[0], other)
+            names = (other.name, loaded[0].name)
+            _tell_paired(content, names, everything=everything, as_json=as_json)
+        return
+    comparison = compare_subjects(loaded)
+    answer(as_json, comparison.content(), comparison.text(everything=everything))
 
-    # Lines are not broken when the output does not go to a terminal.
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 400)
-    for part in shown(comparison, everything=everything):
-        console.print(part)
+
+def _tell_paired(content: dict[str, Any], names: tuple[str, str], *, everything: bool, as_json: bool) -> None:
+    """Print the answer from two fits of the same tracks, and the table under a report's head.
+
+    Of cells, the table has those with a difference that counts, unless `everything` is set.
+    """
+    from markupsafe import Markup
+
+    from parkf.proof.comparing.answer import sure
+    from parkf.report.tables import paired
+
+    figures = content.get("paired", content)["figures"]
+    chosen = [one for one in figures if everything or "tx" not in one or sure(one)]
+    cells = paired({"figures": chosen}, *names)
+    rows = [[Markup(cell).striptags() for cell in row] for row in cells.rows]
+    said = fill(content["answer"], WIDTH, break_on_hyphens=False)
+    answer(as_json, content, f"{said}\n\n{aligned(cells.head, rows)}")

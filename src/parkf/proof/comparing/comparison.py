@@ -1,11 +1,11 @@
 """Comparison of runs and sets with the first of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from typing import Any
 
 from parkf.io.errors import ParkfError
+from parkf.io.terminal import aligned
 from parkf.proof.comparing.figures import Row, compare_figures
 from parkf.proof.comparing.inputs import InputDifference, input_differences
 from parkf.proof.comparing.subject import Subject
@@ -25,11 +25,6 @@ class Comparison:
         borrowed = (one for one in self.subjects if one.borrowed)
         said = [(one.beside or {}).get("answer") for one in borrowed]
         return next((one["sentence"] for one in said if one), None)
-
-    def title(self, group: str) -> str:
-        """Name a group of figures; those of gates are never of another set's tracks."""
-        alone = any(subject.run is None for subject in self.subjects)
-        return f"{group}, each on the tracks of its own run" if group == "gates" and alone else group
 
     @property
     def others(self) -> range:
@@ -57,11 +52,7 @@ class Comparison:
 
     def __str__(self) -> str:
         """Describe the differences as ``parkf compare`` does."""
-        from rich.console import Console
-
-        text = StringIO()
-        Console(width=200, file=text).print(*shown(self, everything=False), sep="\n")
-        return text.getvalue()
+        return self.text(everything=False)
 
     def content(self) -> dict[str, Any]:
         """Return the whole comparison for JSON."""
@@ -92,61 +83,47 @@ class Comparison:
                     "what": row.what,
                     "values": [None if one is None else one.value for one in row.measured],
                     "errors": [None if one is None else one.error for one in row.measured],
-                    "in_errors": [row.in_errors(other) for other in self.others],
-                    "ratios": [row.ratio(other) for other in self.others],
+                    "in_errors": list(row.in_errors[1:]),
                 }
                 for row in self.rows
             ],
         }
 
-
-def shown(comparison: Comparison, *, everything: bool) -> Iterator[Any]:
-    """Yield differences in inputs and code, then figures; equal figures only if `everything` is set."""
-    from rich.table import Table
-    from rich.text import Text
-
-    first = comparison.subjects[0]
-    if comparison.answer:
-        yield Text(f"{comparison.answer}\n", style="bold")
-    for number in comparison.others:
-        yield Text(f"{first.name} → {comparison.subjects[number].name}", style="bold")
-        yield Text("\n".join(f"  {line}" for line in comparison.lines(number)))
-    if all(map(comparison.same, comparison.others)):
-        return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("figure")
-    table.add_column(Text(first.name), justify="right")
-    for number in comparison.others:
-        for head in (comparison.subjects[number].name, "Δ/σ", "ratio"):
-            table.add_column(Text(head), justify="right")
-    group = ""
-    for row in comparison.rows:
-        if row.same and not everything:
-            continue
-        if row.group != group:
-            group = row.group
-            table.add_row(Text(comparison.title(group), style="bold"))
-        cells = [Text(f"  {row.what}"), Text(row.figure(0))]
-        for number in comparison.others:
-            in_errors, ratio = row.texts(number)
-            style = "bold" if row.moved(number) else ""
-            cells += [Text(row.figure(number)), Text(in_errors, style=style), Text(ratio)]
-        table.add_row(*cells)
-    yield Text()
-    yield table
-    borrowed = [one for one in comparison.subjects if one.borrowed]
-    if borrowed:
-        names = ", ".join(f"{one.name} on the tracks of {one.borrowed}" for one in borrowed)
-        yield Text(
-            f"\nMeasured on the same tracks: {names}. Δ/σ knows that, and is left out where σ is not known."
-        )
+    def text(self, *, everything: bool) -> str:
+        """Write differences in inputs and code, then figures; equal figures only if `everything` is set."""
+        first, *others = (one.name for one in self.subjects)
+        parts = [] if self.answer is None else [self.answer]
+        for number, name in zip(self.others, others, strict=True):
+            parts.append("\n".join([f"{first} → {name}", *(f"  {line}" for line in self.lines(number))]))
+        if all(map(self.same, self.others)):
+            return "\n\n".join(parts)
+        head = ["", "figure", first, *(text for name in others for text in (name, "Δ/σ"))]
+        rows = [
+            (
+                *(row.group, row.what, row.figure(0)),
+                *(text for n in self.others for text in (row.figure(n), row.difference(n))),
+            )
+            for row in self.rows
+            if everything or not row.same
+        ]
+        if rows:
+            parts.append(aligned(head, rows))
+        else:
+            parts.append(
+                "no figures of tracks: published sets keep none; `--on RUN` measures sets on a run's"
+            )
+        borrowed = [f"{one.name} on the tracks of {one.borrowed}" for one in self.subjects if one.borrowed]
+        if borrowed:
+            known = "Δ/σ knows that, and is left out where σ is not known."
+            parts.append(f"Measured on the same tracks: {', '.join(borrowed)}. {known}")
+        return "\n\n".join(parts)
 
 
 def compare_subjects(subjects: Sequence[Subject]) -> Comparison:
     """Compare subjects with the first of them; fewer than two raise a ParkfError.
 
-    A published set has only the figures of its gates. If one of the runs has measured the set on the run's
-    candidates, those figures are compared.
+    A published set has no figures of tracks. If one of the runs has measured the set on the run's candidates,
+    those figures are compared.
     """
     if len(subjects) < 2:
         raise ParkfError("compare: expected two runs or sets at least")

@@ -1,26 +1,22 @@
-"""Figures of runs and sets, with their differences in errors and as ratios."""
+"""Figures of runs and sets, with their differences in errors."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from parkf.fit.sample import GENUINE_P
-from parkf.params.manifest import Gate
 from parkf.proof.comparing.subject import Subject
 
-_GROUPS = ("resolution", "bias", "pulls", "ghosts", "accuracy", "gates")
-_SCORES = {
+_GROUPS = ("resolution", "bias", "pulls", "ghosts", "accuracy")
+SCORES = {
     "chi2": "χ²/ndof",
     "score": "score, without p and η",
     "score_kinematic": "score, with p and η",
 }
-_GHOSTS = f"ghosts kept at 91 % by {_SCORES['chi2']} [%]"
+_GHOSTS = f"ghosts kept at 91 % by {SCORES['chi2']} [%]"
 # Number of errors; a figure that differs by more from the first subject's figure is emphasised.
 MOVED = 3.0
-_PLUS_MINUS = re.compile(r"± *([0-9.eE+-]+)")
-_BIN = re.compile(r"\(([^()]*)\)[^()]*$")
 
 
 @dataclass(frozen=True)
@@ -29,8 +25,6 @@ class Measured:
 
     value: float
     error: float | None = None
-    place: str = ""  # bin of the worst figure, if this is the worst of many
-    signed: bool = False  # whether it should be zero, so that ratios have no meaning
 
 
 @dataclass(frozen=True)
@@ -40,25 +34,11 @@ class Row:
     group: str  # one of _GROUPS
     what: str  # with its unit
     measured: Sequence[Measured | None]  # one for each subject; None without the figure
-    sigmas: Sequence[float | None]  # differences from the first subject, over their errors, if known
-
-    def in_errors(self, other: int) -> float | None:
-        """Difference from the first subject's figure, over its error; None if the error is not known.
-
-        It is also None if the two worst figures are from different bins.
-        """
-        return None if None in self._pair(other) else self.sigmas[other]
-
-    def ratio(self, other: int) -> float | None:
-        """Ratio to the first subject's figure; None if the figure should be 0, or the bins differ."""
-        one, two = self._pair(other)
-        if one is None or two is None or one.signed or one.value == 0:
-            return None
-        return two.value / one.value
+    in_errors: Sequence[float | None]  # differences from the first subject, over their errors, if known
 
     def moved(self, other: int) -> bool:
         """Whether another subject's figure is far from the first's."""
-        return abs(self.in_errors(other) or 0.0) > MOVED
+        return abs(self.in_errors[other] or 0.0) > MOVED
 
     def figure(self, subject: int) -> str:
         """Write a subject's figure with its error."""
@@ -70,15 +50,10 @@ class Row:
             return f"{one.value:.{digits}f} ± {one.error:.{digits}f}"
         return f"{one.value:.4g}"
 
-    def texts(self, other: int) -> tuple[str, str]:
-        """Write the difference in errors and the ratio; empty where there is none."""
-        in_errors, ratio = self.in_errors(other), self.ratio(other)
-        return "" if in_errors is None else f"{in_errors:+.1f}", "" if ratio is None else f"{ratio:.3f}"
-
-    def _pair(self, other: int) -> tuple[Measured | None, Measured | None]:
-        one, two = self.measured[0], self.measured[other]
-        alike = one is None or two is None or one.place == two.place
-        return (one, two) if alike else (None, None)
+    def difference(self, other: int) -> str:
+        """Write the difference in errors, or a dash where its error is not known."""
+        found = self.in_errors[other]
+        return "–" if found is None else f"{found:+.1f}"
 
     @property
     def same(self) -> bool:
@@ -95,7 +70,7 @@ def compare_figures(subjects: Sequence[Subject]) -> list[Row]:
     def row(key: tuple[str, str]) -> Row:
         measured = [column.get(key) for column in columns]
         sigmas = [
-            _independent(measured[0], one) if known is None or key[0] == "gates" else known.get(key[1])
+            _independent(measured[0], one) if known is None else known.get(key[1])
             for one, known in zip(measured, paired, strict=True)
         ]
         return Row(*key, measured, sigmas)
@@ -134,34 +109,20 @@ def _figures(subject: Subject) -> Iterator[_Named]:
         yield from _of_fit(subject.validation["fits"]["parkf"])
     if subject.accuracy is not None:
         yield from _accuracy(subject.accuracy)
-    for gate in subject.gates:
-        if gate.value is not None:
-            unit, scale = (" [%]", 100.0) if gate.bar.partition(",")[0].endswith("%") else ("", 1.0)
-            found = _BIN.search(gate.measured)
-            least, most = gate.at_least, gate.at_most
-            signed = least is not None and most is not None and least < 0 < most
-            value = Measured(scale * gate.value, gate_error(gate), found[1] if found else "", signed)
-            yield "gates", f"{gate.what}{unit}", value
-
-
-def gate_error(gate: Gate) -> float | None:
-    """Read the error of a gate's figure from the manifest's text."""
-    found = _PLUS_MINUS.search(gate.measured)
-    return None if found is None else float(found[1])
 
 
 def _of_fit(fit: Mapping[str, Any]) -> Iterator[_Named]:
-    def figure(of: Mapping[str, Any], name: str, scale: float = 1.0, *, signed: bool = False) -> Measured:
-        return Measured(scale * of[name], scale * of[f"{name}_error"], signed=signed)
+    def figure(of: Mapping[str, Any], name: str, scale: float = 1.0) -> Measured:
+        return Measured(scale * of[name], scale * of[f"{name}_error"])
 
     # The first bin begins below the momentum from which tracks count.
     bins = [{**one, "p_min": max(one["p_min"], 1e-3 * GENUINE_P)} for one in fit["momentum"]]
     for one in bins:
         yield "resolution", f"core of δp/p, {_range(one)} [%]", figure(one, "core", 100)
-        yield "bias", f"bias of δp/p, {_range(one)} [%]", figure(one, "bias", 100, signed=True)
+        yield "bias", f"bias of δp/p, {_range(one)} [%]", figure(one, "bias", 100)
     for component, pull in fit["pulls"].items():
         name = "q/p" if component == "qop" else component
-        yield "bias", f"pull of {name}, mean", figure(pull, "mean", signed=True)
+        yield "bias", f"pull of {name}, mean", figure(pull, "mean")
         yield "pulls", f"pull of {name}, width", figure(pull, "width")
         if "width95" in pull:
             yield "pulls", f"pull of {name}, 95 % width", figure(pull, "width95")
@@ -170,7 +131,7 @@ def _of_fit(fit: Mapping[str, Any]) -> Iterator[_Named]:
     for name, one in fit.get("scores", {"chi2": fit}).items():
         point = one["working_point"]
         error = 100 * point["ghost_error"] if "scores" in fit else None
-        what = f"ghosts kept at 91 % by {_SCORES.get(name, name)} [%]"
+        what = f"ghosts kept at 91 % by {SCORES.get(name, name)} [%]"
         yield "ghosts", what, Measured(100 * point["ghost"], error)
 
 

@@ -5,14 +5,13 @@ import socket
 import subprocess
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from parkf import __version__
 from parkf.io.documents.document import read_document
 from parkf.io.errors import ParkfError
-from parkf.io.files import read_json, sha256, write_sealed
+from parkf.io.files import read_json, sha256
 from parkf.io.process_settings import environment
 from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.manifest import Gate, Manifest
@@ -30,6 +29,7 @@ class Subject:
     """A run or a set; the contents of a run's JSON files are None without the file."""
 
     name: str
+    folder: Path  # of the set
     run: Path | None  # the run's folder; None for a set alone
     manifest: Manifest
     gates: list[Gate]  # of a run, results with today's thresholds; of a set, those of its publication
@@ -57,44 +57,12 @@ def load_subject(name: str, thresholds: Thresholds, registry: Registry) -> Subje
         if files["validation"] is None or files["accuracy"] is None:
             raise ParkfError(f"{folder}: the run has not ended: no validation.json or accuracy.json")
         manifest, gates = load(folder / "set").manifest, hold(folder / "set", thresholds)
-        return Subject(folder.absolute().name, folder, manifest, gates, **files)
+        return Subject(folder.absolute().name, folder / "set", folder, manifest, gates, **files)
     if folder.is_dir() and not (folder / MANIFEST_FILE).is_file():
         raise ParkfError(f"{folder}: neither a run (set/{MANIFEST_FILE}) nor a set ({MANIFEST_FILE})")
     path = registry.find(name)
     manifest = load(path, withdrawn=True).manifest
-    return Subject(manifest.version or path.name, None, manifest, manifest.gates)
-
-
-def measure_beside(run: Path, published: Path | None) -> None:
-    """Fit a run's validation candidates with a published set, and write its figures to ``beside.json``.
-
-    The file has ``version``, ``set`` (checksums), ``fit``, the figures of
-    :func:`parkf.proof.validation.validate.measure_alone`, and ``paired``, those of
-    :func:`parkf.proof.validation.paired.paired`, for which the run's set fits in the same way. All are None
-    without another set, or if the run's candidates and particles were deleted. A broken file raises a
-    ParkfError.
-    """
-    from parkf.detector.field import FieldMap
-    from parkf.fit import fit_file
-    from parkf.fit.truth import Files
-    from parkf.proof.validation.fitting import fitted_samples
-    from parkf.proof.validation.paired import paired
-    from parkf.proof.validation.validate import measure_alone
-
-    candidates = sorted((run / "candidates").glob("validation_*.parquet"))
-    particles = [run / "particles" / path.name for path in candidates]
-    if published is None or not candidates or not all(path.is_file() for path in particles):
-        write_sealed(run / BESIDE_FILE, dict.fromkeys(("version", "set", "fit", "paired")))
-        return
-    manifest = load(published).manifest
-    files = [Files(truth, found) for found, truth in zip(candidates, particles, strict=True)]
-    field = FieldMap.load(run / "field.npz")
-    own, other = (
-        fitted_samples(files, partial(fit_file, path, trust=True), field) for path in (run / "set", published)
-    )
-    about = {"version": manifest.version, "set": manifest.blobs.fingerprints()}
-    measured = {"fit": measure_alone(other), "paired": paired(own, other)}
-    write_sealed(run / BESIDE_FILE, {**about, **measured})
+    return Subject(manifest.version or path.name, path, None, manifest, manifest.gates)
 
 
 def identify(run: Path, manifest: Manifest) -> dict[str, Any]:

@@ -26,22 +26,33 @@
   };
 
   // Cells such as "0.42 ± 0.01 % (3–5 GeV)" become numbers: value, error, unit, and bin have columns of their own.
-  const measured = /^([-+−]?[\d.,]+(?:e[-+]?\d+)?)(?: ± ([\d.]+(?:e[-+]?\d+)?))?(?: ?(%|σ|mm|mrad|MeV|MB|s))?(?: \((.*)\))?$/;
+  // A cell with an element <data> has all digits there.
+  const measured = /^([-+−]?[\d.,]+(?:e[-+]?\d+)?)(?: ± ([\d.]+(?:e[-+]?\d+)?))?(?: ?(%|σ|mm|mrad|rad|MeV|of p|MB|s))?(?: \((.*)\))?$/;
+  const exact = (cell) => cell.querySelector("data");
   const plain = (text) => (/^[-+−]?[\d,]*\.?\d+(e[-+]?\d+)?$/i.test(text) ? text.replace(/−/g, "-").replace(/,(?=\d{3})/g, "").replace(/^\+/, "") : text);
+  const lines = (rows) => rows.map((row) => row.map((text) => `"${String(text ?? "").replace(/"/g, '""')}"`).join(",")).join("\n") + "\n";
   function csvOf([heads, ...rows]) {
-    const columns = heads.flatMap((head, place) => {
-      const found = rows.map((row) => row[place].match(measured));
+    const columns = [...heads].flatMap((cell, place) => {
+      const head = said(cell);
+      const found = rows.map((row) => {
+        const parts = said(row[place]).match(measured) ?? [];
+        const { value, dataset } = exact(row[place]) ?? { dataset: {} };
+        return [parts[0], value ?? parts[1], dataset.error ?? parts[2], parts[3], parts[4]];
+      });
       const named = ["value", "error", "unit", "bin"];
-      const parts = [2, 3, 4].filter((part) => found.some((one) => one?.[part]));
-      if (!parts.length) return [[head, ...rows.map((row) => plain(row[place]))]];
+      const parts = [2, 3, 4].filter((part) => found.some((one) => one[part]));
       return [1, ...parts].map((part) => [
         part === 1 ? head : `${head || "value"}, ${named[part - 1]}`,
-        ...rows.map((row, n) => (found[n] ? plain(found[n][part] ?? "") : part === 1 ? row[place] : "")),
+        ...rows.map((row, n) => plain(found[n][part] ?? (part === 1 ? said(row[place]) : ""))),
       ]);
     });
-    const quoted = (text) => `"${text.replace(/"/g, '""')}"`;
-    return columns[0].map((_, n) => columns.map((column) => quoted(column[n])).join(",")).join("\n") + "\n";
+    return lines(columns[0].map((_, n) => columns.map((column) => column[n])));
   }
+  const csvButton = (name, text) => {
+    const button = make("button", "CSV", { type: "button", title: "Save the numbers as CSV" });
+    button.addEventListener("click", () => save(`${name}.csv`, "text/csv", text()));
+    return button;
+  };
 
   for (const table of document.querySelectorAll("table.data")) {
     const body = table.tBodies[0];
@@ -68,13 +79,18 @@
       });
       tools.append(filter);
     }
-    const csv = make("button", "CSV", { type: "button", title: "Save the table as CSV" });
-    csv.addEventListener("click", () => {
-      const shown = [table.tHead.rows[0], ...[...body.rows].filter((row) => !row.hidden)];
-      save("table.csv", "text/csv", csvOf(shown.map((row) => [...row.cells].map(said))));
-    });
-    tools.append(csv);
+    tools.append(csvButton("table", () => csvOf([heads, ...[...body.rows].filter((row) => !row.hidden).map((row) => row.cells)])));
     table.closest(".scroll").before(tools);
+  }
+  // Maps that stand side by side are one file, with a line for each cell.
+  for (const maps of document.querySelectorAll(".maps")) {
+    const cells = () => [...maps.children].flatMap((map) => {
+      const [head, ...rows] = map.querySelector("table").rows;
+      return [...rows].flatMap((row) => [...row.cells].slice(1).map((cell, n) => [said(map.firstChild), said(row.cells[0]), said(head.cells[n + 1]), exact(cell)]));
+    });
+    const tools = make("div", "", { class: "tools" });
+    tools.append(csvButton("map", () => lines([[...JSON.parse(maps.dataset.heads), "error"], ...cells().filter(([, , , found]) => found).map(([title, row, column, found]) => [title, row, column, found.value, found.dataset.error])])));
+    maps.before(tools);
   }
 
   // Plotly draws the data of each figure when it comes near the window, in the colours of the page.
@@ -86,8 +102,14 @@
     legend: { orientation: "h", yref: "container", y: 1, yanchor: "top" },
   };
   const csv = { name: "numbers (CSV)", title: "Save the numbers as CSV", icon: window.Plotly?.Icons.disk, click: (plot) => {
-    const rows = plot.data.flatMap((one) => one.x.map((x, n) => [one.name, one.xaxis, x, one.y[n], one.error_y?.array[n]]));
-    save(`${plot.dataset.name}.csv`, "text/csv", [["series", "panel", "x", "y", "error"], ...rows].map((row) => row.map((cell) => `"${cell ?? ""}"`).join(",")).join("\n") + "\n");
+    const rows = plot.data.flatMap((one) => {
+      const panel = one.xaxis.slice(1), y = plot.layout.annotations[(panel || 1) - 1].text.replaceAll("<br>", " ");
+      return one.x.map((x, n) => [
+        y, one.name, plot.layout[`xaxis${panel}`].title.text, one.text?.[n] ?? x, one.error_x && x - one.error_x.arrayminus[n],
+        one.error_x && x + one.error_x.array[n], one.y[n], one.error_y?.array[n],
+      ]);
+    });
+    save(`${plot.dataset.name}.csv`, "text/csv", lines([["quantity", "series", "against", "at", "from", "to", "value", "error"], ...rows]));
   } };
   const draw = (plot) => {
     if (plot.data) return;
