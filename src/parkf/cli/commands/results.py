@@ -158,14 +158,15 @@ def print_end(results: Path, gates: Path) -> None:
 
     counts = read_json(results / "validation.json")["counts"]
     held = hold(results / "set", load_thresholds(gates))
-    missed = [one for one in held if not one.met]
+    # What is missed stands before what too few tracks left open.
+    missed = sorted((one for one in held if not one.met), key=verdict)
     beside = results / BESIDE_FILE
     if beside.is_file() and (said := read_json(beside).get("answer")):
         say(fill(said["sentence"], WIDTH, break_on_hyphens=False))
     tracks = f"{counts['genuine']} genuine tracks, {counts['ghost']} ghosts"
     say(f"{tracks}; {count(held)}")
     for one in missed[:_MOST_MISSED]:
-        say(shortened(f"{verdict(one).upper()}  {one}"))
+        say(shortened(f"{verdict(one).upper()}  {one}".replace(": not measured: ", ": ")))
     say(
         f"all gates           parkf gate {results}\n"
         f"parameter set       {results / 'set'}\n"
