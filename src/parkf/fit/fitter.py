@@ -242,7 +242,7 @@ def fit_file(
         made_with=set_metadata(numbers.manifest.blobs),
         finish=check.finish,
     )
-    summary.notes = check.notes + note_on_seeds(sum(far), summary.good)
+    summary.notes += check.notes + note_on_seeds(sum(far), summary.good)
     return summary
 
 
@@ -281,6 +281,7 @@ def _fit_batches(
 
     from parkf.fit.candidate_files import open_candidates
     from parkf.io.arrow import column
+    from parkf.io.repeats import Repeats, hashes
     from parkf.io.tree_export import written_by_ending
 
     summary = Summary()
@@ -288,6 +289,7 @@ def _fit_batches(
         table = table.with_events(file.event_kind())
         with (
             table.writer(path, {**(made_with or {}), **detector_keys(file.metadata)}) as writer,
+            Repeats() as repeats,
             progress_bar("fit", "tracks", total=file.count) as bar,
         ):
             for hits in file.batches(BATCH):
@@ -297,9 +299,15 @@ def _fit_batches(
                 arrays = [column(columns[name], kind) for name, kind in table.columns]
                 writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
                 summary.add(tracks)
+                repeats.add(hashes(columns, ("event", "candidate")))
                 bar.update(len(hits.arrays["qop"]))
                 # Free this batch before the next one is read, so that memory never holds two.
                 del hits, tracks, more, columns, arrays
             # Whatever it raises, the file of fits does not appear.
             finish()
+            if several := len(repeats.several()):
+                summary.notes.append(
+                    f"doubtful: {several} pairs of event and candidate are there more than once: was a file"
+                    " added twice?"
+                )
     return summary

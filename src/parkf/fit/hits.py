@@ -125,6 +125,8 @@ def _columns(hits: Any) -> dict[str, Any]:
     else:
         expected = "a path, an Arrow table, a pandas table, arrays by name or an Awkward array of records"
         raise ParkfError(f"hits: got {type(hits).__name__}, expected {expected}")
+    if twice := [name for name in set(names) if list(names).count(name) > 1]:
+        raise ParkfError(f"hits: column {min(twice)!r} is there twice, expected it once; drop one of them")
     return {str(name): hits[name] for name in names}
 
 

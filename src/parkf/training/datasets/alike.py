@@ -24,8 +24,9 @@ SAMPLE = 1000
 """Largest number of rows of a set that the comparison is learnt from."""
 
 _FEWEST = 60  # rows; fewer say nothing
-# Of z0 and z1 about their medians; besides, alignments move planes by some mm.
-_Z_WIDTHS, _Z_LEAST = 10.0, 5.0
+_Z_WIDTHS = 10.0  # of z0 and z1 about their medians
+# mm, by which alignments may move the planes of z0 and z1 besides; in the VELO, rows have many planes.
+_Z_LEAST = dict.fromkeys(("V", "BEAM"), (1100.0, 1100.0)) | {"VUT": (1100.0, 5.0)}
 # Multiples of the distance that 99 % and 68 % of the rows keep; the second one counts where more than 1 % are
 # wrong. One direction bends less than four times as much as nearly all others.
 _CARRIED, _TURNED = (10.0, 100.0), (4.0, 40.0)
@@ -48,7 +49,7 @@ class Alike:
     truth: Floats  # (sets, 4) largest distance of truth from the end times p, over the length for positions
 
     @classmethod
-    def of(cls, rows: Columns, sets: int, field: FieldMap | None, threads: int | None = 1) -> Self:
+    def of(cls, rows: Columns, step: str, sets: int, field: FieldMap | None, threads: int | None = 1) -> Self:
         """Learn from some rows of all sets of a step; `threads` carry rows, by default all cores."""
         shapes = {"z": 2, "off_plane": 2} | dict.fromkeys(("floor", "near", "turned", "truth"), 4)
         found = {name: np.full((sets, columns), np.inf) for name, columns in shapes.items()}
@@ -66,8 +67,9 @@ class Alike:
                 continue
             z = np.stack([rows["z0"][own], rows["z1"][own]])
             found["z"][number] = np.median(z, axis=1)
-            widths = _quantile(np.abs(z - found["z"][number][:, None]), 0.68)
-            found["off_plane"][number] = _Z_WIDTHS * widths + _Z_LEAST
+            many = _Z_LEAST.get(step)
+            along = _quantile(np.abs(z - found["z"][number][:, None]), 0.68)
+            found["off_plane"][number] = _Z_WIDTHS * along + 5.0 if many is None else many
             found["turned"][number] = _limit(bend[:, own], bend[:, own], _TURNED)
             found["truth"][number] = _TRUTH_WIDTHS * _quantile(scattered[:, own], 0.68)
             arrived = own[np.isfinite(off[0, own])]
@@ -90,7 +92,9 @@ class Alike:
         lost = np.flatnonzero(np.isnan(ends[0]))
         if len(lost):
             values[2:6, lost] = _straight(rows)[:, lost]
-            allowed[2:6, lost] = _LEAST[:, None] + self.turned[number[lost]].T * scale[:, lost]
+            # A row that leaves the map bends as others do; without a field, all rows have to pass.
+            share = 1.0 if self.field is None else 0.5
+            allowed[2:6, lost] = _LEAST[:, None] + share * self.turned[number[lost]].T * scale[:, lost]
         values[6:] = _stack(rows, "e")
         allowed[6:] = self.truth.T[:, number] / rows["p_true"]
         allowed[6:8] *= np.abs(rows["z1"] - rows["z0"])

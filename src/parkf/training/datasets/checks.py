@@ -5,7 +5,7 @@ A row must fulfil the rules of :mod:`parkf.training.datasets.rules`, be as the o
 a dataset ask the same. They leave out a few rows that do not pass, and refuse a file with more.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,14 +19,19 @@ from parkf.io.arrow import numbers
 from parkf.io.checks import Rule, broken, holds
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, concatenate, select
+from parkf.io.repeats import Repeats, hashes
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.alike import NAMES, SAMPLE, Alike
 from parkf.training.datasets.left_out import SHARE, LeftOut
 from parkf.training.datasets.legs import SETS
-from parkf.training.datasets.repeats import KEYS, Repeats, hashes
 from parkf.training.datasets.rules import row_rules
 
 Numbers = NDArray[np.int64]
+
+_TRACK = ("event", "particle", "polarity", "set")
+KEYS: dict[str, tuple[str, ...]] = dict.fromkeys(("VUT", "UT", "UTTF", "TFT", "T"), _TRACK)
+KEYS |= dict.fromkeys(("V", "BEAM"), (*_TRACK, "z0", "z1"))
+"""Columns that no two rows of a step share: in the VELO, a particle has a row for each pair of modules."""
 
 FEWEST_ROWS = 100
 """Rows of a set below which its parameters cannot be fitted; a set without any is fixed at zero."""
@@ -60,7 +65,7 @@ class Door:
         self._alike: Alike | None = None
         if sample is not None:
             sample = select(sample, self._reasons(sample)[0] == 0)
-            self._alike = Alike.of(sample, SETS[step], field, threads)
+            self._alike = Alike.of(sample, step, SETS[step], field, threads)
 
     def broken(self, rows: Columns, numbers: Numbers | None = None) -> NDArray[np.bool_]:
         """Leave out rows (n,) that break a rule; return which. `numbers` (n,) are theirs in the file."""
@@ -69,7 +74,7 @@ class Door:
             rule = rules[number - 1]
 
             def said(row: int, rule: Rule = rule) -> str:
-                place, number = self._place(rows, row, numbers)
+                place, number = self.place(rows, row, numbers)
                 return broken(place, rule, rows, row, number)
 
             self._left.add(reasons == number, f"{rule[0].split()[0]}, expected {rule[2]}", said, rows)
@@ -86,7 +91,8 @@ class Door:
                     reasons[~right & (reasons == 0)] = number
         return reasons, rules
 
-    def _place(self, rows: Columns, row: int, numbers: Numbers | None) -> tuple[object, int]:
+    def place(self, rows: Columns, row: int, numbers: Numbers | None) -> tuple[object, int]:
+        """Return file and number of a row, of `rows` that have these `numbers` in their table."""
         if self._staged:
             return self._staged[rows["file"][row]], int(rows["row"][row])
         return self._left.where, row if numbers is None else int(numbers[row])
@@ -103,7 +109,7 @@ class Door:
             name = NAMES[column]
 
             def said(row: int, column: int = column, name: str = name) -> str:
-                place, number = self._place(rows, row, numbers)
+                place, number = self.place(rows, row, numbers)
                 near = f"{expected[column, row]:.7g} ± {allowed[column, row]:.2g}"
                 what = f"column '{name}', row {number}: got {rows[name][row]:.7g}, expected {near}"
                 return f"{place}: {what} by its other columns, as in the other rows of its set"
@@ -137,10 +143,10 @@ def left_out_rows(
                 if (bad := ask(rows, places)).any():
                     without.append(places[bad])
                     rows, places = select(rows, ~bad), places[~bad]
-            repeats.add(hashes(rows, step))
+            repeats.add(hashes(rows, KEYS[step]))
             counts += np.bincount(rows["set"].astype(np.intp), minlength=len(counts))
         if len(several := repeats.several()):
-            for row, number in _again(path, step, several, np.concatenate(without), left):
+            for row, number in _again(path, step, several, np.concatenate(without), left, door.place):
                 without.append(np.array([row]))
                 counts[number] -= 1
     return np.unique(np.concatenate(without)), counts
@@ -222,21 +228,29 @@ def _text(text: str, _: int) -> str:
 
 
 def _again(
-    path: Path, step: str, several: NDArray[np.uint64], without: Numbers, left: LeftOut
+    path: Path,
+    step: str,
+    several: NDArray[np.uint64],
+    without: Numbers,
+    left: LeftOut,
+    place: Callable[[Columns, int, Numbers], tuple[object, int]],
 ) -> Iterator[tuple[int, int]]:
     """Yield number and set of each row whose key another row had before it, and leave it out."""
-    before: dict[tuple[float, ...], int] = {}
+    before: dict[tuple[float, ...], str] = {}
     for places, rows in _batches(path):
-        for row in np.flatnonzero(np.isin(hashes(rows, step), several) & ~np.isin(places, without)):
+        for row in map(
+            int, np.flatnonzero(np.isin(hashes(rows, KEYS[step]), several) & ~np.isin(places, without))
+        ):
             key = tuple(float(rows[name][row]) for name in KEYS[step])
+            file, own = place(rows, row, places)
             if key not in before:
-                before[key] = int(places[row])
+                before[key] = f"row {own} of {file}"
                 continue
             if left.drops_repeats:
                 left.repeats += 1
             else:
-                text = f"{path}: rows {before[key]} and {places[row]} are the same"
-                text += f" (equal {', '.join(KEYS[step])}), expected it once"
+                text = f"{file}: row {own} is the same as {before[key]}"
+                text += f" (equal {', '.join(KEYS[step])}), expected it once; leave one of them out"
                 mask = np.arange(len(places)) == row
                 left.add(mask, "it is there before", partial(_text, text), rows)
                 if left.too_many and left.count > _MOST_NAMED:
