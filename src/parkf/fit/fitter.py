@@ -60,12 +60,10 @@ class FitOptions:
     origin: Origin = "vertex"
     kind: str = "long"
     electrons: bool = False
+    rich_states: bool = False  # of files, and in Python
 
-    def check(self, parameters: ParameterSet, *others: str) -> None:
-        """Raise a ParkfError if options are wrong, exclude each other, or do not go with the set.
-
-        `others` are names of further options that were asked for.
-        """
+    def check(self, parameters: ParameterSet) -> None:
+        """Raise a ParkfError if options are wrong, exclude each other, or do not go with the set."""
         for name, allowed in _ALLOWED.items():
             if (given := getattr(self, name)) not in allowed:
                 raise ParkfError(f"{name} '{given}': expected one of {', '.join(allowed)}")
@@ -73,7 +71,7 @@ class FitOptions:
             raise ParkfError(
                 f"threads: got {self.threads}, expected a whole number of at least 1, or None for all cores"
             )
-        asked = {*others, *(one.name for one in fields(self) if getattr(self, one.name) != one.default)}
+        asked = {one.name for one in fields(self) if getattr(self, one.name) != one.default}
         for name, (excluded, why) in _EXCLUDES.items():
             if name in asked and (both := sorted(excluded & asked)):
                 value = getattr(self, name)
@@ -177,6 +175,20 @@ def fit(
     return fitted.flagged(tracks.nulls, "null_number")
 
 
+def fit_columns(parameters: ParameterSet, tracks: Candidates, how: FitOptions) -> Batch:
+    """Fit a batch; return the tracks of a plain fit, and columns of everything else that was asked for."""
+    more: dict[str, NDArray[Any]] = {}
+    if how.score or not how.rich_states:
+        options = {name: value for name, value in vars(how).items() if name != "rich_states"}
+        fitted, treated = fit(parameters, tracks, **options).for_output()
+        for added in (treated, fitted.scores, fitted.more, fitted.electrons):
+            more |= added or {}
+    if how.rich_states:
+        fitted, states = fit_with_rich(parameters, tracks, threads=how.threads, origin=how.origin)
+        more |= states.columns()
+    return fitted, more
+
+
 def fit_file(
     parameters: Path,
     candidates: Path,
@@ -203,8 +215,8 @@ def fit_file(
     from parkf.io.checksums import is_sealed
 
     numbers = load(parameters, withdrawn=withdrawn)
-    how, kind = FitOptions(**options), kind_named(options.get("kind", LONG.name))
-    how.check(numbers, *["rich_states"] * rich_states)
+    how, kind = FitOptions(**options, rich_states=rich_states), kind_named(options.get("kind", LONG.name))
+    how.check(numbers)
     table = FITTED.with_columns(
         (RICH_STATES if rich_states else ())
         + (ROBUST if how.robust else ())
@@ -220,14 +232,7 @@ def fit_file(
     def batch(tracks: Candidates) -> Batch:
         if kind is LONG:
             check.add(tracks)
-        more: dict[str, NDArray[Any]] = {}
-        if how.score or not rich_states:
-            result, more = fit(numbers, tracks, **options).for_output()
-            for added in (result.scores, result.more, result.electrons):
-                more |= added or {}
-        if rich_states:
-            result, states = fit_with_rich(numbers, tracks, threads=how.threads, origin=how.origin)
-            more |= states.columns()
+        result, more = fit_columns(numbers, tracks, how)
         if kind is LONG and not how.electrons:
             far.append(far_from_seed(result, tracks.qop))
         return result, more
