@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from parkf.api.hits import hits_given
 from parkf.api.tracks import Tracks
 from parkf.fit.detector_check import DetectorCheck
-from parkf.fit.fitted import is_good
+from parkf.fit.fitted import STATUS_BITS
 from parkf.fit.fitter import FitOptions, fit_columns
 from parkf.fit.inside import Carried, carry_inside
-from parkf.fit.summary import far_from_seed, note_on_seeds
+from parkf.fit.summary import note_on_seeds
 from parkf.io.errors import ParkfError
 from parkf.io.extras import extras_named
 from parkf.io.kinds import LONG
@@ -192,10 +192,9 @@ class Parameters:
             if not note.startswith("polarity"):
                 warnings.warn(note, stacklevel=2)
         fitted, more = fit_columns(self._numbers, tracks, how)
-        if kind == LONG.name and not electrons:
-            good = int(np.count_nonzero(is_good(fitted.status)))
-            for note in note_on_seeds(far_from_seed(fitted, tracks.qop), good):
-                warnings.warn(note.removeprefix("warning: "), stacklevel=2)
+        far = int(np.count_nonzero(np.asarray(fitted.status) & STATUS_BITS["far_seed"]))
+        for note in note_on_seeds(far, tracks.count):
+            warnings.warn(note.removeprefix("warning: "), stacklevel=2)
         # The table `fitted` in a file has float32; here numbers keep the precision of the fit.
         given = {name: candidates.arrays[name] for name in ("event", "candidate")}
         computed: dict[str, Any] = {

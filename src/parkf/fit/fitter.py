@@ -5,17 +5,18 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
 from numpy.typing import NDArray
 
 from parkf.fit import cpu, gpu
 from parkf.fit.candidates import Candidates
 from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.electron import as_electrons, needed
-from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted, set_metadata
+from parkf.fit.fitted import FAR, INTEGERS, NUMBERS, Fitted, is_good, set_metadata
 from parkf.fit.hits import as_candidates
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
-from parkf.fit.summary import Summary, far_from_seed, note_on_seeds
+from parkf.fit.summary import Summary, note_on_seeds
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import detector_keys, recorded_detector
 from parkf.io.kinds import KINDS, LONG, Kind, kind_named
@@ -186,6 +187,9 @@ def fit_columns(parameters: ParameterSet, tracks: Candidates, how: FitOptions) -
     if how.rich_states:
         fitted, states = fit_with_rich(parameters, tracks, threads=how.threads, origin=how.origin)
         more |= states.columns()
+    if how.kind == LONG.name and not how.electrons:
+        off = np.abs(fitted.qop - tracks.qop)
+        fitted = fitted.flagged(is_good(fitted.status) & (off > FAR * np.abs(tracks.qop)), "far_seed")
     return fitted, more
 
 
@@ -232,12 +236,8 @@ def fit_file(
     def batch(tracks: Candidates) -> Batch:
         if kind is LONG:
             check.add(tracks)
-        result, more = fit_columns(numbers, tracks, how)
-        if kind is LONG and not how.electrons:
-            far.append(far_from_seed(result, tracks.qop))
-        return result, more
+        return fit_columns(numbers, tracks, how)
 
-    far: list[int] = []
     summary = _fit_batches(
         batch,
         candidates,
@@ -247,7 +247,7 @@ def fit_file(
         made_with=set_metadata(numbers.manifest.blobs),
         finish=check.finish,
     )
-    summary.notes += check.notes + note_on_seeds(sum(far), summary.good)
+    summary.notes += check.notes + note_on_seeds(summary.failed["far_seed"], summary.count)
     return summary
 
 

@@ -31,6 +31,7 @@ _Z_LEAST = dict.fromkeys(("V", "BEAM"), (1100.0, 1100.0)) | {"VUT": (1100.0, 5.0
 # wrong. One direction bends less than four times as much as nearly all others.
 _CARRIED, _TURNED = (10.0, 100.0), (4.0, 40.0)
 _LEAST = np.array([1e-4, 1e-4, 1e-7, 1e-7])  # mm and slopes, rounding
+_ROUNDING = 4 * 2.0**-24  # of several numbers in float32
 _TRUTH_WIDTHS = 300.0  # of the scattering: hadrons scatter up to 200 widths off nuclei
 _TRUTH_LEAST = np.array([0.1, 0.1, 1e-3, 1e-3])
 
@@ -41,6 +42,7 @@ class Alike:
 
     field: FieldMap | None
     threads: int | None
+    rounding: float  # of the rows' numbers, relative
     z: Floats  # (sets, 2) medians of z0 and z1
     off_plane: Floats  # (sets, 2) mm, largest distance from them
     floor: Floats  # (sets, 4) largest distance from Runge-Kutta of hard tracks, in x, y, tx, ty
@@ -79,7 +81,8 @@ class Alike:
                 beyond = np.maximum(off[:, arrived] - floor[:, None], 0.0) / scale[:, arrived]
                 found["floor"][number] = floor
                 found["near"][number] = _limit(beyond, off[:, arrived] / scale[:, arrived], _CARRIED)
-        return cls(field, threads, **found)
+        x, single = rows["x0"], np.asarray(rows["x0"], np.float32)
+        return cls(field, threads, _ROUNDING if np.array_equal(x, single) else 0.0, **found)
 
     def expected(self, rows: Columns) -> tuple[Floats, Floats]:
         """Return what columns `NAMES` should be, and the largest deviation, (10, n) each."""
@@ -89,6 +92,11 @@ class Alike:
         scale, ends = _scale(rows), _ends(rows, self.field, self.threads)
         values[2:6] = ends
         allowed[2:6] = self.floor.T[:, number] + self.near.T[:, number] * scale
+        if self.rounding:
+            z = np.abs(rows["z0"]) + np.abs(rows["z1"])
+            for i, name in enumerate("xy"):
+                moved = np.abs(rows[f"{name}0"]) + np.abs(rows[f"{name}e"]) + np.abs(rows[f"t{name}0"]) * z
+                allowed[2 + i] += self.rounding * moved
         lost = np.flatnonzero(np.isnan(ends[0]))
         if len(lost):
             values[2:6, lost] = _straight(rows)[:, lost]
