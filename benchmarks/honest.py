@@ -42,6 +42,8 @@ def samples(rows: Columns) -> Iterator[tuple[str, Columns]]:
     """Yield what a sample is, and its rows: sizes go with polarities, and roundings with both in turn."""
     for number, (size, name) in enumerate(product(SIZES, SAMPLES)):
         own = np.flatnonzero(np.isin(rows["polarity"], SAMPLES[name]))
+        if not len(own):
+            continue
         chosen = select(rows, own[np.unique(np.linspace(0, len(own) - 1, size).astype(int))])
         if number % 2:
             floats = {one for one, kind in STEP_DATA.fields if kind.kind == "f"}

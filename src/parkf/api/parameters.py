@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from parkf.api.hits import hits_given
 from parkf.api.tracks import Tracks
 from parkf.fit.detector_check import DetectorCheck
-from parkf.fit.fitted import STATUS_BITS
+from parkf.fit.fitted import STATUS_BITS, is_good
 from parkf.fit.fitter import FitOptions, fit_columns
 from parkf.fit.inside import Carried, carry_inside
 from parkf.fit.summary import note_on_seeds
@@ -193,7 +193,7 @@ class Parameters:
                 warnings.warn(note, stacklevel=2)
         fitted, more = fit_columns(self._numbers, tracks, how)
         far = int(np.count_nonzero(np.asarray(fitted.status) & STATUS_BITS["far_seed"]))
-        for note in note_on_seeds(far, tracks.count):
+        for note in note_on_seeds(far, int(np.count_nonzero(is_good(fitted.status)))):
             warnings.warn(note.removeprefix("warning: "), stacklevel=2)
         # The table `fitted` in a file has float32; here numbers keep the precision of the fit.
         given = {name: candidates.arrays[name] for name in ("event", "candidate")}

@@ -247,7 +247,7 @@ def fit_file(
         made_with=set_metadata(numbers.manifest.blobs),
         finish=check.finish,
     )
-    summary.notes += check.notes + note_on_seeds(summary.failed["far_seed"], summary.count)
+    summary.notes += check.notes + note_on_seeds(summary.failed["far_seed"], summary.good)
     return summary
 
 

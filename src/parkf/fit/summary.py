@@ -20,16 +20,16 @@ FEW = 0.01
 _EDGES = np.geomspace(1e-3, 1e6, 9 * 200 + 1)
 
 
-def note_on_seeds(far: int, count: int) -> list[str]:
-    """Return a warning if many tracks have q/p far from their seeds.
+def note_on_seeds(far: int, good: int) -> list[str]:
+    """Return a warning if many good tracks have q/p far from their seeds.
 
     Noise is that of the seed's momentum. If a seed is further off than the fit can linearise, q/p is biased
     by several of its errors, and χ² is as good as ever. A second fit from the fitted q/p corrects this.
     """
-    if far <= FEW * count:
+    if far <= FEW * good:
         return []
     return [
-        f"warning: {far} of {count} tracks have q/p more than {100 * FAR:.0f} % from their candidates': set"
+        f"warning: {far} of {good} good tracks have q/p more than {100 * FAR:.0f} % from their candidates': set"
         " qop of these candidates to the fitted one, and fit again"
     ]
 
