@@ -29,8 +29,8 @@ def note_on_seeds(far: int, good: int) -> list[str]:
     if far <= FEW * good:
         return []
     return [
-        f"warning: {far} of {good} good tracks have q/p more than {100 * FAR:.0f} % from their candidates': set"
-        " qop of these candidates to the fitted one, and fit again"
+        f"warning: {far} of {good} good tracks have q/p more than {100 * FAR:.0f} % from their candidates':"
+        " set qop of these candidates to the fitted one, and fit again"
     ]
 
 
