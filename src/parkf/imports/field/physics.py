@@ -207,7 +207,10 @@ def _of_parts(field: FieldMap, dipole: DipoleSources) -> list[Finding]:
     for metre in np.unique(points[:, 2] // 1000):
         own = (points[:, 2] // 1000 == metre) & np.isfinite(ours)
         if own.sum() > 50 and np.abs(theirs[own]).max() > _PART:
-            ratios[metre] = float((ours[own] * theirs[own]).sum() / (theirs[own] ** 2).sum())
+            ratio = float((ours[own] * theirs[own]).sum() / (theirs[own] ** 2).sum())
+            # Another unit keeps the shape; noise does not.
+            if ((ours[own] - ratio * theirs[own]) ** 2).sum() < 0.1 * (ours[own] ** 2).sum():
+                ratios[metre] = ratio
     usual = float(np.median([*ratios.values()])) if ratios else 0.0
     alike = [abs(one / usual - 1) < 0.1 for one in ratios.values()] if usual else []
     other = {metre: one / usual for metre, one in ratios.items() if usual and not 0.5 < one / usual < 2.0}

@@ -78,7 +78,8 @@ class Alike:
             hardest = arrived[np.argsort(scale[2, arrived])[: max(20, len(arrived) // 4)]]
             if len(arrived):
                 floor = _limit(off[:, hardest], off[:, hardest], _CARRIED) + _LEAST
-                beyond = np.maximum(off[:, arrived] - floor[:, None], 0.0) / scale[:, arrived]
+                # What soft tracks add is measured beyond what hard ones reach, without the multiple.
+                beyond = np.maximum(off[:, arrived] - floor[:, None] / _CARRIED[0], 0.0) / scale[:, arrived]
                 found["floor"][number] = floor
                 found["near"][number] = _limit(beyond, off[:, arrived] / scale[:, arrived], _CARRIED)
         x, single = rows["x0"], np.asarray(rows["x0"], np.float32)
