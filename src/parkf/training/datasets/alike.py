@@ -30,6 +30,7 @@ _Z_LEAST = dict.fromkeys(("V", "BEAM"), (1100.0, 1100.0)) | {"VUT": (1100.0, 5.0
 # Multiples of the distance that 99 % and 68 % of the rows keep; the second one counts where more than 1 % are
 # wrong. One direction bends less than four times as much as nearly all others.
 _CARRIED, _TURNED = (10.0, 100.0), (4.0, 40.0)
+_NEAR = (30.0, 300.0)  # of another field, whose difference varies over the acceptance
 _LEAST = np.array([1e-4, 1e-4, 1e-7, 1e-7])  # mm and slopes, rounding
 _ROUNDING = 4 * 2.0**-24  # of several numbers in float32
 _TRUTH_WIDTHS = 300.0  # of the scattering: hadrons scatter up to 200 widths off nuclei
@@ -81,7 +82,7 @@ class Alike:
                 # What soft tracks add is measured beyond what hard ones reach, without the multiple.
                 beyond = np.maximum(off[:, arrived] - floor[:, None] / _CARRIED[0], 0.0) / scale[:, arrived]
                 found["floor"][number] = floor
-                found["near"][number] = _limit(beyond, off[:, arrived] / scale[:, arrived], _CARRIED)
+                found["near"][number] = _limit(beyond, off[:, arrived] / scale[:, arrived], _NEAR)
         x, single = rows["x0"], np.asarray(rows["x0"], np.float32)
         return cls(field, threads, _ROUNDING if np.array_equal(x, single) else 0.0, **found)
 
