@@ -248,3 +248,47 @@ def test_what_is_wrong_is_named(message, parameters, frame):
 def test_a_container_that_only_resembles_a_table_is_refused(parameters, container):
     with pytest.raises(parkf.ParkfError, match=f"hits: got {type(container).__name__}, expected a path"):
         parameters.fit(container)
+
+
+@pytest.fixture(scope="module")
+def newer():
+    return parkf.load("2026-run3-like-2-r014")
+
+
+def test_numbers_have_names_units_and_errors(newer):
+    number = newer["VUT"].p9
+    assert number.error > 0
+    assert number.unit == "m"
+    assert newer["T", 3].p0.value == pytest.approx(newer.steps["T"].parameters(3)[0])
+    with pytest.raises(parkf.ParkfError, match="no block 'X'; blocks are V, VUT"):
+        newer["X"]
+    with pytest.raises(parkf.ParkfError, match="no set 99, expected 0 to"):
+        newer["T", 99]
+    with pytest.raises(AttributeError, match="no number 'p99'; numbers are"):
+        newer["VUT"].p99  # noqa: B018
+
+
+def test_steps_say_which_z_are_sensible(parameters):
+    steps = parameters.steps
+    assert steps["UTTF"].planes() == ((2665.0, 2665.0), (7826.0, 7826.0))
+    assert steps["UT"].planes(5) == ((2642.5, 2642.5), (2597.5, 2597.5))
+    ends = [steps["T"].planes(number) for number in range(len(steps["T"].sets))]
+    assert all(begin[1] < end[0] for begin, end in ends)
+
+
+def test_python_has_the_options_of_the_command(newer):
+    tracks = newer.fit(parkf.example(), rich_states=True)
+    assert tracks["state_990"].shape == (len(tracks), 4)
+    assert tracks.to_arrow()["covariance_9450"].type.list_size == 10
+    assert len(tracks.to_pandas()["state_990"][0]) == 4
+    with pytest.raises(parkf.ParkfError, match="scheme 'kalman': expected one of smoother, trigger"):
+        newer.fit("no such file", scheme="kalman")
+
+
+def test_a_run_that_cannot_begin_says_why(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = parkf.Run("nothing")
+    assert not run.ended
+    with pytest.raises(parkf.ParkfError, match=r"nothing\.yaml"):
+        run.train(cores=1)
+    assert "nothing.yaml" in capsys.readouterr().out

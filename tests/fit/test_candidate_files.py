@@ -206,3 +206,24 @@ def test_seeds_that_are_far_off_are_told_and_a_second_fit_corrects_them(tmp_path
     assert off.max() > 1.0
     _, _, again = fitted(qop)
     assert np.quantile(again, 0.99) < 0.3 < np.quantile(off, 0.99)
+
+
+def test_repeats_and_errors_of_another_unit_in_some_rows_are_told(tmp_path, table):
+    sigma = numbers(table["scifi_sigma"]).copy()
+    sigma[:12] *= 1000
+    wrong = table.set_column(
+        table.column_names.index("scifi_sigma"),
+        "scifi_sigma",
+        pa.array(list(sigma)).cast(table["scifi_sigma"].type),
+    )
+    pq.write_table(pa.concat_tables([wrong, wrong.slice(0, 3)]), tmp_path / "mine.parquet")
+    notes = " ".join(fit_file(SET, tmp_path / "mine.parquet", tmp_path / "fitted.parquet", trust=True).notes)
+    assert "3 pairs of event and candidate are there more than once" in notes
+    assert "15 candidates have errors of SciFi hits beyond 0.001 to 10 mm, the first in row 0" in notes
+
+
+def test_columns_of_one_name_are_refused(tmp_path, table):
+    twice = pa.table([*table.columns, table["qop"]], names=[*table.column_names, "qop"])
+    pq.write_table(twice, tmp_path / "mine.parquet")
+    with pytest.raises(ParkfError, match=r"mine\.parquet: column 'qop' is there twice"):
+        fit_file(SET, tmp_path / "mine.parquet", tmp_path / "fitted.parquet")

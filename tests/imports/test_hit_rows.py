@@ -187,3 +187,18 @@ def test_of_two_tables_a_particle_that_cannot_be_is_left_out_too(tmp_path, geome
     assert PARTICLES.open(to["particles_to"]).read().num_rows == COUNT - 1
     particle = HITS.open(to["hits_to"]).read()["particle"].to_numpy()
     assert (len(particle), (particle < 0).sum()) == (COUNT * PLANES, PLANES)
+
+
+def test_strips_that_lean_otherwise_are_left_out(take, branches):
+    said, tables = take(_cell(branches, "UT_dxDy", 7, 0.05, 1))
+    assert "dx/dy, expected within 0.02 of its layer's (row 7: dxdy = 0.05" in said
+    assert np.isnan(np.array(tables["candidates"]["ut_x"].to_pylist())).sum() == 1
+
+
+def test_files_of_another_tree_are_counted(take, branches, tmp_path):
+    hit_sample.write_tree(tmp_path / "job-1.root", branches)
+    with uproot.recreate(tmp_path / "job-2.root") as file:
+        file.mktree("Ghosts", {"a": np.float64}).extend({"a": np.ones(3)})
+    said, tables = take(branches, source=tmp_path / "job-*.root")
+    assert "files without entries" in said
+    assert tables["candidates"].num_rows == COUNT

@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 import step_writers
+from benchmarks.doors import named, with_bad
 from step_sample import field_map, sample
 
 from parkf.imports.steps.take import import_steps
@@ -146,3 +147,12 @@ def test_two_hundred_rows_are_judged_too(tmp_path, field, honest):
     columns["yRK"][50] += 100.0
     with pytest.raises(ParkfError, match=r"1 of 200 rows .*row 50: "):
         _import(tmp_path, field, "VUT", columns)
+
+
+@pytest.mark.parametrize("step", ["T", "UTTF", "VUT"])
+def test_a_wrong_number_is_named_in_every_column_that_p_is_fitted_to(field, honest, step):
+    """Twenty wrong numbers in each column; keys enter errors alone, and truth may scatter."""
+    cells, bad, _ = with_bad(honest[step], range(2))
+    seen = named(honest[step], bad, step, field)
+    unseen = {column for (column, _), one in zip(cells, seen, strict=True) if not one}
+    assert unseen <= {"event", "particle", "pdg_id", "x1", "y1", "tx1", "ty1"}

@@ -61,10 +61,18 @@ if RUN.own_steps:
 
     rule adopt_dataset:
         """A dataset of the user, if it passes the checks."""
-        input: dataset=given(f"{RUN['training']['datasets']}/{{step}}.parquet")
+        input:
+            dataset=given(f"{RUN['training']['datasets']}/{{step}}.parquet"),
+            field=FIELD,
         output: f"{RESULTS}/datasets/{{step}}.parquet"
         wildcard_constraints: step="|".join(RUN.own_steps)
         params: code=code_of("adopt_dataset")
+        threads: TWO_THREADS
         conda: ENVIRONMENT
         log: logged("adopt-{step}.log")
-        shell: stage("adopt_dataset", " --dataset {input.dataset:q} --output {output:q} --step {wildcards.step}")
+        shell:
+            stage(
+                "adopt_dataset",
+                passed(("dataset", "field"))
+                + " --output {output:q} --step {wildcards.step} --threads {threads}",
+            )

@@ -13,18 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 from parkf.api.hits import hits_given
 from parkf.api.tracks import Tracks
 from parkf.fit.detector_check import DetectorCheck
-from parkf.fit.fitted import is_good
-from parkf.fit.fitter import fit
+from parkf.fit.fitted import STATUS_BITS, is_good
+from parkf.fit.fitter import FitOptions, fit_columns
 from parkf.fit.inside import Carried, carry_inside
-from parkf.fit.summary import far_from_seed, note_on_seeds
+from parkf.fit.summary import note_on_seeds
 from parkf.io.errors import ParkfError
 from parkf.io.extras import extras_named
 from parkf.io.kinds import LONG
-from parkf.io.option_types import Backend, Origin, Precision
+from parkf.io.option_types import Backend, Origin, Precision, Scheme
 from parkf.io.tables import FITTED
 from parkf.params.binary_form import MANIFEST_FILE
+from parkf.params.comparison import described_blocks
 from parkf.params.index import VERSION
-from parkf.params.manifest import Gate, Manifest
+from parkf.params.manifest import Gate, Manifest, NumberDescription
 from parkf.params.parameter_set import ParameterSet
 from parkf.params.parameter_set import load as load_set
 from parkf.params.registry import readable_registry
@@ -105,6 +106,22 @@ class Parameters:
         forms = forms_of(self.manifest.forms, self.manifest.formulas)
         return _Steps({name: StepFunction(self._numbers, step) for name, step in forms.steps.items()})
 
+    def __getitem__(self, block: str | tuple[str, str | int]) -> "Numbers":
+        """Return the numbers of a block by name: ``parameters["VUT"].p9`` has value, error, unit and text.
+
+        ``parameters["T", 3]`` or ``parameters["T", label]`` is another set than its first. Raises
+        a ParkfError when there is no such block or set.
+        """
+        name, which = (block, 0) if isinstance(block, str) else block
+        blocks = {one.name: one for one in described_blocks(self._numbers)}
+        if name not in blocks:
+            raise ParkfError(f"set {self.name}: no block {name!r}; blocks are {', '.join(blocks)}")
+        labels = [one.label for one in blocks[name].sets]
+        number = labels.index(which) if which in labels else which
+        if not isinstance(number, int) or not 0 <= number < len(labels):
+            raise ParkfError(f"block {name}: no set {which!r}, expected 0 to {len(labels) - 1}, or a label")
+        return Numbers({one.name: one for one in blocks[name].sets[number].numbers})
+
     @property
     def constant(self) -> np.ndarray[Any, np.dtype[np.float32]]:
         """The constant numbers, ``(466,)`` or ``(561,)`` float32, in the order of the layout."""
@@ -123,6 +140,7 @@ class Parameters:
         self,
         hits: Any,
         *,
+        scheme: Scheme = "smoother",
         precision: Precision = "float32",
         backend: Backend = "cpu",
         threads: int | None = None,
@@ -131,6 +149,7 @@ class Parameters:
         origin: Origin = "vertex",
         kind: str = "long",
         electrons: bool = False,
+        rich_states: bool = False,
         trust: bool = False,
     ) -> Tracks:
         """Fit track candidates in memory; the tracks have one row for each candidate, in the same order.
@@ -147,6 +166,9 @@ class Parameters:
         The `origin` ``first-hit`` is for tracks that are born behind the material
         around the beam: their covariance has no scattering in it.
 
+        The `scheme` ``trigger`` is the arithmetic of LHCb's trigger, for sets of production's forms.
+        `rich_states` adds states and covariances at the RICH detectors.
+
         All candidates are of one `kind`: ``long``, ``upstream`` (VELO and UT), ``downstream`` (UT and SciFi)
         or ``scifi``. Tracks without VELO hits have their state in their first layer.
 
@@ -157,6 +179,10 @@ class Parameters:
         Candidates of another detector than the set's raise a ParkfError. A warning names sizes that are only
         doubtful. With `trust`, all are fitted, and the warning names what disagrees.
         """
+        how = FitOptions(
+            scheme, precision, backend, threads, robust, score, origin, kind, electrons, rich_states
+        )
+        how.check(self._numbers)
         candidates = hits_given(hits)
         check = DetectorCheck(self._numbers, f"hits, set {self.name}", candidates.recorded, trust=trust)
         tracks = candidates.candidates(precision)
@@ -165,30 +191,16 @@ class Parameters:
         for note in check.notes:
             if not note.startswith("polarity"):
                 warnings.warn(note, stacklevel=2)
-        fitted = fit(
-            self._numbers,
-            tracks,
-            precision=precision,
-            backend=backend,
-            threads=threads,
-            robust=robust,
-            score=score,
-            origin=origin,
-            kind=kind,
-            electrons=electrons,
-        )
-        if kind == LONG.name and not electrons:
-            good = int(np.count_nonzero(is_good(fitted.status)))
-            for note in note_on_seeds(far_from_seed(fitted, tracks.qop), good):
-                warnings.warn(note.removeprefix("warning: "), stacklevel=2)
-        fitted, treated = fitted.for_output()
+        fitted, more = fit_columns(self._numbers, tracks, how)
+        far = int(np.count_nonzero(np.asarray(fitted.status) & STATUS_BITS["far_seed"]))
+        for note in note_on_seeds(far, int(np.count_nonzero(is_good(fitted.status)))):
+            warnings.warn(note.removeprefix("warning: "), stacklevel=2)
         # The table `fitted` in a file has float32; here numbers keep the precision of the fit.
         given = {name: candidates.arrays[name] for name in ("event", "candidate")}
         computed: dict[str, Any] = {
             name: getattr(fitted, name) for name, _ in FITTED.fields if name not in given
         }
-        for added in (treated, fitted.scores, fitted.more, fitted.electrons):
-            computed |= added or {}
+        computed |= more
         # Arrays of CuPy are copied from the GPU.
         computed = {
             name: values.get() if hasattr(values, "get") else values for name, values in computed.items()
@@ -221,6 +233,15 @@ class Parameters:
         return carry_inside(
             self._numbers.slices, states, z_from, z_to, polarity, covariances=covariances, threads=threads
         )
+
+
+class Numbers(dict[str, NumberDescription]):
+    """Numbers of a set by name; as attributes, too. ``value`` times ``scale`` is in the number's ``unit``."""
+
+    def __getattr__(self, name: str) -> NumberDescription:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"no number {name!r}; numbers are {', '.join(self)}")
 
 
 class _Steps(dict[str, "StepFunction"]):

@@ -14,6 +14,8 @@ from parkf.training.magnet_table import MagnetTable
 
 F64 = NDArray[np.float64]
 
+_VELO = (-300.0, 770.0)  # mm, z of modules and of the beam line
+
 
 class StepFunction:
     """One step of a parameter set as float64 functions of track states.
@@ -61,6 +63,30 @@ class StepFunction:
         if not 0 <= number < len(self.sets):
             raise ParkfError(f"step {self.name}: set {number}, expected 0 to {len(self.sets) - 1}")
         return self._parameters.block(self.name)[number].astype(np.float64)
+
+    def planes(self, which: str | int = 0) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the smallest and largest z, mm, where a set's steps begin, and where they end.
+
+        The formulas were fitted between these planes; elsewhere their results mean nothing. Planes lean, so
+        that a track crosses them up to 10 mm from there. Errors are those of :meth:`parameters`.
+        """
+        self.parameters(which)
+        number = self.sets.index(which) if isinstance(which, str) else which
+        ut, scifi = self._parameters.block("UTLayer")[0], self._parameters.block("TLayer")[0]
+        forward, per_side = len(ut) - 1, len(self.sets) // (len(scifi) - 1)
+        if self.name == "UT":
+            first = number % forward
+            ends = (ut[first], ut[first + 1]) if number < forward else (ut[first + 1], ut[first])
+        elif self.name == "T":
+            ends = tuple(scifi[number // per_side :][:2])
+        else:
+            ends = {
+                "VUT": (_VELO, ut[0]),
+                "UTTF": (self.plane_before, self.plane_behind),
+                "TFT": (self.plane_behind, scifi[0]),
+            }.get(self.name, (_VELO, _VELO))
+        begin, end = (one if isinstance(one, tuple) else (float(one), float(one)) for one in ends)
+        return begin, end
 
     def formulas(self) -> dict[str, str]:
         """Return the formulas as LaTeX, by the quantity that they define."""

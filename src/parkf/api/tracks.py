@@ -53,7 +53,7 @@ class Tracks:
         return {name: _UNITS.get(name, "") for name in self.columns}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Return a column as a NumPy array, ``(n,)``, read-only.
+        """Return a column as a NumPy array, read-only: ``(n,)``, or ``(n, k)`` of `rich_states`.
 
         Raises a ParkfError when there is no such column.
         """
@@ -91,7 +91,12 @@ class Tracks:
         """Return the Arrow table; units are in the metadata of its fields."""
         import pyarrow as pa
 
-        arrays = [pa.array(values) for values in self._columns.values()]
+        from parkf.io.arrow import column, kind_of
+
+        arrays = [
+            column(values, kind_of(np.dtype((values.dtype, values.shape[1:]))))
+            for values in self._columns.values()
+        ]
         fields = [
             pa.field(name, array.type, metadata={"unit": _UNITS.get(name, "")})
             for name, array in zip(self._columns, arrays, strict=True)
@@ -103,7 +108,8 @@ class Tracks:
         """Return a pandas table; units are in ``attrs["units"]``."""
         import pandas as pd
 
-        frame = pd.DataFrame(self._columns)
+        flat = {name: values if values.ndim == 1 else list(values) for name, values in self._columns.items()}
+        frame = pd.DataFrame(flat)
         frame.attrs["units"] = self.units
         return frame
 

@@ -22,6 +22,7 @@ SAMPLE = 100
 """Candidates of a sample. Their fits with moved hits cost as much as 1,300 candidates."""
 _HINT = 2.5  # errors of a sample that let a larger one decide
 _LARGER = 1000  # candidates of the larger sample
+_SIGMA = (1e-3, 10.0)  # mm; errors of single hits beyond are of another unit
 _EACH = 16  # candidates of every later batch
 
 
@@ -30,7 +31,7 @@ class DetectorCheck:
 
     `where` names candidates and set in messages. `recorded` is what their table records about the detector,
     from :func:`parkf.io.fingerprints.detector.recorded_detector`. A wrong detector raises a ParkfError; with
-    `trust`, ``notes`` has what disagrees. Doubtful sizes go to ``notes`` always. If the table is `sealed`, so
+    `trust`, `notes` has what disagrees. Doubtful sizes go to ``notes`` always. If the table is `sealed`, so
     that nobody changed what parkf wrote, and its record agrees with the set, then χ² and distances of hits go
     to ``notes``, too: the set may be poor, but it is for this detector.
     """
@@ -47,21 +48,37 @@ class DetectorCheck:
         self._parameters, self._where, self._trust = parameters, where, trust
         self._polarity = recorded.get(POLARITY)
         self._later: list[Candidates] = []
-        self._begun = False
-        self.notes: list[str] = []
+        self._rows = 0
+        self._odd: dict[str, tuple[int, int]] = {}  # by detector: candidates with odd errors, first row
+        self._notes: list[str] = []
         inputs = parameters.manifest.inputs
         self._known = sealed and all(name in recorded and name in inputs for name in FILES)
         self._settle(_other_detector(recorded, parameters.manifest))
         if self._polarity is None:
-            self.notes.append(
+            self._notes.append(
                 "polarity: not checked, because the candidates do not record it; polarity and charge turned"
                 " together would fit as well"
             )
+
+    @property
+    def notes(self) -> list[str]:
+        """What disagrees, or could not be compared."""
+        odd = [
+            f"doubtful: {count} candidates have errors of {name} hits beyond {_SIGMA[0]:g} to"
+            f" {_SIGMA[1]:g} mm, the first in row {first}: another unit in some rows? correct them"
+            for name, (count, first) in self._odd.items()
+        ]
+        return self._notes + odd
 
     def add(self, tracks: Candidates) -> None:
         """Compare a batch: the first one at once, later ones in :meth:`finish`."""
         if not tracks.count:
             return
+        for name, sigma in (("UT", tracks.ut[3]), ("SciFi", tracks.scifi[3])):
+            odd = np.flatnonzero(((sigma < _SIGMA[0]) | (sigma > _SIGMA[1])).any(axis=1))
+            if len(odd):
+                count, first = self._odd.get(name, (0, self._rows + int(odd[0])))
+                self._odd[name] = (count + len(odd), first)
         if self._polarity is not None and (tracks.polarity != float(self._polarity)).any():
             self._settle(
                 [Finding("wrong", f"polarity: {self._polarity} is recorded, rows have the other one")]
@@ -70,11 +87,11 @@ class DetectorCheck:
         if only is not None and (tracks.polarity != only).any():
             names = f"{POLARITIES[-only]} among the candidates; the set was trained and proven with"
             self._settle([Finding("doubtful", f"polarity: {names} {POLARITIES[only]} alone")])
-        if self._begun:
+        if self._rows:
             self._later.append(tracks.rows(_thinned(tracks, _EACH)))
         else:
             self._judge(tracks)
-        self._begun = True
+        self._rows += tracks.count
 
     def finish(self) -> None:
         """Compare a sample of all later batches; if it shows nothing, its hits are not moved."""
@@ -96,7 +113,7 @@ class DetectorCheck:
                 " it should be, say --trust (in Python: trust=True)",
             ]
             raise ParkfError("\n".join(lines))
-        self.notes += [text for one in found if (text := str(one)) not in self.notes]
+        self._notes += [text for one in found if (text := str(one)) not in self._notes]
 
 
 def _thinned(tracks: Candidates, most: int) -> NDArray[np.int64]:

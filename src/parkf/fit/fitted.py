@@ -31,11 +31,19 @@ TRIANGLE = (
     *("xqop", "yqop", "txqop", "tyqop", "qopqop"),
 )
 
-# Meanings and names of the bits of a status, as the kernel lists them (fit/status.hpp). A fit is good if it
-# has no bits but those of WARNINGS.
-STATUS: Mapping[int, str] = {bit: meaning for bit, _, meaning in _fitter.status}
-STATUS_BITS: Mapping[str, int] = {name: bit for bit, name, _ in _fitter.status}
-WARNINGS: int = _fitter.warnings
+FAR = 0.2
+"""Fraction by which q/p of a long track is far from its seed's."""
+
+# Meanings and names of the bits of a status, as the kernel lists them (fit/status.hpp), and one that is found
+# here. A fit is good if it has no bits but those of WARNINGS.
+_FAR_SEED = (
+    1 << 15,
+    "far_seed",
+    f"a warning: q/p is more than {100 * FAR:.0f} % off its seed's; fit again from the fitted q/p",
+)
+STATUS: Mapping[int, str] = {bit: meaning for bit, _, meaning in (*_fitter.status, _FAR_SEED)}
+STATUS_BITS: Mapping[str, int] = {name: bit for bit, name, _ in (*_fitter.status, _FAR_SEED)}
+WARNINGS: int = _fitter.warnings | _FAR_SEED[0]
 
 # Bits of `treated` describe how a robust fit treated a track; 0 is the plain fit.
 TREATED: Mapping[int, str] = {

@@ -5,17 +5,18 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
 from numpy.typing import NDArray
 
 from parkf.fit import cpu, gpu
 from parkf.fit.candidates import Candidates
 from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.electron import as_electrons, needed
-from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted, set_metadata
+from parkf.fit.fitted import FAR, INTEGERS, NUMBERS, Fitted, is_good, set_metadata
 from parkf.fit.hits import as_candidates
 from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
-from parkf.fit.summary import Summary, far_from_seed, note_on_seeds
+from parkf.fit.summary import Summary, note_on_seeds
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import detector_keys, recorded_detector
 from parkf.io.kinds import KINDS, LONG, Kind, kind_named
@@ -60,12 +61,10 @@ class FitOptions:
     origin: Origin = "vertex"
     kind: str = "long"
     electrons: bool = False
+    rich_states: bool = False  # of files, and in Python
 
-    def check(self, parameters: ParameterSet, *others: str) -> None:
-        """Raise a ParkfError if options are wrong, exclude each other, or do not go with the set.
-
-        `others` are names of further options that were asked for.
-        """
+    def check(self, parameters: ParameterSet) -> None:
+        """Raise a ParkfError if options are wrong, exclude each other, or do not go with the set."""
         for name, allowed in _ALLOWED.items():
             if (given := getattr(self, name)) not in allowed:
                 raise ParkfError(f"{name} '{given}': expected one of {', '.join(allowed)}")
@@ -73,7 +72,7 @@ class FitOptions:
             raise ParkfError(
                 f"threads: got {self.threads}, expected a whole number of at least 1, or None for all cores"
             )
-        asked = {*others, *(one.name for one in fields(self) if getattr(self, one.name) != one.default)}
+        asked = {one.name for one in fields(self) if getattr(self, one.name) != one.default}
         for name, (excluded, why) in _EXCLUDES.items():
             if name in asked and (both := sorted(excluded & asked)):
                 value = getattr(self, name)
@@ -177,6 +176,23 @@ def fit(
     return fitted.flagged(tracks.nulls, "null_number")
 
 
+def fit_columns(parameters: ParameterSet, tracks: Candidates, how: FitOptions) -> Batch:
+    """Fit a batch; return the tracks of a plain fit, and columns of everything else that was asked for."""
+    more: dict[str, NDArray[Any]] = {}
+    if how.score or not how.rich_states:
+        options = {name: value for name, value in vars(how).items() if name != "rich_states"}
+        fitted, treated = fit(parameters, tracks, **options).for_output()
+        for added in (treated, fitted.scores, fitted.more, fitted.electrons):
+            more |= added or {}
+    if how.rich_states:
+        fitted, states = fit_with_rich(parameters, tracks, threads=how.threads, origin=how.origin)
+        more |= states.columns()
+    if how.kind == LONG.name and not how.electrons:
+        off = np.abs(fitted.qop - tracks.qop)
+        fitted = fitted.flagged(is_good(fitted.status) & (off > FAR * np.abs(tracks.qop)), "far_seed")
+    return fitted, more
+
+
 def fit_file(
     parameters: Path,
     candidates: Path,
@@ -203,8 +219,8 @@ def fit_file(
     from parkf.io.checksums import is_sealed
 
     numbers = load(parameters, withdrawn=withdrawn)
-    how, kind = FitOptions(**options), kind_named(options.get("kind", LONG.name))
-    how.check(numbers, *["rich_states"] * rich_states)
+    how, kind = FitOptions(**options, rich_states=rich_states), kind_named(options.get("kind", LONG.name))
+    how.check(numbers)
     table = FITTED.with_columns(
         (RICH_STATES if rich_states else ())
         + (ROBUST if how.robust else ())
@@ -220,19 +236,8 @@ def fit_file(
     def batch(tracks: Candidates) -> Batch:
         if kind is LONG:
             check.add(tracks)
-        more: dict[str, NDArray[Any]] = {}
-        if how.score or not rich_states:
-            result, more = fit(numbers, tracks, **options).for_output()
-            for added in (result.scores, result.more, result.electrons):
-                more |= added or {}
-        if rich_states:
-            result, states = fit_with_rich(numbers, tracks, threads=how.threads, origin=how.origin)
-            more |= states.columns()
-        if kind is LONG and not how.electrons:
-            far.append(far_from_seed(result, tracks.qop))
-        return result, more
+        return fit_columns(numbers, tracks, how)
 
-    far: list[int] = []
     summary = _fit_batches(
         batch,
         candidates,
@@ -242,7 +247,7 @@ def fit_file(
         made_with=set_metadata(numbers.manifest.blobs),
         finish=check.finish,
     )
-    summary.notes = check.notes + note_on_seeds(sum(far), summary.good)
+    summary.notes += check.notes + note_on_seeds(summary.failed["far_seed"], summary.good)
     return summary
 
 
@@ -281,6 +286,7 @@ def _fit_batches(
 
     from parkf.fit.candidate_files import open_candidates
     from parkf.io.arrow import column
+    from parkf.io.repeats import Repeats, hashes
     from parkf.io.tree_export import written_by_ending
 
     summary = Summary()
@@ -288,6 +294,7 @@ def _fit_batches(
         table = table.with_events(file.event_kind())
         with (
             table.writer(path, {**(made_with or {}), **detector_keys(file.metadata)}) as writer,
+            Repeats() as repeats,
             progress_bar("fit", "tracks", total=file.count) as bar,
         ):
             for hits in file.batches(BATCH):
@@ -297,9 +304,15 @@ def _fit_batches(
                 arrays = [column(columns[name], kind) for name, kind in table.columns]
                 writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=table.schema))
                 summary.add(tracks)
+                repeats.add(hashes(columns, ("event", "candidate")))
                 bar.update(len(hits.arrays["qop"]))
                 # Free this batch before the next one is read, so that memory never holds two.
                 del hits, tracks, more, columns, arrays
             # Whatever it raises, the file of fits does not appear.
             finish()
+            if several := len(repeats.several()):
+                summary.notes.append(
+                    f"doubtful: {several} pairs of event and candidate are there more than once: was a file"
+                    " added twice?"
+                )
     return summary

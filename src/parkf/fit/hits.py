@@ -61,7 +61,7 @@ def hits_of(hits: Any, *, where: str = "hits", begin: int = 0, table: Table = ME
     NaN: an empty slot, as pandas writes it, if its hit has no number at all. Rows of other nulls are in
     ``nulls``.
     """
-    columns = _columns(hits)
+    columns = _columns(hits, where)
     needed = [name for name, _ in table.fields if name not in ("event", "candidate")]
     if missing := [name for name in needed if name not in columns]:
         raise ParkfError(
@@ -110,7 +110,7 @@ def _is_arrow(thing: Any) -> bool:
     return type(thing).__module__.partition(".")[0] == "pyarrow"
 
 
-def _columns(hits: Any) -> dict[str, Any]:
+def _columns(hits: Any, where: str) -> dict[str, Any]:
     """Return the columns of a container by name."""
     if isinstance(hits, Mapping):
         return dict(hits)
@@ -125,6 +125,8 @@ def _columns(hits: Any) -> dict[str, Any]:
     else:
         expected = "a path, an Arrow table, a pandas table, arrays by name or an Awkward array of records"
         raise ParkfError(f"hits: got {type(hits).__name__}, expected {expected}")
+    if twice := [name for name in set(names) if list(names).count(name) > 1]:
+        raise ParkfError(f"{where}: column {min(twice)!r} is there twice, expected it once; drop one of them")
     return {str(name): hits[name] for name in names}
 
 

@@ -2,33 +2,26 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted, is_good
+from parkf.fit.fitted import FAR, STATUS, STATUS_BITS, Fitted, is_good
 from parkf.io.terminal import say
 
 HIGH_CHI2 = 5.0
 """Above this median χ²/ndof of good tracks, a warning is printed. It is about 1 if set and detector agree."""
 
-FAR, FEW = 0.2, 0.01
-"""A fitted q/p is far if it is this fraction off its seed; so many of the tracks may be, as ghosts are."""
+FEW = 0.01
+"""Share of tracks that may be far from their seeds, as ghosts are."""
 
 # Bins of χ²/ndof, even in its logarithm. They determine the median to 1.2 %, in constant memory for any
 # number of tracks.
 _EDGES = np.geomspace(1e-3, 1e6, 9 * 200 + 1)
 
 
-def far_from_seed(tracks: Fitted, seeds: NDArray[Any]) -> int:
-    """Count the good tracks whose q/p is far from their seeds (n,), in 1/MeV."""
-    far = np.abs(np.asarray(tracks.qop) - np.asarray(seeds)) > FAR * np.abs(np.asarray(seeds))
-    return int((is_good(tracks.status) & far).sum())
-
-
 def note_on_seeds(far: int, good: int) -> list[str]:
-    """Return a warning if many of the good tracks have q/p far from their seeds.
+    """Return a warning if many good tracks have q/p far from their seeds.
 
     Noise is that of the seed's momentum. If a seed is further off than the fit can linearise, q/p is biased
     by several of its errors, and χ² is as good as ever. A second fit from the fitted q/p corrects this.

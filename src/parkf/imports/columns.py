@@ -66,7 +66,7 @@ def _csv(path: Path, columns: Sequence[str]) -> Iterator[Columns]:
 def _numbers(rows: pa.RecordBatch, path: Path) -> Columns:
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         if type_of(column.type).kind not in "biuf":
-            raise ParkfError(f"{path}: column '{name}' holds {column.type}, expected numbers")
+            raise ParkfError(f"{path}: column '{name}' holds {column.type}, expected numbers; convert it")
     return {name: numbers(rows.column(name)) for name in rows.schema.names}
 
 

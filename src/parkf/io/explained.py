@@ -23,6 +23,11 @@ def explained(error: Exception) -> str | None:
         return how_to_install(error)
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return "no more memory, expected more; give the command more of it, or fewer threads (--threads 1)"
+    if isinstance(error, UnicodeEncodeError):
+        return (
+            f"a name with {error.object[error.start : error.end]!a}: this locale cannot express it,"
+            " expected UTF-8; set PYTHONUTF8=1"
+        )
     if isinstance(error, BrokenPipeError):
         return "the output: its reader has ended, expected one that reads all of it; write it to a file"
     if not isinstance(error, OSError):

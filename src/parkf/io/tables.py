@@ -282,7 +282,8 @@ FITTED = Table(
         # 1 non_finite, 2 negative_variance, 4 outside_table, 8 low_momentum, 16 few_velo_hits,
         # 32 no_scifi_hit; of the input: 64 wrong_sigma, 128 wrong_plane, 256 velo_unsorted,
         # 512 velo_count, 1024 wrong_qop, 2048 null_number; a warning, whose fit is good: 4096 far_hit;
-        # of kinds besides long tracks: 8192 few_hits, 16384 outside_slices.
+        # of kinds besides long tracks: 8192 few_hits, 16384 outside_slices; of long tracks, a warning, too:
+        # 32768 far_seed.
         *_each(np.int32, "status"),
     ),
 )

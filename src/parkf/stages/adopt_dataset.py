@@ -1,5 +1,6 @@
 """Stage ``adopt_dataset``: a user's own dataset of a step."""
 
+from parkf.detector.field import load_field
 from parkf.io.tables import STEP_DATA
 from parkf.io.terminal import say
 from parkf.stages.files import Made, Read
@@ -7,9 +8,9 @@ from parkf.training.datasets.checks import check_dataset
 from parkf.training.datasets.gather import leave_out
 
 
-def adopt_dataset(*, dataset: Read, output: Made, step: str) -> None:
+def adopt_dataset(*, dataset: Read, field: Read, output: Made, step: str, threads: int = 1) -> None:
     """Check a dataset as `parkf check-dataset` does, and copy the rows that pass."""
-    left, without = check_dataset(dataset, step)
+    left, without = check_dataset(dataset, step, field=load_field(field), threads=threads)
     with STEP_DATA.open(dataset) as file, STEP_DATA.writer(output) as writer:
         begin = 0
         for number in range(file.num_row_groups):

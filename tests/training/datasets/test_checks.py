@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from parkf.cli.main import app
 from parkf.io.errors import ParkfError
+from parkf.io.repeats import hashes
 from parkf.io.tables import STEP_DATA
-from parkf.training.datasets.checks import check_dataset
-from parkf.training.datasets.repeats import KEYS, hashes
+from parkf.training.datasets.checks import KEYS, check_dataset
 
 from ...rows import step_rows
 
@@ -38,12 +38,12 @@ def test_the_sign_of_the_charge_counts(tmp_path):
 
 def test_minus_zero_is_zero():
     keys = {name: np.zeros(2) for name in KEYS["V"]} | {"z0": np.array([0.0, -0.0])}
-    assert len(np.unique(hashes(keys, "V"))) == 1
+    assert len(np.unique(hashes(keys, KEYS["V"]))) == 1
 
 
 def test_equal_hashes_alone_are_no_duplicate(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "parkf.training.datasets.checks.hashes", lambda columns, step: np.zeros(len(columns["z0"]), np.uint64)
+        "parkf.training.datasets.checks.hashes", lambda columns, keys: np.zeros(len(columns["z0"]), np.uint64)
     )
     left, _ = check_dataset(_write(tmp_path / "sound.parquet", step_rows(400)), "VUT")
     assert (left.rows, left.count) == (400, 0)

@@ -32,17 +32,17 @@ _OPTIONAL = ("UT_zAtYEq0", "UT_yMin", "UT_yMax")
 
 def read_trees(paths: Sequence[Path], geometry: Geometry, name: str | None = None) -> dict[Path, Entries]:
     """Read the tree `name` of files, by default ``Hits_detectors``; those without entries are left out."""
-    found = {}
+    found, wanted = {}, name or TREE
     for path in paths:
         with open_root(path) as file:
             # A job without a track writes a tree without entries, or none.
-            if len(paths) > 1 and not tree_names(file):
+            if len(paths) > 1 and not any(one.rpartition("/")[2] == wanted for one in tree_names(file)):
                 continue
-            tree = file[chosen_tree(file, path, name or TREE)]
+            tree = file[chosen_tree(file, path, wanted)]
             if len(paths) == 1 or tree.num_entries:
                 found[path] = _read(tree, path, geometry)
     if not found:
-        raise ParkfError(f"{paths[0]}: of {len(paths)} files, none has a tree '{name or TREE}' with entries")
+        raise ParkfError(f"{paths[0]}: of {len(paths)} files, none has a tree '{wanted}' with entries")
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parkf.detector.geometry import Geometry
 from parkf.imports.hits.entries import Entries
 from parkf.imports.hits.particle_data import charges
 from parkf.io.errors import ParkfError
@@ -20,6 +21,8 @@ from parkf.training.datasets.left_out import LeftOut
 
 FURTHEST, LARGEST_SIGMA = 2e4, 100.0  # mm
 _HALF_SIZE = 5000.0  # mm; no detector is larger in x and y
+_MANY = 0.1  # share of hits
+_LEAN = 0.02  # of dx/dy; strips of neighbouring layers differ by 0.087
 _HARDEST = 1e9  # MeV
 _BENT = 10  # hits, with which a particle has crossed the magnet
 _REPEATED = "event and key of an earlier row (is a file given twice?)"
@@ -31,12 +34,14 @@ Shown = tuple[str, NDArray[Any]]
 """Name and values of the column that shows a fault."""
 
 
-def sifted(entries: Entries, name: str, *, tracks: bool, place: Place = str) -> tuple[Entries, list[Finding]]:
+def sifted(
+    entries: Entries, name: str, geometry: Geometry, *, tracks: bool, place: Place = str
+) -> tuple[Entries, list[Finding]]:
     """Return the entries without rows that cannot be, and findings about these.
 
     A repeated particle or track is left out with its hits, and so is a track without a momentum. Hits of a
-    particle that is left out have no particle (`tracks` is false). `place` says where an entry is in the
-    file. A ParkfError is raised if nothing is left.
+    particle that is left out have no particle (`tracks` is false). Strips lean as those of their layer in the
+    `geometry`. `place` says where an entry is in the file. A ParkfError is raised if nothing is left.
     """
     count, what = len(entries.of["event"]), "tracks" if tracks else "particles"
     of_hits = LeftOut(name, what="hits", rows=len(entries.hits["x"]))
@@ -44,7 +49,7 @@ def sifted(entries: Entries, name: str, *, tracks: bool, place: Place = str) -> 
     gone, orphaned = np.zeros(count, bool), np.zeros(count, bool)
     bad_hits = np.zeros(len(entries.hits["x"]), bool)
     entry = entries.hits["entry"]
-    for wrong, why, shown in _of_hits(entries.hits):
+    for wrong, why, shown in _of_hits(entries.hits, geometry):
         of_hits.add(wrong & ~bad_hits, why, _said(shown, lambda row: place(int(entry[row]))))
         bad_hits |= wrong
     for wrong, why, shown in _of_entries(entries, bad_hits, tracks):
@@ -62,12 +67,19 @@ def sifted(entries: Entries, name: str, *, tracks: bool, place: Place = str) -> 
     return left, findings
 
 
-def _of_hits(hits: Columns) -> Iterator[tuple[Mask, str, Shown]]:
+def _of_hits(hits: Columns, geometry: Geometry) -> Iterator[tuple[Mask, str, Shown]]:
     """Yield which hits cannot be, why, and the number that shows it."""
     for name in ("x", "y", "z", "dxdy", "dzdy"):
         limit = {"x": _HALF_SIZE, "y": _HALF_SIZE, "z": FURTHEST}.get(name, 1.0)
         # NaN is beyond any limit.
         yield ~(np.abs(hits[name]) <= limit), f"{name}, expected within ±{limit:g}", (name, hits[name])
+    lean = np.full(len(geometry.planes()), np.nan)
+    for plane, _, layer in geometry.strip_layers():
+        lean[plane] = layer.dxdy
+    other = np.abs(hits["dxdy"] - lean[hits["plane"]]) > _LEAN
+    # Where many do, the whole file has a fault, which its physics names.
+    other &= other.mean() < _MANY
+    yield other, f"dx/dy, expected within {_LEAN:g} of its layer's", ("dxdy", hits["dxdy"])
     sigma = hits["sigma"]
     wrong = ~((sigma > 0) & (sigma <= LARGEST_SIGMA))
     yield wrong, f"σ, expected above 0 and at most {LARGEST_SIGMA:g} mm", ("σ", sigma)

@@ -59,7 +59,9 @@ def _read(
         number = int(np.searchsorted(begin, row, side="right")) - 1
         return f"{row - begin[number]}" + (f" of {[*read][number].name}" if len(read) > 1 else "")
 
-    entries, findings = sifted(joined([*read.values()]), str(source), tracks=tracks, place=place)
+    entries, findings = sifted(
+        joined([*read.values()]), str(source), run.geometry, tracks=tracks, place=place
+    )
     empty = [Figure("files without entries", float(len(paths) - len(read)))] if len(read) < len(paths) else []
     told: list[Figure | Finding] = [*empty, *findings]
     return entries, [Inspection.of(f"{source}: rows", told)] if told else []
@@ -72,7 +74,7 @@ def take_tables(
     entries = read_tables(hits, tracks)
     if checks is not None:
         run, settle = checks
-        entries, findings = sifted(entries, str(hits), tracks=False)
+        entries, findings = sifted(entries, str(hits), run.geometry, tracks=False)
         rows = [Inspection.of(f"{tracks}: rows", findings)] if findings else []
         settle([*rows, *inspect_hits(entries, str(hits), run)])
     write_particles(entries, hits_to, particles_to)

@@ -102,7 +102,14 @@ class Source(Strict):
     tree: str | None = None
     where: dict[str, float | Listed[float]] = Field(default_factory=dict)
     drop: Drop = Drop()
-    columns: dict[str, str | Column]
+    columns: dict[str, Column]
+
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _named(cls, said: Any) -> Any:
+        if not isinstance(said, dict):
+            return said
+        return {target: {"column": one} if isinstance(one, str) else one for target, one in said.items()}
 
     @model_validator(mode="after")
     def _complete(self) -> "Source":
@@ -121,8 +128,7 @@ class Source(Strict):
     def scales(self, name: str) -> dict[str, tuple[Column, float]]:
         """Return the column for every target, and the factor to this project's unit."""
         found = {}
-        for target, said in self.columns.items():
-            column = Column(column=said) if isinstance(said, str) else said
+        for target, column in self.columns.items():
             where = f"{name}: columns.{target}"
             if target not in _UNITS and column.unit is not None:
                 raise ParkfError(f"{where}: unit '{column.unit}' of a number without unit")

@@ -154,7 +154,9 @@ def _stage(
         found.inspection = replace(found.inspection, findings=more + found.inspection.findings)
         return found
     left.drops_repeats = seen.drops_repeats
-    found.without, found.counts = left_out_rows(path, step, left, field=carrier.field, staged=seen.files)
+    found.without, found.counts = left_out_rows(
+        path, step, left, field=carrier.field, staged=seen.files, threads=carrier.threads
+    )
     seen.count("rows that were there before", left.repeats)
     figures = tuple(Figure(f"left out: {what}", float(n)) for what, n in seen.counts.items())
     own = found.inspection

@@ -1,206 +1,146 @@
-"""What the other rows of a set say about a row: its planes, the end that Runge-Kutta reaches, the scattering.
+"""What a row's other columns, and the other rows of its set, say about its planes, its end and its truth.
 
-A sample of each set shows where its rows begin and end in z, how far truth lies from Runge-Kutta's end, and
-how states bend: the change of position and slope over q/p and the length of the step is a smooth function of
-origin, direction and q/p. A row far off it was carried with another number than one of its own columns, with
-or without a field map at hand.
+Runge-Kutta here carries each row through a field. How far the rows' own ends lie from there is learnt from a
+sample: hardly at all in the field that they were made in, a few per cent of the bend in another one. Without
+a field, and for rows that leave the map, the straight line takes its place, with the bends of the sample.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Rows = Mapping[str, NDArray[Any]]
+from parkf.detector.field import FieldMap
+from parkf.io.events import Columns
+from parkf.training.datasets.carry import COMPONENTS, carried
 
-NAMES = ("z0", "z1", "txe", "tye", "xe", "ye", "tx1", "ty1", "x1", "y1")
-"""Columns that are compared with the other rows."""
+Floats = NDArray[np.float64]
+
+NAMES = ("z0", "z1", *(f"{name}{end}" for end in "e1" for name in COMPONENTS))
+"""Columns that are compared."""
 
 SAMPLE = 1000
 """Largest number of rows of a set that the comparison is learnt from."""
 
 _FEWEST = 60  # rows; fewer say nothing
-_FOR_SQUARES = 300  # rows; fewer determine only the linear terms
-_Z_WIDTHS = 20.0  # of z0 and z1 about their planes
+_Z_WIDTHS = 10.0  # of z0 and z1 about their medians
 # mm, by which alignments may move the planes of z0 and z1 besides; in the VELO, rows have many planes.
-_Z_LEAST = dict.fromkeys(("V", "BEAM"), (np.inf, np.inf)) | {"VUT": (np.inf, 5.0)}
-# Multiples of the width about the smooth function; far from the middle of the inputs, it is less known.
-# Positions agree much better with the own slopes than with those of other rows.
-_BEND_WIDTHS = {"T": np.array([30.0, 100.0, 300.0, 300.0])}
-_BEND_WIDTHS_ELSEWHERE = np.array([30.0, 100.0, 50.0, 50.0])
-# Share of the usual bend, for soft tracks; in y at least a tenth of that of x.
-_BEND_SHARE = np.array([0.2, 0.2, 0.05, 0.05])
-_FURTHEST = 10.0  # times the distance of nearly all rows, a row is no more a row of the set
-_HARD_WIDTHS = 10.0  # multiples of the width of the hardest tracks, which is the rounding of the numbers
-_LEAST = np.array([1e-6, 1e-6, 2e-3, 2e-3])  # slopes and mm, tolerance of Runge-Kutta
-# Multiples of the width of the scattering: hadrons scatter up to 200 widths off nuclei.
-_TRUTH_WIDTHS = 1000.0
-_TRUTH_LEAST = np.array([1e-3, 1e-3, 0.1, 0.1])
-
-
-def _q68(values: Floats) -> Any:
-    return np.quantile(np.abs(values), 0.68, axis=0)
-
-
-def _stack(rows: Rows, *names: str) -> Floats:
-    return np.column_stack([np.asarray(rows[name], np.float64) for name in names])
+_Z_LEAST = dict.fromkeys(("V", "BEAM"), (1100.0, 1100.0)) | {"VUT": (1100.0, 5.0)}
+# Multiples of the distance that 99 % and 68 % of the rows keep; the second one counts where more than 1 % are
+# wrong. One direction bends less than four times as much as nearly all others.
+_CARRIED, _TURNED = (10.0, 100.0), (4.0, 40.0)
+_NEAR = (30.0, 300.0)  # of another field, whose difference varies over the acceptance
+_LEAST = np.array([1e-4, 1e-4, 1e-7, 1e-7])  # mm and slopes, rounding
+_ROUNDING = 4 * 2.0**-24  # of several numbers in float32
+_TRUTH_WIDTHS = 300.0  # of the scattering: hadrons scatter up to 200 widths off nuclei
+_TRUTH_LEAST = np.array([0.1, 0.1, 1e-3, 1e-3])
 
 
 @dataclass(frozen=True)
 class Alike:
-    """Planes, bend and scattering of the rows of one set."""
+    """Planes, distances of ends, and scattering of each set; infinite where a set has few rows."""
 
-    planes: Floats  # (3, 2) coefficients of 1, x0, y0 for z0 and z1
-    off_plane: Floats  # (2,) mm, largest distance from them
-    middle: Floats  # (7,) of the inputs of the bend, and their width
-    width: Floats
-    squares: bool
-    bend: Floats  # (k, 4) coefficients for tx, ty, x, y
-    lens: Floats  # (2,) what a bend beyond the expected one adds to x and y, over the length
-    slack: Floats  # (4,) tolerance of the bend in the middle of the inputs, in units of the bend
-    usual: Floats  # (4,) the same everywhere
-    hard: Floats  # (4,) tolerance in mm and slopes
-    furthest: float  # where the tolerance of the bend ends to grow
-    truth: Floats  # (4,) largest distance of truth times p, over the length for positions
+    field: FieldMap | None
+    threads: int | None
+    rounding: float  # of the rows' numbers, relative
+    z: Floats  # (sets, 2) medians of z0 and z1
+    off_plane: Floats  # (sets, 2) mm, largest distance from them
+    floor: Floats  # (sets, 4) largest distance from Runge-Kutta of hard tracks, in x, y, tx, ty
+    near: Floats  # (sets, 4) what is added to it, over q/p and the length of the step
+    turned: Floats  # (sets, 4) largest distance from the straight line, likewise
+    truth: Floats  # (sets, 4) largest distance of truth from the end times p, over the length for positions
 
     @classmethod
-    def of(cls, rows: Rows, step: str) -> Self | None:
-        """Learn from rows of one set of a step; None if they are too few."""
-        count = len(rows["z0"])
-        if count < _FEWEST:
-            return None
-        flat = np.column_stack([np.ones(count), _stack(rows, "x0", "y0")])
-        planes, off = _smooth(flat, _stack(rows, "z0", "z1"))
-        inputs, (measured, lever) = _inputs(rows), _bend(rows)
-        middle = np.median(inputs, axis=1)
-        width = np.quantile(np.abs(inputs - middle[:, None]), 0.8, axis=1)
-        width[width < 1e-6 * (1.0 + np.abs(middle))] = np.inf  # one value, such as the z of a plane
-        squares = count >= _FOR_SQUARES
-        terms, far = _terms((inputs - middle[:, None]) / width[:, None], squares)
-        bend, rest = _smooth(terms.T, measured / lever[:, None])
-        usual = _q68(measured / lever[:, None])
-        lens = np.array([_ratio(rest[:, i], rest[:, i + 2]) for i in (0, 1)])
-        rest[:, 2:] -= lens * rest[:, :2]
-        hardest = np.argsort(np.abs(lever))[: max(20, count // 4)]
-        length = _lengths(rows)
-        truth = (_stack(rows, *NAMES[6:]) - _stack(rows, *NAMES[2:6])) * rows["p_true"][:, None] / length
-        return cls(
-            planes=planes,
-            off_plane=_Z_WIDTHS * _q68(off) + np.array(_Z_LEAST.get(step, (5.0, 5.0))),
-            middle=middle,
-            width=width,
-            squares=squares,
-            bend=bend,
-            lens=lens,
-            slack=_BEND_WIDTHS.get(step, _BEND_WIDTHS_ELSEWHERE) * _q68(rest / far[:, None]),
-            usual=_BEND_SHARE * np.maximum(usual, 0.1 * usual[[0, 0, 2, 2]]),
-            hard=_HARD_WIDTHS * _q68((rest * lever[:, None])[hardest] * _lengths(rows)[hardest]) + _LEAST,
-            furthest=_FURTHEST * float(np.quantile(far, 0.98)),
-            truth=_TRUTH_WIDTHS * _q68(truth),
-        )
+    def of(cls, rows: Columns, step: str, sets: int, field: FieldMap | None, threads: int | None = 1) -> Self:
+        """Learn from some rows of all sets of a step; `threads` carry rows, by default all cores."""
+        shapes = {"z": 2, "off_plane": 2} | dict.fromkeys(("floor", "near", "turned", "truth"), 4)
+        found = {name: np.full((sets, columns), np.inf) for name, columns in shapes.items()}
+        straight, ends = _straight(rows), _ends(rows, field, threads)
+        scale = _scale(rows)
+        off, bend = np.abs(_stack(rows, "e") - ends), np.abs(_stack(rows, "e") - straight) / scale
+        # In y the bend is small in most directions, so it may be as large as in x.
+        bend = np.repeat(bend.reshape(2, 2, -1).max(axis=1), 2, axis=0)
+        length = np.abs(rows["z1"] - rows["z0"])
+        scattered = np.abs(_stack(rows, "1") - _stack(rows, "e")) * np.asarray(rows["p_true"])
+        scattered[:2] /= np.maximum(length, 1e-9)
+        for number in range(sets):
+            own = np.flatnonzero(rows["set"] == number)
+            if len(own) < _FEWEST:
+                continue
+            z = np.stack([rows["z0"][own], rows["z1"][own]])
+            found["z"][number] = np.median(z, axis=1)
+            many = _Z_LEAST.get(step)
+            along = _quantile(np.abs(z - found["z"][number][:, None]), 0.68)
+            found["off_plane"][number] = _Z_WIDTHS * along + 5.0 if many is None else many
+            found["turned"][number] = _limit(bend[:, own], bend[:, own], _TURNED)
+            found["truth"][number] = _TRUTH_WIDTHS * _quantile(scattered[:, own], 0.68)
+            arrived = own[np.isfinite(off[0, own])]
+            hardest = arrived[np.argsort(scale[2, arrived])[: max(20, len(arrived) // 4)]]
+            if len(arrived):
+                floor = _limit(off[:, hardest], off[:, hardest], _CARRIED) + _LEAST
+                # What soft tracks add is measured beyond what hard ones reach, without the multiple.
+                beyond = np.maximum(off[:, arrived] - floor[:, None] / _CARRIED[0], 0.0) / scale[:, arrived]
+                found["floor"][number] = floor
+                found["near"][number] = _limit(beyond, off[:, arrived] / scale[:, arrived], _NEAR)
+        x, single = rows["x0"], np.asarray(rows["x0"], np.float32)
+        return cls(field, threads, _ROUNDING if np.array_equal(x, single) else 0.0, **found)
 
-    def expected(self, rows: Rows) -> tuple[Floats, Floats]:
+    def expected(self, rows: Columns) -> tuple[Floats, Floats]:
         """Return what columns `NAMES` should be, and the largest deviation, (10, n) each."""
-        count = len(rows["z0"])
-        values, allowed = np.empty((10, count)), np.empty((10, count))
-        dz, far, bend = rows["z1"] - rows["z0"], *self._bent(rows)
-        length, lever = np.abs(dz), _lever(rows)
-        size = np.abs(lever)
-        over_p = 1.0 / np.asarray(rows["p_true"])
-        for i in range(2):
-            begin, by_x, by_y = self.planes[:, i]
-            values[i] = begin + by_x * rows["x0"] + by_y * rows["y0"]
-            allowed[i] = self.off_plane[i]
-        for i, name in enumerate(("tx", "ty", "x", "y")):
-            values[2 + i] = lever * bend[i]
-            allowed[2 + i] = size * (self.slack[i] * far + self.usual[i])
-            allowed[6 + i] = self.truth[i] * over_p
-            if i > 1:
-                slope = f"t{name}"
-                values[2 + i] += self.lens[i - 2] * (rows[f"{slope}e"] - values[i])
-                values[2 + i] *= length
-                values[2 + i] += rows[f"{slope}0"] * dz
-                allowed[2 + i :: 4] *= length
-            values[2 + i] += rows[f"{name}0"]
-            allowed[2 + i] += self.hard[i]
-            allowed[6 + i] += _TRUTH_LEAST[i]
-            values[6 + i] = rows[f"{name}e"]
+        count, number = len(rows["set"]), np.asarray(rows["set"]).astype(np.intp)
+        values, allowed = np.empty((len(NAMES), count)), np.empty((len(NAMES), count))
+        values[:2], allowed[:2] = self.z.T[:, number], self.off_plane.T[:, number]
+        scale, ends = _scale(rows), _ends(rows, self.field, self.threads)
+        values[2:6] = ends
+        allowed[2:6] = self.floor.T[:, number] + self.near.T[:, number] * scale
+        if self.rounding:
+            z = np.abs(rows["z0"]) + np.abs(rows["z1"])
+            for i, name in enumerate("xy"):
+                moved = np.abs(rows[f"{name}0"]) + np.abs(rows[f"{name}e"]) + np.abs(rows[f"t{name}0"]) * z
+                allowed[2 + i] += self.rounding * moved
+        lost = np.flatnonzero(np.isnan(ends[0]))
+        if len(lost):
+            values[2:6, lost] = _straight(rows)[:, lost]
+            # A row that leaves the map bends as others do; without a field, all rows have to pass.
+            share = 1.0 if self.field is None else 0.5
+            allowed[2:6, lost] = _LEAST[:, None] + share * self.turned[number[lost]].T * scale[:, lost]
+        values[6:] = _stack(rows, "e")
+        allowed[6:] = self.truth.T[:, number] / rows["p_true"]
+        allowed[6:8] *= np.abs(rows["z1"] - rows["z0"])
+        allowed[6:] += _TRUTH_LEAST[:, None]
         return values, allowed
 
-    def _bent(self, rows: Rows) -> tuple[Floats, Floats]:
-        """Return how far from the middle rows are, (n,), and their bend over the lever, (4, n)."""
-        u = (_inputs(rows) - self.middle[:, None]) / self.width[:, None]
-        # Single precision is enough for the bend, and takes half the time.
-        terms, far = _terms(u.astype(np.float32), self.squares)
-        return np.minimum(far, self.furthest), self.bend.T.astype(np.float32) @ terms
+
+def _stack(rows: Columns, end: str) -> Floats:
+    return np.stack([np.asarray(rows[name + end], np.float64) for name in COMPONENTS])
 
 
-def _inputs(rows: Rows) -> Floats:
-    """Numbers that the bend depends on, (7, n)."""
-    h = 1e3 * rows["polarity"] * rows["qop"]
-    states = [rows[f"{name}0"] for name in ("x", "y", "tx", "ty")]
-    return np.stack([*states, h, rows["z0"], rows["z1"] - rows["z0"]])
+def _quantile(values: Floats, share: float) -> Any:
+    return np.quantile(values, share, axis=1)
 
 
-def _lever(rows: Rows) -> Floats:
-    """q/p in the field's sense times the length, (n,), which a bend is proportional to."""
-    return np.asarray(1e3 * rows["polarity"] * rows["qop"] * (rows["z1"] - rows["z0"]))
+def _limit(values: Floats, whole: Floats, multiples: tuple[float, float]) -> Floats:
+    most, usual = multiples
+    return np.minimum(most * _quantile(values, 0.99), usual * _quantile(whole, 0.68))
 
 
-def _lengths(rows: Rows) -> Floats:
-    """One for slopes, and the length of the step for positions, (n, 4)."""
+def _scale(rows: Columns) -> Floats:
+    """|q/p| in 1/GeV times the length of the step, for positions times the length again, (4, n)."""
     length = np.abs(rows["z1"] - rows["z0"])
-    return np.column_stack([np.ones((len(length), 2)), length, length])
+    lever = np.maximum(1e3 / np.asarray(rows["p_true"]) * length, 1e-9)
+    return np.stack([lever * length, lever * length, lever, lever])
 
 
-def _straight(rows: Rows) -> Floats:
-    """Slopes and places tx, ty, x, y at z1 without a field, (n, 4)."""
-    states = _stack(rows, "tx0", "ty0", "x0", "y0")
-    states[:, 2:] += states[:, :2] * (rows["z1"] - rows["z0"])[:, None]
+def _straight(rows: Columns) -> Floats:
+    """x, y, tx, ty at z1 without a field, (4, n)."""
+    states = _stack(rows, "0")
+    states[:2] += states[2:] * (rows["z1"] - rows["z0"])
     return states
 
 
-def _bend(rows: Rows) -> tuple[Floats, Floats]:
-    """Return what Runge-Kutta adds to the straight line, over the length for positions, and the lever."""
-    return (_stack(rows, *NAMES[2:6]) - _straight(rows)) / _lengths(rows), _lever(rows)
-
-
-def _terms(u: NDArray[Any], squares: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Polynomial (k, n) of inputs (7, n) in units of their widths, and the distance from the middle, (n,)."""
-    terms = np.empty((36 if squares else 8, u.shape[1]), u.dtype)
-    terms[0], terms[1:8] = 1.0, u
-    if squares:
-        for number, (i, j) in enumerate(combinations_with_replacement(range(7), 2)):
-            np.multiply(u[i], u[j], out=terms[8 + number])
-    far = 1.0 + np.einsum("in,in->n", u, u)
-    return terms, far * np.sqrt(far)
-
-
-def _ratio(x: Floats, y: Floats) -> float:
-    """Slope of y over x through zero, without outliers."""
-    near = np.abs(x) <= 20.0 * _q68(x)
-    for _ in range(3):
-        size = float((x[near] ** 2).sum())
-        found = float((x * y)[near].sum()) / size if size > 0.0 else 0.0
-        off = y - found * x
-        near = np.abs(off) <= 10.0 * _q68(off)
-    return found
-
-
-def _smooth(terms: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Least squares of values (n, m) by terms (n, k), without outliers; return coefficients and the rest."""
-    found = np.empty((terms.shape[1], values.shape[1]))
-    for column, wanted in enumerate(values.T):
-        off = wanted - np.median(wanted)
-        keep = np.abs(off) <= 20.0 * _q68(off)
-        for _ in range(4):
-            part = terms[keep]
-            inverse = np.linalg.pinv(part.T @ part, rcond=1e-12, hermitian=True)
-            found[:, column] = inverse @ (part.T @ wanted[keep])
-            off = wanted - terms @ found[:, column]
-            keep = np.abs(off) <= 5.0 * _q68(off)
-    return found, values - terms @ found
+def _ends(rows: Columns, field: FieldMap | None, threads: int | None) -> Floats:
+    """x, y, tx, ty at z1 by Runge-Kutta, (4, n); NaN where a row does not arrive, or without a field."""
+    if field is None:
+        return np.full((4, len(rows["set"])), np.nan)
+    return carried(rows, field, threads)[0].T

@@ -5,7 +5,7 @@ A row must fulfil the rules of :mod:`parkf.training.datasets.rules`, be as the o
 a dataset ask the same. They leave out a few rows that do not pass, and refuse a file with more.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,28 +19,26 @@ from parkf.io.arrow import numbers
 from parkf.io.checks import Rule, broken, holds
 from parkf.io.errors import ParkfError
 from parkf.io.events import Columns, concatenate, select
+from parkf.io.repeats import Repeats, hashes
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.alike import NAMES, SAMPLE, Alike
-from parkf.training.datasets.carry import COMPONENTS, carried
 from parkf.training.datasets.left_out import SHARE, LeftOut
 from parkf.training.datasets.legs import SETS
-from parkf.training.datasets.repeats import KEYS, Repeats, hashes
 from parkf.training.datasets.rules import row_rules
 
 Numbers = NDArray[np.int64]
 
+_TRACK = ("event", "particle", "polarity", "set")
+KEYS: dict[str, tuple[str, ...]] = dict.fromkeys(("VUT", "UT", "UTTF", "TFT", "T"), _TRACK)
+KEYS |= dict.fromkeys(("V", "BEAM"), (*_TRACK, "z0", "z1"))
+"""Columns that no two rows of a step share: in the VELO, a particle has a row for each pair of modules."""
+
 FEWEST_ROWS = 100
 """Rows of a set below which its parameters cannot be fitted; a set without any is fixed at zero."""
 
-_BATCH = 1 << 14
-_BLOCK = 1 << 12  # rows whose arrays fit into a cache
+_BATCH = 1 << 13  # rows whose arrays fit into a cache
 _MOST_NAMED = 10_000  # rows of a file that is refused anyway
 _GROUPS = 3  # row groups of a set that the sample is taken from
-# Where Runge-Kutta here cannot decide, rows may be so much farther from the others: of 3 million simulated
-# rows the farthest reached 0.8 of it.
-_ALONE = {"T": (4.0, 2.0), "UTTF": (1.5, 2.5), "UT": (1.5, 0.75)}  # in slopes and in positions
-_ALONE_ELSEWHERE = 1.5, 0.6
-_OWN = 0.05  # share of the bend by which Runge-Kutta here and there may differ in a row
 
 STAGED = STEP_DATA.with_columns((("file", np.dtype(np.int32)), ("row", np.dtype(np.int64))))
 """Rows that were read from other files, with the file's number, and the row's number in it."""
@@ -56,20 +54,18 @@ class Door:
         sample: Columns | None = None,
         field: FieldMap | None = None,
         staged: Sequence[Path] = (),
+        threads: int | None = 1,
     ) -> None:
-        """Rows are like the `sample`; those that are not may be carried through a `field`.
+        """Rows are like the `sample`, and as Runge-Kutta through a `field` carries them.
 
         `staged` are the files that rows with columns `STAGED` come from; others come from ``left.where``.
         """
-        self._left, self._field, self._staged = left, field, staged
+        self._left, self._staged = left, staged
         self._rules = row_rules(step)
-        self._alike: dict[int, Alike] = {}
+        self._alike: Alike | None = None
         if sample is not None:
             sample = select(sample, self._reasons(sample)[0] == 0)
-            for number in np.unique(sample["set"]):
-                alike = Alike.of(select(sample, sample["set"] == number), step)
-                if alike is not None:
-                    self._alike[int(number)] = alike
+            self._alike = Alike.of(sample, step, SETS[step], field, threads)
 
     def broken(self, rows: Columns, numbers: Numbers | None = None) -> NDArray[np.bool_]:
         """Leave out rows (n,) that break a rule; return which. `numbers` (n,) are theirs in the file."""
@@ -78,7 +74,7 @@ class Door:
             rule = rules[number - 1]
 
             def said(row: int, rule: Rule = rule) -> str:
-                place, number = self._place(rows, row, numbers)
+                place, number = self.place(rows, row, numbers)
                 return broken(place, rule, rows, row, number)
 
             self._left.add(reasons == number, f"{rule[0].split()[0]}, expected {rule[2]}", said, rows)
@@ -95,61 +91,41 @@ class Door:
                     reasons[~right & (reasons == 0)] = number
         return reasons, rules
 
-    def _place(self, rows: Columns, row: int, numbers: Numbers | None) -> tuple[object, int]:
+    def place(self, rows: Columns, row: int, numbers: Numbers | None) -> tuple[object, int]:
+        """Return file and number of a row, of `rows` that have these `numbers` in their table."""
         if self._staged:
             return self._staged[rows["file"][row]], int(rows["row"][row])
         return self._left.where, row if numbers is None else int(numbers[row])
 
     def unlike(self, rows: Columns, numbers: Numbers) -> NDArray[np.bool_]:
-        """Leave out rows (n,) that fulfil the rules, but are unlike the others of their set; return which."""
-        found = np.zeros(len(rows["set"]), np.bool_)
-        for number, alike in self._alike.items():
-            own = np.flatnonzero(rows["set"] == number)
-            for low in range(0, len(own), _BLOCK):
-                some = own[low : low + _BLOCK]
-                found[some] = self._unlike(alike, select(rows, some), numbers[some])
-        return found
-
-    def _unlike(self, alike: Alike, rows: Columns, numbers: Numbers) -> NDArray[np.bool_]:
-        expected, allowed = alike.expected(rows)
-        if self._field is None:
-            slopes, places = _ALONE.get(self._left.step, _ALONE_ELSEWHERE)
-            allowed[2:4] *= slopes
-            allowed[4:6] *= places
-        wrong = np.abs(np.stack([rows[name] for name in NAMES]) - expected) > allowed
-        if not wrong.any():
+        """Leave out rows (n,) that fulfil the rules, but not what `Alike` expects; return which."""
+        if self._alike is None:
             return np.zeros(len(numbers), np.bool_)
-        some = np.flatnonzero(wrong.any(axis=0))
-        wrong[:, some] &= ~self._carried_so(select(rows, some))
+        expected, allowed = self._alike.expected(rows)
+        wrong = np.abs(np.stack([rows[name] for name in NAMES]) - expected) > allowed
         left = wrong.any(axis=0)
         first = np.where(left, wrong.argmax(axis=0), -1)
         for column in np.unique(first[left]):
             name = NAMES[column]
 
             def said(row: int, column: int = column, name: str = name) -> str:
-                place, number = self._place(rows, row, numbers)
-                near = f"{expected[column, row]:.5g} ± {allowed[column, row]:.2g}"
-                what = f"column '{name}', row {number}: got {rows[name][row]:.5g}, expected {near}"
+                place, number = self.place(rows, row, numbers)
+                near = f"{expected[column, row]:.7g} ± {allowed[column, row]:.2g}"
+                what = f"column '{name}', row {number}: got {rows[name][row]:.7g}, expected {near}"
                 return f"{place}: {what} by its other columns, as in the other rows of its set"
 
             self._left.add(first == column, f"{name} does not fit the row's other columns", said, rows)
         return np.asarray(left)
 
-    def _carried_so(self, rows: Columns) -> NDArray[np.bool_]:
-        """Whether Runge-Kutta here takes rows where their columns say, (10, n); false without a field."""
-        fits = np.zeros((len(NAMES), len(rows["set"])), np.bool_)
-        if self._field is not None:
-            states, _ = carried(rows, self._field, 1)
-            start = np.column_stack([np.asarray(rows[f"{name}0"], np.float64) for name in COMPONENTS])
-            start[:, :2] += start[:, 2:] * (rows["z1"] - rows["z0"])[:, None]
-            ends = np.column_stack([rows[f"{name}e"] for name in COMPONENTS])
-            near = _OWN * np.abs(states - start) + np.array([1e-2, 1e-2, 1e-5, 1e-5])
-            fits[2:6] = (np.abs(ends - states) <= near).all(axis=1)
-        return fits
-
 
 def left_out_rows(
-    path: Path, step: str, left: LeftOut, *, field: FieldMap | None = None, staged: Sequence[Path] = ()
+    path: Path,
+    step: str,
+    left: LeftOut,
+    *,
+    field: FieldMap | None = None,
+    staged: Sequence[Path] = (),
+    threads: int | None = 1,
 ) -> tuple[Numbers, Numbers]:
     """Ask each row of a step dataset.
 
@@ -159,7 +135,7 @@ def left_out_rows(
     counts, without = np.zeros(SETS[step], np.int64), [np.empty(0, np.int64)]
     # One thread for linear algebra: more cost time for such small matrices.
     with threadpool_limits(1), Repeats() as repeats:
-        door = Door(step, left, _sample(path), field, staged)
+        door = Door(step, left, sample_of(path), field, staged, threads)
         asked = (door.unlike,) if staged else (door.broken, door.unlike)
         for places, rows in _batches(path):
             left.rows += 0 if staged else len(places)
@@ -167,25 +143,33 @@ def left_out_rows(
                 if (bad := ask(rows, places)).any():
                     without.append(places[bad])
                     rows, places = select(rows, ~bad), places[~bad]
-            repeats.add(hashes(rows, step))
+            repeats.add(hashes(rows, KEYS[step]))
             counts += np.bincount(rows["set"].astype(np.intp), minlength=len(counts))
         if len(several := repeats.several()):
-            for row, number in _again(path, step, several, np.concatenate(without), left):
+            for row, number in _again(path, step, several, np.concatenate(without), left, door.place):
                 without.append(np.array([row]))
                 counts[number] -= 1
     return np.unique(np.concatenate(without)), counts
 
 
-def check_dataset(path: Path, step: str, *, share: float = SHARE) -> tuple[LeftOut, NDArray[np.int64]]:
+def check_dataset(
+    path: Path,
+    step: str,
+    *,
+    field: FieldMap | None = None,
+    share: float = SHARE,
+    threads: int | None = 1,
+) -> tuple[LeftOut, NDArray[np.int64]]:
     """Refuse a step dataset that cannot be trained on.
 
+    Rows are carried through the `field`; without one, they are only compared with the bends of other rows.
     Return what a training would leave out, and the numbers of these rows. The ParkfError names file, column,
     row (from 0), the value found and the value expected.
     """
     if step not in SETS:
         raise ParkfError(f"no step '{step}'; steps are {', '.join(SETS)}")
     left = LeftOut(str(path), step, share)
-    without, counts = left_out_rows(path, step, left)
+    without, counts = left_out_rows(path, step, left, field=field, threads=threads)
     left.refuse()
     require_rows(path, step, counts)
     return left, without
@@ -216,7 +200,7 @@ def _columns(batch: pa.RecordBatch | pa.Table) -> Columns:
     return {name: numbers(batch.column(name)) for name in batch.schema.names}
 
 
-def _sample(path: Path) -> Columns | None:
+def sample_of(path: Path) -> Columns | None:
     """Return some rows of each set, from row groups all over the file."""
     groups: dict[tuple[int, int], list[int]] = {}
     parts = []
@@ -244,21 +228,29 @@ def _text(text: str, _: int) -> str:
 
 
 def _again(
-    path: Path, step: str, several: NDArray[np.uint64], without: Numbers, left: LeftOut
+    path: Path,
+    step: str,
+    several: NDArray[np.uint64],
+    without: Numbers,
+    left: LeftOut,
+    place: Callable[[Columns, int, Numbers], tuple[object, int]],
 ) -> Iterator[tuple[int, int]]:
     """Yield number and set of each row whose key another row had before it, and leave it out."""
-    before: dict[tuple[float, ...], int] = {}
+    before: dict[tuple[float, ...], str] = {}
     for places, rows in _batches(path):
-        for row in np.flatnonzero(np.isin(hashes(rows, step), several) & ~np.isin(places, without)):
+        for row in map(
+            int, np.flatnonzero(np.isin(hashes(rows, KEYS[step]), several) & ~np.isin(places, without))
+        ):
             key = tuple(float(rows[name][row]) for name in KEYS[step])
+            file, own = place(rows, row, places)
             if key not in before:
-                before[key] = int(places[row])
+                before[key] = f"row {own} of {file}"
                 continue
             if left.drops_repeats:
                 left.repeats += 1
             else:
-                text = f"{path}: rows {before[key]} and {places[row]} are the same"
-                text += f" (equal {', '.join(KEYS[step])}), expected it once"
+                text = f"{file}: row {own} is the same as {before[key]}"
+                text += f" (equal {', '.join(KEYS[step])}), expected it once; leave one of them out"
                 mask = np.arange(len(places)) == row
                 left.add(mask, "it is there before", partial(_text, text), rows)
                 if left.too_many and left.count > _MOST_NAMED:

@@ -63,13 +63,15 @@ def _places(step: str) -> list[Rule]:
     """Rules for where rows begin and end."""
     signs = np.array(_DIRECTIONS[step])
     rules: list[Rule] = [
-        ("z0 z1", lambda z0, z1: z0 != z1, "another z than the origin's"),
         (
             "z1 z0 set",
             lambda z1, z0, number: (z1 - z0) * signs[number.astype(np.intp) % len(signs)] >= 0,
             "the side of z0 that its set goes to",
         ),
     ]
+    # The first layer of the SciFi leans through the plane where TFT begins.
+    if step != "TFT":
+        rules.append(("z0 z1", lambda z0, z1: z0 != z1, "another z than the origin's"))
     if step == "T":
         expected = "y of its set, which is odd for y < 0"
         rules.append(("y0 set", _of_its_half, expected))

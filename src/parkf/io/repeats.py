@@ -1,6 +1,7 @@
 """Rows that are there twice, found on disk: memory holds the same few megabytes for any number of rows."""
 
 import tempfile
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -8,19 +9,14 @@ from numpy.typing import NDArray
 
 from parkf.io.events import Columns
 
-_TRACK = ("event", "particle", "polarity", "set")
-KEYS: dict[str, tuple[str, ...]] = dict.fromkeys(("VUT", "UT", "UTTF", "TFT", "T"), _TRACK)
-KEYS |= dict.fromkeys(("V", "BEAM"), (*_TRACK, "z0", "z1"))
-"""Columns that no two rows of a step share: in the VELO, a particle has a row for each pair of modules."""
-
 _AT_ONCE = 1 << 19  # hashes that are sorted together
 _PARTS = 256  # of all hashes, one of which is in memory at a time
 
 
-def hashes(columns: Columns, step: str) -> NDArray[np.uint64]:
+def hashes(columns: Columns, keys: Sequence[str]) -> NDArray[np.uint64]:
     """Hash the keys of rows, (n,). Minus zero and zero are equal; adding zero makes their bits the same."""
-    found = np.zeros(len(columns["set"]), np.uint64)
-    for name in KEYS[step]:
+    found = np.zeros(len(columns[keys[0]]), np.uint64)
+    for name in keys:
         bits = (np.asarray(columns[name], np.float64) + 0.0).view(np.uint64)
         for shift, factor in ((29, 0xBF58476D1CE4E5B9), (32, 0x94D049BB133111EB)):
             found = (found ^ bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
