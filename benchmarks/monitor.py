@@ -3,8 +3,8 @@
 Run: python -m benchmarks.monitor [RUN] [--set SET] [--json FILE] [--seeds N] [--only NAME] [--jobs N]
 
 The candidates are those of a run's training and validation samples in the default field, and its J/ψ for the
-field's scale. Whole events are dealt out: each seed has about 6,000 candidates and 1,500 pairs, which all
-scenarios share, and the reference has 90,000 others. Hits of a sample are moved, made worse or removed:
+field's scale. Whole events are dealt out: each seed has about 4,000 candidates and 1,500 pairs, which all
+scenarios share, and the reference has 50,000 others. Hits of a sample are moved, made worse or removed:
 
 - a module or layer at larger x has its hits at smaller x. A layer that is turned or moved along z has its
   hits where the fitted tracks meet it.
@@ -27,11 +27,12 @@ import numpy as np
 from benchmarks.command import parser, write
 
 from parkf.data.changes import all_factors, changed
-from parkf.data.masses import measure_decays, read_pairs
+from parkf.data.masses import measure_decays
 from parkf.data.monitor import assess
 from parkf.data.moving import shifted
 from parkf.data.parts import STAVE
 from parkf.data.reference import Reference, make_reference
+from parkf.data.tracks import read_tracks
 from parkf.fit.candidates import Candidates
 from parkf.fit.residuals import fit_residuals
 from parkf.io.project import PROJECT
@@ -40,8 +41,8 @@ from parkf.io.workers import forked_map
 from parkf.params.parameter_set import ParameterSet, load
 
 SET = PROJECT / "params/2026-run3-like-2-r017"
-COUNT, REFERENCE = 6_000, 90_000  # candidates
-PAIRS = 14_000  # candidates of J/ψ
+COUNT, REFERENCE = 4_000, 50_000  # candidates
+PAIRS = 4_000  # candidates of J/ψ
 MODULE = 24  # number of a VELO module in the order of z
 
 Made = Callable[["Changer", Candidates, np.random.Generator], Candidates]
@@ -286,8 +287,8 @@ Pairs = tuple[np.ndarray, Candidates]
 
 def deal(files: list[Path], count: int, seeds: int, most: int) -> list[Pairs]:
     """Deal events: up to `most` candidates to the reference, the first, and about `count` to each seed."""
-    event, tracks = read_pairs([("all", path) for path in files])["all"]
-    place = np.random.default_rng(1).random(int(event.max()) + 1)[event.astype(np.int64)] * tracks.count
+    event, tracks = read_tracks(files)
+    place = np.random.default_rng(1).random(int(event.max()) + 1)[event] * tracks.count
     edges = most + count * np.arange(seeds + 1)
     parts = [np.flatnonzero(np.searchsorted(edges, place, side="right") == n) for n in range(seeds + 1)]
     return [(event[rows], tracks.rows(rows)) for rows in parts]
@@ -311,10 +312,10 @@ class Study:
         ]
         tracks = deal(files, COUNT, seeds, REFERENCE)
         decays = deal(
-            [run / f"candidates/jpsi_{side}.parquet" for side in ("up", "down")], PAIRS, seeds, 6 * PAIRS
+            [run / f"candidates/jpsi_{side}.parquet" for side in ("up", "down")], PAIRS, seeds, 8 * PAIRS
         )
         found = measure_decays(parameters, {"jpsi": decays[0]})
-        reference = make_reference(parameters, tracks[0][1], pairs=found)
+        reference = make_reference(parameters, tracks[0][1], tracks[0][0], pairs=found)
         return cls(Changer(parameters, reference), tracks[1:], decays[1:])
 
     def judge(self, name: str, seed: int) -> dict[str, Any]:

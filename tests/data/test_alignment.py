@@ -127,6 +127,39 @@ def test_displaced_layers_are_found(geometry, tmp_path):
     assert again["scifi_layers"][7]["x"] == pytest.approx(solution.value[63], abs=1e-9)
 
 
+def test_errors_are_the_scatter_of_tracks(geometry):
+    """Hits that are twice as wrong as they say: layers differ between samples as their errors say."""
+    elements, solutions = Elements.of(geometry), []
+    for seed in range(8):
+        toy = generate(500, 15000.0, seed=100 + seed)
+        tracks = toy.candidates("float64")
+        *measured, sigma = tracks.scifi
+        tracks = dataclasses.replace(tracks, scifi=(*measured, 0.5 * sigma))
+        equations = Displacements(elements, ["x"])
+        fitted, residuals = fit_residuals(toy.parameters, tracks, covariances=True)
+        equations.add_tracks(tracks, fitted, residuals, np.ones(tracks.count, bool))
+        solutions.append(equations.displacements({"x": 0.1}))
+    # Upright layers of one station: their distances do not depend on the survey.
+    between = np.zeros((3, len(elements.names)))
+    for row, first in zip(between, (56, 60, 64), strict=True):
+        row[[first, first + 3]] = -1.0, 1.0
+    pulls = [
+        between @ one.value / np.sqrt(np.diag(between @ one.covariance @ between.T)) for one in solutions
+    ]
+    assert 0.7 < np.sqrt(np.mean(np.square(pulls))) < 1.3
+
+
+def test_an_element_that_few_tracks_cross_is_not_moved(geometry):
+    """The survey says where it is; the others move as without it."""
+    equations = equations_of([generate(600, 15000.0, seed=3)], Elements.of(geometry), ["x"])
+    assert equations.measured[55] > 500
+    equations.measured[55] = 49
+    solution = equations.displacements({"x": 0.1})
+    assert (solution.value[55], solution.error[55]) == pytest.approx((0.0, 0.1))
+    assert abs(solution.value[54]) > 0.01
+    assert equations.displacements().value[55] == 0
+
+
 def test_what_a_reference_shows_too_is_no_displacement(geometry):
     """A sample beside itself has not moved, with errors of both; without a reference little is known."""
     elements = Elements.of(geometry)

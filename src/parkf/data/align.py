@@ -17,7 +17,7 @@ from parkf.data.elements import FREEDOMS, SECTIONS, Elements, derivatives
 from parkf.data.equations import Equations, Floats, Solution
 from parkf.data.moving import Moving
 from parkf.data.quantities import usable
-from parkf.data.tracks import read_candidates
+from parkf.data.tracks import read_tracks
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.geometry import Geometry
 from parkf.fit.candidates import Candidates
@@ -32,6 +32,7 @@ FEWEST = 500
 """Tracks of an alignment: with fewer, tails of single tracks move elements."""
 WEAK = 0.5
 """mm: error of a combination of displacements beyond which it is a weak mode."""
+_FEWEST_MEASURED = 50  # coordinates of an element; the data say nothing of one with fewer
 _ARM = 1000.0  # mm, by which a rotation is compared with a shift
 
 
@@ -44,20 +45,24 @@ class Displacements(Equations):
         super().__init__([f"{section} {key} {one}" for section, key in elements.names for one in freedoms])
         self.elements, self.freedoms = elements, list(freedoms)
         self._chosen = [FREEDOMS.index(one) for one in freedoms]
+        self.measured = np.zeros(len(elements.names))  # coordinates
         # Sum of ∂(q/p)/∂α of MagUp tracks and of minus that of MagDown, 1/MeV/mm.
         self.bend = np.zeros_like(self.vector)
-        # Sum of the squares of each track's part in the vector: a track's own scatter, tails included.
-        self.square = np.zeros_like(self.vector)
 
     def add_tracks(
         self, tracks: Candidates, fitted: Fitted, residuals: Residuals, use: NDArray[np.bool_]
     ) -> None:
-        """Add the candidates of `use` (n,), whose residuals have covariances."""
+        """Add the candidates of `use` (n,), whose residuals have covariances.
+
+        The noise is the sum over tracks of the products of their own parts in the vector, which have all that
+        the hits of a track share, as it is and not as the set says.
+        """
         element, slopes = derivatives(tracks, fitted, residuals, self.elements)
         of, coordinate = np.nonzero(residuals.has.T & use[:, None])
         count, f = np.bincount(of, minlength=tracks.count), len(self._chosen)
         # A row of slopes for each coordinate, and of weights with all coordinates of its track.
         columns = element[coordinate, of][:, None] * f + np.arange(f)
+        self.measured += np.bincount(element[coordinate, of], minlength=len(self.measured))
         rows = slopes[coordinate[:, None], self._chosen, of[:, None]]
         a = csr_array(
             (rows.ravel(), columns.ravel(), f * np.arange(len(of) + 1)), (len(of), len(self.vector))
@@ -73,7 +78,7 @@ class Displacements(Equations):
         each = csr_array((residuals.w[coordinate, of], np.arange(len(of)), np.concatenate([[0], ends])))
         scores = each @ a
         self.vector += np.asarray(scores.sum(axis=0))
-        self.square += np.asarray((scores * scores).sum(axis=0))
+        self.noise += (scores.T @ scores).toarray()
         self.bend += a.T @ (bent * (variance * tracks.polarity)[of])
         self.tracks += int(use.sum())
 
@@ -87,7 +92,8 @@ class Displacements(Equations):
         both.tracks, share = self.tracks, 1 / (1 + ratio)
         both.matrix = share * self.matrix
         both.vector = share * (self.vector - ratio * reference.vector)
-        both.bend = self.bend
+        both.noise = share**2 * (self.noise + ratio**2 * reference.noise)
+        both.bend, both.measured = self.bend, self.measured
         return both
 
     def measure_bend(self, value: float, error: float) -> None:
@@ -101,14 +107,18 @@ class Displacements(Equations):
 
         `survey` has the error of each freedom, with which a survey measured the elements at `at` (m·f,), by
         default where they are assumed. A VELO that rests does not move as a whole, nor shear or stretch along
-        z. A ParkfError reports too few tracks.
+        z. An element that fewer than 50 coordinates measure is where the survey found it. A ParkfError
+        reports too few tracks.
         """
         if self.tracks < FEWEST:
             raise ParkfError(
                 f"alignment: {self.tracks} tracks with a good fit, expected at least {FEWEST};"
                 " give more candidates"
             )
-        m = len(self.elements.names)
+        m, enough = len(self.elements.names), np.repeat(self.measured >= _FEWEST_MEASURED, len(self.freedoms))
+        self.vector *= enough
+        self.matrix *= np.outer(enough, enough)
+        self.noise *= np.outer(enough, enough)
         known = np.tile([(survey or {}).get(one, np.inf) for one in self.freedoms], m)
         arm = np.tile([_ARM if one.startswith("r") else 1.0 for one in self.freedoms], m)
         fixed = self._at_rest() if velo_rests else None
@@ -156,7 +166,7 @@ def align(
     `geometry` has its elements where the candidates' reconstruction assumed them. The tracks of usable fits
     count. `survey` has the errors of freedoms that are known without data.
     """
-    return equations_of(parameters, read_candidates(candidates), geometry, freedoms).displacements(survey)
+    return equations_of(parameters, read_tracks(candidates)[1], geometry, freedoms).displacements(survey)
 
 
 def equations_of(

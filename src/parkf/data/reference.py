@@ -13,9 +13,10 @@ import numpy as np
 
 from parkf.data.changes import Nuisance, all_factors, changed
 from parkf.data.equations import Equations, Floats, Solution
-from parkf.data.evidence import Sample
+from parkf.data.evidence import Evidence, Sample
 from parkf.data.parts import Parts
 from parkf.data.quantities import Stations, measure
+from parkf.data.tracks import Events
 from parkf.fit.candidates import Candidates
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
@@ -123,19 +124,20 @@ def load_reference(path: Path, blobs: Blobs) -> Reference:
 def make_reference(
     parameters: ParameterSet,
     tracks: Candidates,
+    event: Events | None = None,
     *,
     pairs: Mapping[str, Solution] | None = None,
 ) -> Reference:
     """Measure a sample, which the set is right for, and the response of its quantities to factors.
 
-    The responses are those of the first 10,000 candidates. Fewer than 2,000 usable candidates raise a
-    ParkfError.
+    Without `event`, each candidate is from an event of its own. The responses are those of the first 10,000
+    candidates. Fewer than 2,000 usable candidates raise a ParkfError.
     """
     if tracks.count < FEWEST:
         raise ParkfError(f"reference: {tracks.count} candidates, expected at least {FEWEST}; give more")
     stations = Stations.of(tracks)
     parts = Parts.of_sample(parameters, stations)
-    found = list(Sample(parameters, tracks).gather(parts).values())
+    found = list(Sample(parameters, tracks, event).gather(parts).values())
     count = sum(one.count for one in found)
     if count < FEWEST:
         raise ParkfError(
@@ -159,7 +161,7 @@ def make_reference(
         hits=np.sum([one.hits for one in found], axis=0),
         mean=mean,
         known=np.sum([one.known for one in found], axis=0) / count,
-        covariance=np.sum([one.squares for one in found], axis=0) / count - np.outer(mean, mean),
+        covariance=_covariance(found, mean) / count,
         changes=changes,
         response=response,
         curvature=curvature,
@@ -167,6 +169,20 @@ def make_reference(
         blobs=parameters.manifest.blobs.fingerprints(),
         pairs=pairs or {},
     )
+
+
+def _covariance(found: Sequence[Evidence], mean: Floats) -> Floats:
+    """Covariance (k, k) of the sum of quantities.
+
+    Tracks of an event share hits, so that the sums of events scatter more than the tracks alone say. Events
+    are too few for correlations: these are the tracks'.
+    """
+    count = sum(one.count for one in found)
+    covariance = np.sum([one.squares for one in found], axis=0) - count * np.outer(mean, mean)
+    sizes, shared, squares = np.sum([one.by_event for one in found], axis=0)
+    by_event = squares - 2 * mean * shared + mean**2 * sizes
+    more = np.sqrt(np.maximum(by_event / np.maximum(np.diag(covariance), 1e-30), 1.0))
+    return np.asarray(more[:, None] * covariance * more)
 
 
 def responses(

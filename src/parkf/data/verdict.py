@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from scipy.optimize import least_squares
 from scipy.stats import chi2 as chi2_distribution
 from scipy.stats import norm
 
 from parkf.data.changes import Nuisance
-from parkf.data.elements import FREEDOMS
 from parkf.data.equations import Floats, Solution, whitener
 from parkf.data.evidence import Evidence, Sample
 from parkf.data.hypotheses import NOT_LOOKED_AT, Found, motions
@@ -89,14 +88,17 @@ class Verdict:
 
 
 class Table:
-    """Scores, information and noise of all nuisances of motion by polarity, (p, j), (p, j, j) twice."""
+    """Scores, information and noise of e motions and efficiencies of parts by polarity, and all nuisances.
+
+    A nuisance is a combination of these in all polarities or in one. The reference's noise is common to the
+    polarities.
+    """
 
     def __init__(
         self, reference: Reference, evidence: Mapping[int, Evidence], nuisances: list[Nuisance], rows: Floats
     ):
-        self.sides = list(evidence)
-        parts = [_projected(reference, one, rows) for one in evidence.values()]
-        self.score, self.info, self.noise = (np.array(of) for of in zip(*parts, strict=True))
+        self.sides, self.rows = list(evidence), rows
+        score, info, noise, common = zip(*(_beside(reference, one) for one in evidence.values()), strict=True)
         masks = [np.ones(len(self.sides))]
         if len(self.sides) > 1:
             masks += list(np.eye(len(self.sides)))
@@ -106,106 +108,121 @@ class Table:
             for number in range(len(masks))
             for one in nuisances
         ]
-
-    def _of(self, chosen: Sequence[int]) -> tuple[NDArray[np.int64], Floats]:
-        """Numbers of motions and masks of polarities (s, p) of chosen nuisances."""
-        mask, number = np.divmod(np.array(chosen, np.int64), self.score.shape[1])
-        return number, self.masks[mask]
-
-    def _together(self, own: NDArray[np.int64], masks: Floats) -> list[Floats]:
-        """Information and noise (s, s) of chosen nuisances."""
-        return [
-            np.einsum("sp,tp,pst->st", masks, masks, of[:, own][:, :, own]) for of in (self.info, self.noise)
+        counts = np.array([one.count for one in evidence.values()], np.float64)
+        share = (self.masks @ counts)[:, None] / np.sqrt(counts.sum() * reference.count)
+        # Matrices (e, e), and in which masks they are.
+        self.info, self.noise = (
+            (self.masks, info),
+            (np.hstack([self.masks, share]), (*noise, np.sum(common, axis=0))),
+        )
+        self.score = (self.masks @ (np.array(score) @ rows.T)).ravel()
+        self.alone = [
+            (masks**2 @ [((rows @ one) * rows).sum(axis=1) for one in of]).ravel()
+            for masks, of in (self.info, self.noise)
         ]
+
+    @property
+    def limit(self) -> float:
+        """Errors beyond which a size is sure: chance has any that is larger in half of `ALPHA` of samples."""
+        return float(norm.isf(0.25 * ALPHA / len(self.nuisances)))
+
+    def placed(self, chosen: Sequence[int], sizes: Floats) -> dict[int, Floats]:
+        """Return the displacements and efficiencies (e,) of each polarity, with nuisances of these sizes."""
+        mask, number = np.divmod(np.array(chosen, np.int64), len(self.rows))
+        by_side = (self.masks[mask].T * sizes) @ self.rows[number]
+        return dict(zip(self.sides, by_side, strict=True))
+
+    def _shared(self, chosen: Sequence[int]) -> list[Floats]:
+        """Information and noise between all nuisances and chosen ones, (n, s) each."""
+        mask, number = np.divmod(np.array(chosen, np.int64), len(self.rows))
+        found = []
+        for masks, of in (self.info, self.noise):
+            by = [self.rows @ (one @ self.rows[number].T) * masks[mask, n] for n, one in enumerate(of)]
+            found.append(np.einsum("mp,pjs->mjs", masks, by).reshape(len(self.score), len(chosen)))
+        return found
 
     def fitted(self, chosen: Sequence[int]) -> Solution:
         """Fit some nuisances together."""
-        own, masks = self._of(chosen)
-        score = np.einsum("sp,ps->s", masks, self.score[:, own])
-        info, noise = self._together(own, masks)
+        own = list(chosen)
+        info, noise = (of[own] for of in self._shared(own))
         inverse = np.linalg.pinv(info, hermitian=True)
-        return Solution([self.nuisances[n].what for n in chosen], inverse @ score, inverse @ noise @ inverse)
+        names = [self.nuisances[n].what for n in own]
+        return Solution(names, inverse @ self.score[own], inverse @ noise @ inverse)
 
-    def gains(
-        self, chosen: Sequence[int], moved: tuple[int, float] | None = None
-    ) -> tuple[Floats, NDArray[np.int64]]:
-        """Return score over error of each nuisance beside the chosen ones, (masks·j,), and the best ones.
+    def beside(self, chosen: Sequence[int], moved: Mapping[int, float] | None = None) -> "Beside":
+        """Return what each nuisance would add to the chosen ones.
 
-        Of those that explain nearly as much as the best, the smallest displacement is the first. `moved` is a
-        displacement, by its number and size, that was put right and shall not be.
+        `moved` are sizes by the number of displacements that were put right and shall not be.
         """
-        scores = self.score
-        if moved is not None:
-            (number,), (sides,) = self._of([moved[0]])
-            scores = scores + moved[1] * sides[:, None] * self.info[:, :, number]
-        sizes = [self._sizes(mask, scores, chosen) for mask in self.masks]
-        size, error = (np.concatenate(of) for of in zip(*sizes, strict=True))
-        size[list(chosen)] = 0.0
-        gains = np.abs(size / error)
-        near = np.flatnonzero(gains**2 >= gains.max() ** 2 - _AS_GOOD)
-        if not self.nuisances[int(np.argmax(gains))].unit:
-            return gains, near[np.argsort(-gains[near])]
-        arms = {"mm": 1.0, "rad": _ARM, "": 0.0}
-        return gains, near[np.argsort([arms[self.nuisances[n].unit] * abs(size[n]) for n in near])]
+        own = list(chosen)
+        shared, mixed = self._shared(own)
+        by = shared @ np.linalg.pinv(shared[own], hermitian=True)
+        score = self.score
+        for number, size in (moved or {}).items():
+            score = score + size * self._shared([number])[0][:, 0]
+        score = score - by @ score[own]
+        left = self.alone[0] - (by * shared).sum(1)
+        noise = self.alone[1] - 2 * (by * mixed).sum(1) + np.einsum("js,st,jt->j", by, mixed[own], by)
+        free = left > 1e-3 * self.alone[0]
+        free[own] = False
+        left, noise = np.where(free, left, 1.0), np.where(free, np.maximum(noise, 1e-12), 1.0)
+        score = np.where(free, score, 0.0)
+        return Beside(score / left, score / np.sqrt(noise), score**2 / left)
 
-    def _sizes(self, mask: Floats, scores: Floats, chosen: Sequence[int]) -> tuple[Floats, Floats]:
-        """Return sizes and errors (j,) of the nuisances of these polarities, each beside the chosen ones."""
-        own, masks = self._of(chosen)
-        shared, mixed = (
-            np.einsum("p,sp,pjs->js", mask, masks, of[:, :, own]) for of in (self.info, self.noise)
-        )
-        info, noise = self._together(own, masks)
-        by = shared @ np.linalg.pinv(info, hermitian=True)
-        score = mask @ scores - by @ np.einsum("sp,ps->s", masks, scores[:, own])
-        alone, variance = (np.einsum("p,pjj->j", mask, of) for of in (self.info, self.noise))
-        left = alone - (by * shared).sum(1)
-        variance = variance - 2 * (by * mixed).sum(1) + np.einsum("js,st,jt->j", by, noise, by)
-        free = left > 1e-3 * alone
-        weight = np.where(free, left, 1.0)
-        error = np.sqrt(np.where(free, np.maximum(variance, 1e-12 * alone), 1.0)) / weight
-        return np.where(free, score / weight, 0.0), error
+    def near(self, beside: "Beside") -> list[int]:
+        """Return the nuisances that explain most, of those that are sure.
+
+        Of nuisances that explain nearly as much, the one that is the most likely is the first, if small sizes
+        are as likely as large ones on a logarithmic scale.
+        """
+        gain = np.where(np.abs(beside.pull) > self.limit, beside.gain, 0.0)
+        best = int(np.argmax(gain))
+        if not gain[best]:
+            return []
+        # χ² of residuals that scatter more than the set says counts less.
+        gain = (gain - gain[best]) * beside.pull[best] ** 2 / gain[best]
+        near = np.flatnonzero(gain > -_AS_GOOD)
+        arms = [_ARM if self.nuisances[n].unit == "rad" else 1.0 for n in near]
+        return list(near[np.argsort(2 * np.log(arms * np.abs(beside.size[near])) - gain[near])])
 
 
-def _projected(reference: Reference, one: Evidence, rows: Floats) -> tuple[Floats, Floats, Floats]:
-    """Score (j,), information and noise (j, j) of motions, beside the reference's."""
-    moved, both = one.moved, 1 + one.count / reference.count
+@dataclass(frozen=True)
+class Beside:
+    """What nuisances (n,) would add to others that are chosen."""
+
+    size: Floats
+    pull: Floats  # size over its error
+    gain: Floats  # by which χ² falls
+
+
+def _beside(reference: Reference, one: Evidence) -> tuple[Floats, ...]:
+    """Score (e,), information, noise and what the reference adds to it (e, e) of motions and efficiencies."""
+    moved = one.moved
     weight = np.diag(moved.matrix)
     ratio = np.divide(weight, reference.weight, out=np.zeros_like(weight), where=reference.weight > 0)
     score = moved.vector - moved.matrix @ reference.place - ratio * reference.rest
-    scatter = np.sqrt(both * np.divide(moved.square, weight, out=np.ones_like(weight), where=weight > 0))
-    motion, cells = np.split(rows, [len(score)], axis=1)
-    info = motion @ moved.matrix @ motion.T
-    noise = (motion * scatter) @ moved.matrix @ (motion * scatter).T
-    lost, weights, errors = _holes(reference, one)
-    of = cells * weights
-    return (
-        motion @ score + of @ lost,
-        info + of @ np.diag(one.crossed * _usual(reference)) @ cells.T,
-        noise + of @ errors @ of.T,
-    )
+    lost, *of_holes = _holes(reference, one)
+    # The reference's tracks scatter like the sample's.
+    matrices = moved.matrix, moved.noise, moved.noise
+    return np.concatenate([score, lost]), *map(block_diag, matrices, of_holes)
 
 
-def _usual(reference: Reference) -> Floats:
-    """Efficiency of each cell in the reference, (c,)."""
-    return np.asarray((reference.hits + 0.5) / (reference.crossed + 0.5).clip(1.0))
+def _holes(reference: Reference, one: Evidence) -> tuple[Floats, ...]:
+    """Score (c,), information, noise and the reference's (c, c) of the efficiencies of cells.
 
-
-def _holes(reference: Reference, one: Evidence) -> tuple[Floats, Floats, Floats]:
-    """Hits beyond the reference's (c,), weights that make them scores (c,), and their covariance (c, c)."""
-    cells, usual = len(one.crossed), np.minimum(_usual(reference), 1.0)
-    lost = one.hits - usual * one.crossed
-    tracks, mixed, hits = (
-        one.products[:cells, :cells],
-        one.products[:cells, cells:],
-        one.products[cells:, cells:],
-    )
-    scaled = usual[:, None]
-    errors = hits - scaled * mixed - (scaled * mixed).T + scaled * tracks * scaled.T
-    seen = (one.hits + 0.5) / (one.crossed + 1.0)
-    of_reference = one.crossed**2 * usual * (1 - usual).clip(1e-4) / reference.crossed.clip(1.0)
-    errors = errors + np.diag(of_reference + 0.25)
-    weights = 1 / (seen * (1 - seen)).clip(1e-3)
-    return lost, weights, errors
+    A cell has the scatter that its tracks show, but at least that of the reference's efficiency: one that has
+    lost too few hits by chance would seem to be surely better.
+    """
+    usual = ((reference.hits + 0.5) / (reference.crossed + 1.0)).clip(1e-3, 1 - 1e-3)
+    cells, spread = len(usual), usual * (1 - usual)
+    # Of each track, the hits that it has minus those expected.
+    less = np.hstack([-np.diag(usual), np.eye(cells)])
+    noise = less @ one.products @ less.T
+    seen, expected = np.diag(noise), one.crossed * spread
+    more = np.sqrt(np.divide(expected, seen, out=np.ones(cells), where=seen > 0).clip(1.0))
+    noise = more[:, None] * noise * more + np.diag(np.where(seen > 0, 0.0, expected))
+    weights, info = usual / spread, np.diag(one.crossed * usual**2 / spread)
+    return weights * (one.hits - usual * one.crossed), info, weights[:, None] * noise * weights, info
 
 
 def judge(reference: Reference, sample: Sample) -> Verdict:
@@ -217,18 +234,17 @@ def judge(reference: Reference, sample: Sample) -> Verdict:
     sizes = np.zeros(0)
     for _ in range(_PASSES):
         table = Table(reference, evidence, nuisances, rows)
-        limit = float(norm.isf(0.25 * ALPHA / len(table.nuisances)))
         before = len(chosen)
-        chosen, sizes, fitted = _added(table, chosen, sizes, limit)
+        chosen, sizes, fitted = _added(table, chosen, sizes)
         if not chosen:
             break
         own = [number for number, n in enumerate(chosen) if table.nuisances[n].unit]
         change = np.abs(fitted.value[own] / np.maximum(fitted.error[own], 1e-15))
         if not own or (len(chosen) == before and change.max() < _SETTLED):
             break
-        evidence = sample.gather(parts, _placed(table, chosen, sizes, rows, len(parts.names)))
-    found = _named(table, chosen, sizes, fitted.error, limit)
-    factors, chi2, ndof, left = judge_factors(reference, evidence, limit)
+        evidence = sample.gather(parts, table.placed(chosen, sizes))
+    found = _named(table, chosen, sizes, fitted.error)
+    factors, chi2, ndof, left = judge_factors(reference, evidence, table.limit)
     notable = [one for one in (*found, *factors) if abs(one.size) > one.change.tolerance]
     probability = float(chi2_distribution.sf(left, ndof))
     known = len(chosen) < _MOST and (probability > 0.5 * ALPHA or left < 2 * ndof or left < 0.2 * chi2)
@@ -237,48 +253,32 @@ def judge(reference: Reference, sample: Sample) -> Verdict:
     return Verdict(fits, notable, chi2, ndof, left, probability, known, unseen)
 
 
-def _added(
-    table: Table, chosen: list[int], sizes: Floats, limit: float
-) -> tuple[list[int], Floats, Solution]:
+def _added(table: Table, chosen: list[int], sizes: Floats) -> tuple[list[int], Floats, Solution]:
     """Add the best motion, or all efficiencies that are sure; return all, their sizes, and the last change.
 
     Displacements that were found have been put right; the rest of the equations is linear.
     """
     while len(chosen) < _MOST:
-        gains, near = table.gains(chosen)
-        if gains.max() < limit:
+        near = table.near(table.beside(chosen))
+        if not near:
             break
-        best = int(near[0])
-        chosen, sizes = [*chosen, best], np.append(sizes, 0.0)
-        if table.nuisances[best].unit:
+        chosen, sizes = [*chosen, near[0]], np.append(sizes, 0.0)
+        if table.nuisances[near[0]].unit:
             break
     fitted = table.fitted(chosen)
     moved = np.array([bool(table.nuisances[n].unit) for n in chosen], bool)
-    sizes = np.where(moved, sizes, 0.0) + fitted.value if len(chosen) else sizes
-    return chosen, sizes, fitted
+    return chosen, np.where(moved, sizes, 0.0) + fitted.value, fitted
 
 
-def _placed(
-    table: Table, chosen: Sequence[int], sizes: Floats, rows: Floats, parts: int
-) -> dict[int, Floats]:
-    """Return the displacements (parts, 6) of each polarity."""
-    own, masks = table._of(chosen)
-    motion = rows[own, : parts * len(FREEDOMS)]
-    return {
-        side: ((masks[:, n] * sizes) @ motion).reshape(parts, len(FREEDOMS))
-        for n, side in enumerate(table.sides)
-    }
-
-
-def _named(table: Table, chosen: list[int], sizes: Floats, errors: Floats, limit: float) -> list[Found]:
+def _named(table: Table, chosen: list[int], sizes: Floats, errors: Floats) -> list[Found]:
     """Return the motions that are sure, each with others that the data hardly tell from it."""
     found = []
     for number, size, error in zip(chosen, sizes.tolist(), errors.tolist(), strict=True):
-        if abs(size) < limit * error:
+        if abs(size) < table.limit * error:
             continue
         one = table.nuisances[number]
-        beside = [other for other in chosen if other != number]
-        near = table.gains(beside, (number, size) if one.unit else None)[1][: _NAMED + 1]
+        rest = [other for other in chosen if other != number]
+        near = table.near(table.beside(rest, {number: size} if one.unit else None))[: _NAMED + 1]
         others = [table.nuisances[n].what for n in near if n != number]
         found.append(Found(one, size, error, others[:_NAMED]))
     return found
