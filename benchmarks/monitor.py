@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from benchmarks.command import parser, write
 
-from parkf.data.changes import all_factors, changed
+from parkf.data.changes import FACTORS, changed
 from parkf.data.masses import measure_decays
 from parkf.data.monitor import assess
 from parkf.data.moving import shifted
@@ -133,7 +133,7 @@ def lost_strips(detector: str, share: float, own: np.ndarray) -> Made:
 
 def worse(name: str, size: float) -> Made:
     """Enlarge hit errors or noise."""
-    change = next(one for one in all_factors() if one.what == name)
+    change = next(one for one in FACTORS if one.what == name)
     return lambda of, tracks, random: next(iter(changed(of.parameters, tracks, change, size, random)))
 
 

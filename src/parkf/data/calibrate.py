@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from parkf.data.align import Displacements, displaced, equations_of, places
+from parkf.data.changes import FACTORS
 from parkf.data.elements import SECTIONS
 from parkf.data.equations import Solution
 from parkf.data.evidence import Sample
@@ -176,8 +177,8 @@ def measure_factors(parameters: ParameterSet, tracks: Candidates, reference: Ref
     """
     evidence = Sample(parameters, tracks).gather(reference.parts(parameters))
     # One of a whole detector's hit errors, or the noise in a region; nothing of several regions together.
-    chosen = [n for n, one in enumerate(reference.changes) if (one.kind == "error") == (one.number < 0)]
-    return Means.of(reference, evidence).fit(chosen, [0.0] * len(chosen))[0]
+    chosen = [n for n, one in enumerate(FACTORS) if (one.kind == "error") == (one.number < 0)]
+    return Means.of(reference, evidence).fit(chosen)[0]
 
 
 def _convergence(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ residual. Combinations of nuisances that nothing determines are weak modes: they
 named.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,17 @@ def errors_of(covariance: Floats) -> dict[str, Floats]:
     """Return ``error`` (n,) and ``correlation`` (n, n) of numbers with this covariance (n, n)."""
     error = np.sqrt(np.diag(covariance))
     return {"error": error, "correlation": covariance / np.outer(error, error)}
+
+
+def as_plain(value: Any) -> Any:
+    """Return mappings, sequences and arrays for JSON; numbers have seven digits, more than data determine."""
+    if isinstance(value, Mapping):
+        return {key: as_plain(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [as_plain(one) for one in value]
+    return float(f"{value:.7g}") if isinstance(value, float) else value
 
 
 @dataclass(frozen=True)

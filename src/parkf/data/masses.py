@@ -66,34 +66,20 @@ def measure_momenta(decay: str, event: Events, tracks: Candidates, fitted: Fitte
     pairs raise a ParkfError.
     """
     pairs = _find_pairs(decay, event, tracks, fitted)
-    values, best = _closest(decay, fitted, pairs)
-    slopes = np.choose(best[:, None], [_slopes(tracks, fitted, pairs, of) for of in _ways(decay)])
-    inside = _near_mass(values, decay)
     mass = DECAYS[decay].mass
-    return _fitted(values[inside] - mass, slopes[inside], RANGE * mass)
-
-
-def _ways(decay: str) -> list[tuple[int, int]]:
-    """PDG ids of the positive and of the negative track of a pair, in all ways."""
-    return list(dict.fromkeys([_DAUGHTERS[decay], _DAUGHTERS[decay][::-1]]))
-
-
-def _closest(decay: str, fitted: Fitted, pairs: Rows) -> tuple[Floats, NDArray[np.int64]]:
-    """Masses (n,) in the way that is closest to the decay's, and the number of this way."""
-    masses = np.array([_energies(fitted, pairs, of)[2] for of in _ways(decay)])
-    best = np.argmin(np.abs(masses - DECAYS[decay].mass), axis=0)
-    return masses[best, np.arange(masses.shape[1])], best
-
-
-def _near_mass(masses: Floats, decay: str) -> NDArray[np.bool_]:
-    """Whether masses (n,), MeV, are near that of a decay; fewer than 100 near it raise a ParkfError."""
-    inside: NDArray[np.bool_] = np.abs(masses / DECAYS[decay].mass - 1) < RANGE
+    # PDG ids of the positive and of the negative track, in all ways: the way that is closest to the mass.
+    ways = dict.fromkeys([_DAUGHTERS[decay], _DAUGHTERS[decay][::-1]])
+    masses = np.array([_energies(fitted, pairs, of)[2] for of in ways])
+    best = np.argmin(np.abs(masses - mass), axis=0)
+    values = masses[best, np.arange(masses.shape[1])]
+    slopes = np.choose(best[:, None], [_slopes(tracks, fitted, pairs, of) for of in ways])
+    inside = np.abs(values / mass - 1) < RANGE
     if inside.sum() < _FEWEST:
         raise ParkfError(
             f"pairs: {int(inside.sum())} pairs within {RANGE:.0%} of the mass of {decay}, expected at least"
             f" {_FEWEST}; give more"
         )
-    return inside
+    return _fitted(values[inside] - mass, slopes[inside], RANGE * mass)
 
 
 def _find_pairs(decay: str, event: Events, tracks: Candidates, fitted: Fitted) -> Rows:

@@ -5,14 +5,14 @@ that do not know the file ignore it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from parkf.data.changes import Nuisance, all_factors, changed
-from parkf.data.equations import Equations, Floats, Solution
+from parkf.data.changes import FACTORS, Nuisance, changed
+from parkf.data.equations import Equations, Floats, Solution, as_plain
 from parkf.data.evidence import Evidence, Sample
 from parkf.data.parts import Parts
 from parkf.data.quantities import Stations, measure
@@ -24,7 +24,7 @@ from parkf.params.manifest import Blobs
 from parkf.params.parameter_set import ParameterSet
 
 MONITOR_FILE = "monitor.json"
-FORMAT = 3
+FORMAT = 4
 FEWEST = 2000
 """Usable candidates of a reference."""
 _RESPONSE = 10_000
@@ -33,18 +33,6 @@ _SIZES = 0.1, 0.2
 """Factors minus one at which a response is computed."""
 _KNOWN = (0.1, 0.5, 2.0, 1e-3, 1e-3, 1e-3)
 """mm and rad: how far parts of a reference may seem displaced, by the forms of the set, in each freedom."""
-_ARRAYS = (
-    "place",
-    "rest",
-    "weight",
-    "crossed",
-    "hits",
-    "mean",
-    "known",
-    "covariance",
-    "response",
-    "curvature",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +53,7 @@ class Reference:
     mean: Floats  # (k,)
     known: Floats  # (k,): information per candidate
     covariance: Floats  # (k, k)
-    changes: list[Nuisance]
-    response: Floats  # (c, k), for a factor larger by 1
+    response: Floats  # (c, k), for each of FACTORS that is larger by 1
     curvature: Floats  # (c, k)
     candidates: int  # of which `count` are usable
     blobs: Mapping[str, str]  # SHA-256 of the set's files
@@ -78,23 +65,9 @@ class Reference:
 
     def save(self, path: Path) -> None:
         """Write the file."""
-        content: dict[str, Any] = {"format": FORMAT, "count": self.count, "candidates": self.candidates}
-        # Seven digits are more than the statistics determine.
-        for name in _ARRAYS:
-            rows = np.atleast_2d(getattr(self, name))
-            content[name] = [[float(f"{x:.7g}") for x in row] for row in rows]
-        stations = {"z": self.stations.z.tolist(), "left": self.stations.left.tolist()}
-        write_sealed(
-            path,
-            content
-            | {"stations": stations, "blobs": dict(self.blobs)}
-            | {"changes": [asdict(one) for one in self.changes]}
-            | {"pairs": {decay: _as_lists(one) for decay, one in self.pairs.items()}},
-        )
-
-
-def _as_lists(found: Solution) -> list[Any]:
-    return [list(found.names), found.value.tolist(), found.covariance.tolist()]
+        pairs = {decay: (one.names, one.value, one.covariance) for decay, one in self.pairs.items()}
+        content = {"format": FORMAT, **vars(self), "stations": vars(self.stations), "pairs": pairs}
+        write_sealed(path, as_plain(content))
 
 
 def load_reference(path: Path, blobs: Blobs) -> Reference:
@@ -107,17 +80,14 @@ def load_reference(path: Path, blobs: Blobs) -> Reference:
         raise ParkfError(
             f"{path}: is of another parameter set than the one beside it; make the reference again"
         )
-    arrays = {name: np.array(content[name]) for name in _ARRAYS}
-    plain = {
-        name: one if name in ("covariance", "response", "curvature") else one[0]
-        for name, one in arrays.items()
+    arrays: dict[str, Any] = {
+        one.name: np.array(content[one.name]) for one in fields(Reference) if one.type == Floats
     }
     return Reference(
+        Stations(**{name: np.array(one) for name, one in content["stations"].items()}),
+        **arrays,
         **{name: content[name] for name in ("count", "candidates", "blobs")},
         pairs={decay: Solution(*one[:1], *map(np.array, one[1:])) for decay, one in content["pairs"].items()},
-        **plain,  # type: ignore[arg-type]
-        stations=Stations(*(np.array(content["stations"][name]) for name in ("z", "left"))),
-        changes=[Nuisance(**one | {"sides": ()}) for one in content["changes"]],
     )
 
 
@@ -149,8 +119,7 @@ def make_reference(
         np.sum([getattr(one.moved, name) for one in found], axis=0) for name in ("matrix", "vector")
     )
     place = moved.solve(known=np.tile(_KNOWN, len(parts.names))).value
-    changes = all_factors()
-    response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), changes)
+    response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), FACTORS)
     return Reference(
         stations,
         count,
@@ -162,7 +131,6 @@ def make_reference(
         mean=mean,
         known=np.sum([one.known for one in found], axis=0) / count,
         covariance=_covariance(found, mean) / count,
-        changes=changes,
         response=response,
         curvature=curvature,
         candidates=tracks.count,

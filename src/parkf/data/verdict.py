@@ -17,7 +17,7 @@ from scipy.optimize import least_squares
 from scipy.stats import chi2 as chi2_distribution
 from scipy.stats import norm
 
-from parkf.data.changes import Nuisance
+from parkf.data.changes import FACTORS, Nuisance
 from parkf.data.equations import Floats, Solution, whitener
 from parkf.data.evidence import Evidence, Sample
 from parkf.data.hypotheses import NOT_LOOKED_AT, Found, motions
@@ -87,6 +87,15 @@ class Verdict:
         }
 
 
+def limit_of(count: int) -> float:
+    """Return the errors beyond which one of `count` sizes is sure.
+
+    Chance has any larger displacement or loss in a quarter of `ALPHA` of samples, and any larger factor in
+    another one. The rest is for what no change explains.
+    """
+    return float(norm.isf(ALPHA / 8 / count))
+
+
 class Table:
     """Scores, information and noise of e motions and efficiencies of parts by polarity, and all nuisances.
 
@@ -115,16 +124,12 @@ class Table:
             (self.masks, info),
             (np.hstack([self.masks, share]), (*noise, np.sum(common, axis=0))),
         )
+        self.limit = limit_of(len(self.nuisances))
         self.score = (self.masks @ (np.array(score) @ rows.T)).ravel()
         self.alone = [
             (masks**2 @ [((rows @ one) * rows).sum(axis=1) for one in of]).ravel()
             for masks, of in (self.info, self.noise)
         ]
-
-    @property
-    def limit(self) -> float:
-        """Errors beyond which a size is sure: chance has any that is larger in half of `ALPHA` of samples."""
-        return float(norm.isf(0.25 * ALPHA / len(self.nuisances)))
 
     def placed(self, chosen: Sequence[int], sizes: Floats) -> dict[int, Floats]:
         """Return the displacements and efficiencies (e,) of each polarity, with nuisances of these sizes."""
@@ -244,7 +249,7 @@ def judge(reference: Reference, sample: Sample) -> Verdict:
             break
         evidence = sample.gather(parts, table.placed(chosen, sizes))
     found = _named(table, chosen, sizes, fitted.error)
-    factors, chi2, ndof, left = judge_factors(reference, evidence, table.limit)
+    factors, chi2, ndof, left = judge_factors(reference, evidence)
     notable = [one for one in (*found, *factors) if abs(one.size) > one.change.tolerance]
     probability = float(chi2_distribution.sf(left, ndof))
     known = len(chosen) < _MOST and (probability > 0.5 * ALPHA or left < 2 * ndof or left < 0.2 * chi2)
@@ -285,31 +290,21 @@ def _named(table: Table, chosen: list[int], sizes: Floats, errors: Floats) -> li
 
 
 def judge_factors(
-    reference: Reference, evidence: Mapping[int, Evidence], limit: float
+    reference: Reference, evidence: Mapping[int, Evidence]
 ) -> tuple[list[Found], float, int, float]:
     """Return the factors that the data show, χ² of the means and its number, and χ² that they leave."""
     means = Means.of(reference, evidence)
     chosen: list[int] = []
-    fitted, left = means.fit([], [])
-    directions_of = means.response.T
+    fitted, left = means.fit(chosen)
     while len(chosen) < _MOST:
-        directions = directions_of
-        if chosen:
-            slopes = means.response[:, chosen] + 2 * means.curvature[:, chosen] * fitted.value
-            basis = np.linalg.qr(slopes)[0]
-            directions = directions - directions @ basis @ basis.T
-        norms = np.linalg.norm(directions, axis=1)
-        usable = norms > 1e-3 * np.linalg.norm(directions_of, axis=1)
-        usable[chosen] = False
-        z = np.where(usable, directions @ left / np.where(usable, norms, 1), 0)
-        best = int(np.argmax(np.abs(z)))
-        if abs(z[best]) < limit:
+        tried = {n: means.fit([*chosen, n]) for n in range(len(means.names)) if n not in chosen}
+        best = min(tried, key=lambda n: float(tried[n][1]))
+        if left - tried[best][1] < limit_of(len(FACTORS)) ** 2:
             break
-        chosen = [*chosen, best]
-        fitted, left = means.fit(chosen, [*fitted.value, z[best] / norms[best]])
+        chosen, (fitted, left) = [*chosen, best], tried[best]
     rows = zip(chosen, fitted.value.tolist(), fitted.error.tolist(), strict=True)
-    found = [Found(reference.changes[n], size, error) for n, size, error in rows]
-    return found, float(means.seen @ means.seen), len(means.seen), float(left @ left)
+    found = [Found(FACTORS[n], size, error) for n, size, error in rows]
+    return found, float(means.seen @ means.seen), len(means.seen), left
 
 
 @dataclass(frozen=True)
@@ -332,23 +327,25 @@ class Means:
         root = np.sqrt(ratio)
         whiten = whitener(root[:, None] * reference.covariance * root * (1 / count + 1 / reference.count))
         return cls(
-            [one.what for one in reference.changes],
+            [one.what for one in FACTORS],
             whiten @ (total / count - ratio * reference.mean),
             *(whiten @ (ratio * of).T for of in (reference.response, reference.curvature)),
         )
 
-    def fit(self, numbers: Sequence[int], start: Sequence[float]) -> tuple[Solution, Floats]:
-        """Fit the sizes of some factors minus one; return them, and what is left of the means.
+    def fit(self, numbers: Sequence[int]) -> tuple[Solution, float]:
+        """Fit the sizes of some factors minus one; return them, and χ² that they leave of the means.
 
         A mean is a parabola in each size, and sizes are within 1.
         """
         names = [self.names[n] for n in numbers]
         if not names:
-            return Solution(names, np.zeros(0), np.zeros((0, 0))), self.seen
+            return Solution(names, np.zeros(0), np.zeros((0, 0))), float(self.seen @ self.seen)
         response, curvature = self.response[:, numbers], self.curvature[:, numbers]
 
         def left(sizes: Floats) -> Floats:
             return np.asarray(self.seen - response @ sizes - curvature @ sizes**2)
 
-        fit = least_squares(left, np.clip(start, -0.9, 0.9), bounds=(-1.0, 1.0))
-        return Solution(names, fit.x, np.linalg.inv(fit.jac.T @ fit.jac)), fit.fun
+        fit = least_squares(left, np.zeros(len(names)), bounds=(-1.0, 1.0))
+        return Solution(names, fit.x, np.linalg.pinv(fit.jac.T @ fit.jac, hermitian=True)), 2 * float(
+            fit.cost
+        )
