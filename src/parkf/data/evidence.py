@@ -20,7 +20,7 @@ from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
-_OTHERS_UT, _OTHERS, _OTHERS_X, _OTHERS_STEREO = 3, 9, 5, 4
+_OTHERS_UT, _OTHERS_X, _OTHERS_STEREO = 3, 5, 4
 """Hits that a track needs without the layer in question: as many as a pattern recognition asks for."""
 
 
@@ -80,13 +80,10 @@ def _probes(has: NDArray[np.bool_], tracks: Candidates) -> NDArray[np.bool_]:
     """Whether a track would have been found without its hit in a layer, (16, n)."""
     ut, scifi = has[:UT_LAYERS], has[UT_LAYERS:]
     stereo = (np.nan_to_num(tracks.scifi[2]) != 0).any(axis=0)[:, None]
-    others = scifi.sum(0) - scifi
-    fits = np.where(
-        stereo,
-        ((scifi & stereo).sum(0) - scifi >= _OTHERS_STEREO) & ((scifi & ~stereo).sum(0) >= _OTHERS_X),
-        ((scifi & ~stereo).sum(0) - scifi >= _OTHERS_X) & ((scifi & stereo).sum(0) >= _OTHERS_STEREO),
-    )
-    return np.concatenate([ut.sum(0) - ut >= _OTHERS_UT, fits & (others >= _OTHERS)])
+    fits = np.ones(scifi.shape, bool)
+    for own, needed in ((scifi & stereo, _OTHERS_STEREO), (scifi & ~stereo, _OTHERS_X)):
+        fits &= own.sum(axis=0) - own >= needed
+    return np.concatenate([ut.sum(axis=0) - ut >= _OTHERS_UT, fits])
 
 
 @dataclass(frozen=True)

@@ -154,10 +154,12 @@ class Table:
         names = [self.nuisances[n].what for n in own]
         return Solution(names, inverse @ self.score[own], inverse @ noise @ inverse)
 
-    def beside(self, chosen: Sequence[int], moved: Mapping[int, float] | None = None) -> "Beside":
-        """Return what each nuisance would add to the chosen ones.
+    def near(self, chosen: Sequence[int], moved: Mapping[int, float] | None = None) -> list[int]:
+        """Return the nuisances that explain most beside the chosen ones, of those that are sure.
 
-        `moved` are sizes by the number of displacements that were put right and shall not be.
+        Of nuisances that explain nearly as much, the one that is the most likely is the first, if small sizes
+        are as likely as large ones on a logarithmic scale. `moved` are sizes by the number of displacements
+        that were put right and shall not be.
         """
         own = list(chosen)
         shared, mixed = self._shared(own)
@@ -170,34 +172,17 @@ class Table:
         noise = self.alone[1] - 2 * (by * mixed).sum(1) + np.einsum("js,st,jt->j", by, mixed[own], by)
         free = left > 1e-3 * self.alone[0]
         free[own] = False
-        left, noise = np.where(free, left, 1.0), np.where(free, np.maximum(noise, 1e-12), 1.0)
-        score = np.where(free, score, 0.0)
-        return Beside(score / left, score / np.sqrt(noise), score**2 / left)
-
-    def near(self, beside: "Beside") -> list[int]:
-        """Return the nuisances that explain most, of those that are sure.
-
-        Of nuisances that explain nearly as much, the one that is the most likely is the first, if small sizes
-        are as likely as large ones on a logarithmic scale.
-        """
-        gain = np.where(np.abs(beside.pull) > self.limit, beside.gain, 0.0)
+        # Squares of sizes over errors, and by how much χ² falls.
+        squares = np.where(free, score**2 / np.where(free, np.maximum(noise, 1e-12), 1.0), 0.0)
+        gain = np.where(squares > self.limit**2, score**2 / np.where(free, left, 1.0), 0.0)
         best = int(np.argmax(gain))
         if not gain[best]:
             return []
         # χ² of residuals that scatter more than the set says counts less.
-        gain = (gain - gain[best]) * beside.pull[best] ** 2 / gain[best]
+        gain = (gain - gain[best]) * squares[best] / gain[best]
         near = np.flatnonzero(gain > -_AS_GOOD)
         arms = [_ARM if self.nuisances[n].unit == "rad" else 1.0 for n in near]
-        return list(near[np.argsort(2 * np.log(arms * np.abs(beside.size[near])) - gain[near])])
-
-
-@dataclass(frozen=True)
-class Beside:
-    """What nuisances (n,) would add to others that are chosen."""
-
-    size: Floats
-    pull: Floats  # size over its error
-    gain: Floats  # by which χ² falls
+        return list(near[np.argsort(2 * np.log(arms * np.abs(score[near] / left[near])) - gain[near])])
 
 
 def _beside(reference: Reference, one: Evidence) -> tuple[Floats, ...]:
@@ -264,7 +249,7 @@ def _added(table: Table, chosen: list[int], sizes: Floats) -> tuple[list[int], F
     Displacements that were found have been put right; the rest of the equations is linear.
     """
     while len(chosen) < _MOST:
-        near = table.near(table.beside(chosen))
+        near = table.near(chosen)
         if not near:
             break
         chosen, sizes = [*chosen, near[0]], np.append(sizes, 0.0)
@@ -283,7 +268,7 @@ def _named(table: Table, chosen: list[int], sizes: Floats, errors: Floats) -> li
             continue
         one = table.nuisances[number]
         rest = [other for other in chosen if other != number]
-        near = table.near(table.beside(rest, {number: size} if one.unit else None))[: _NAMED + 1]
+        near = table.near(rest, {number: size} if one.unit else None)[: _NAMED + 1]
         others = [table.nuisances[n].what for n in near if n != number]
         found.append(Found(one, size, error, others[:_NAMED]))
     return found
