@@ -186,7 +186,7 @@ def test_a_cell_without_a_hole_is_not_surely_better():
     has[1, :20] = 0.0
     crossing = np.concatenate([np.ones((2, 100)), has])
     one = SimpleNamespace(products=crossing @ crossing.T, crossed=np.full(2, 100.0), hits=has.sum(axis=1))
-    score, info, noise, more = _holes(reference, one)
+    score, info, noise, more = _holes(reference, one, 0.0)
     np.testing.assert_allclose(score / np.diag(info), [0.04 / 0.96, -0.16 / 0.96], rtol=1e-5)
     errors = np.sqrt(np.diag(noise)) / np.diag(info)
     # Of the second cell, the observed scatter about the expectation: 20 times 0.96², 80 times 0.04².

@@ -32,7 +32,6 @@ FEWEST = 500
 """Tracks of an alignment: with fewer, tails of single tracks move elements."""
 WEAK = 0.5
 """mm: error of a combination of displacements beyond which it is a weak mode."""
-_FEWEST_MEASURED = 50  # coordinates of an element; the data say nothing of one with fewer
 _ARM = 1000.0  # mm, by which a rotation is compared with a shift
 
 
@@ -45,7 +44,6 @@ class Displacements(Equations):
         super().__init__([f"{section} {key} {one}" for section, key in elements.names for one in freedoms])
         self.elements, self.freedoms = elements, list(freedoms)
         self._chosen = [FREEDOMS.index(one) for one in freedoms]
-        self.measured = np.zeros(len(elements.names))  # coordinates
         # Sum of ∂(q/p)/∂α of MagUp tracks and of minus that of MagDown, 1/MeV/mm.
         self.bend = np.zeros_like(self.vector)
 
@@ -62,7 +60,6 @@ class Displacements(Equations):
         count, f = np.bincount(of, minlength=tracks.count), len(self._chosen)
         # A row of slopes for each coordinate, and of weights with all coordinates of its track.
         columns = element[coordinate, of][:, None] * f + np.arange(f)
-        self.measured += np.bincount(element[coordinate, of], minlength=len(self.measured))
         rows = slopes[coordinate[:, None], self._chosen, of[:, None]]
         a = csr_array(
             (rows.ravel(), columns.ravel(), f * np.arange(len(of) + 1)), (len(of), len(self.vector))
@@ -93,7 +90,7 @@ class Displacements(Equations):
         both.matrix = share * self.matrix
         both.vector = share * (self.vector - ratio * reference.vector)
         both.noise = share**2 * (self.noise + ratio**2 * reference.noise)
-        both.bend, both.measured = self.bend, self.measured
+        both.bend = self.bend
         return both
 
     def measure_bend(self, value: float, error: float) -> None:
@@ -107,18 +104,14 @@ class Displacements(Equations):
 
         `survey` has the error of each freedom, with which a survey measured the elements at `at` (m·f,), by
         default where they are assumed. A VELO that rests does not move as a whole, nor shear or stretch along
-        z. An element that fewer than 50 coordinates measure is where the survey found it. A ParkfError
-        reports too few tracks.
+        z. A ParkfError reports too few tracks.
         """
         if self.tracks < FEWEST:
             raise ParkfError(
                 f"alignment: {self.tracks} tracks with a good fit, expected at least {FEWEST};"
                 " give more candidates"
             )
-        m, enough = len(self.elements.names), np.repeat(self.measured >= _FEWEST_MEASURED, len(self.freedoms))
-        self.vector *= enough
-        self.matrix *= np.outer(enough, enough)
-        self.noise *= np.outer(enough, enough)
+        m = len(self.elements.names)
         known = np.tile([(survey or {}).get(one, np.inf) for one in self.freedoms], m)
         arm = np.tile([_ARM if one.startswith("r") else 1.0 for one in self.freedoms], m)
         fixed = self._at_rest() if velo_rests else None

@@ -27,7 +27,7 @@ from parkf.data.weak import name_unseen
 ALPHA = 0.01
 """Rate of false alarms of a verdict, all nuisances together."""
 _MOST = 6  # nuisances at once; more are another geometry
-_PASSES = 6
+_PASSES = 10
 _SETTLED = 0.2  # errors: a pass that changes sizes by less is the last one
 _AS_GOOD = 6.0  # of χ²: nuisances that explain nearly as much as the best are named beside it
 _NAMED = 2  # of them
@@ -100,14 +100,20 @@ class Table:
     """Scores, information and noise of e motions and efficiencies of parts by polarity, and all nuisances.
 
     A nuisance is a combination of these in all polarities or in one. The reference's noise is common to the
-    polarities.
+    polarities. `placed` is what was put right, (e,) by polarity.
     """
 
     def __init__(
-        self, reference: Reference, evidence: Mapping[int, Evidence], nuisances: list[Nuisance], rows: Floats
+        self,
+        reference: Reference,
+        evidence: Mapping[int, Evidence],
+        nuisances: list[Nuisance],
+        rows: Floats,
+        placed: Mapping[int, Floats] | None = None,
     ):
         self.sides, self.rows = list(evidence), rows
-        score, info, noise, common = zip(*(_beside(reference, one) for one in evidence.values()), strict=True)
+        parts = (_beside(reference, one, (placed or {}).get(side)) for side, one in evidence.items())
+        score, info, noise, common = zip(*parts, strict=True)
         masks = [np.ones(len(self.sides))]
         if len(self.sides) > 1:
             masks += list(np.eye(len(self.sides)))
@@ -158,7 +164,7 @@ class Table:
         """Return the nuisances that explain most beside the chosen ones, of those that are sure.
 
         Of nuisances that explain nearly as much, the one that is the most likely is the first, if small sizes
-        are as likely as large ones on a logarithmic scale. `moved` are sizes by the number of displacements
+        are as likely as large ones on a logarithmic scale. `moved` are sizes by the number of nuisances
         that were put right and shall not be.
         """
         own = list(chosen)
@@ -185,55 +191,67 @@ class Table:
         return list(near[np.argsort(2 * np.log(arms * np.abs(score[near] / left[near])) - gain[near])])
 
 
-def _beside(reference: Reference, one: Evidence) -> tuple[Floats, ...]:
-    """Score (e,), information, noise and what the reference adds to it (e, e) of motions and efficiencies."""
+def _beside(reference: Reference, one: Evidence, change: Floats | None) -> tuple[Floats, ...]:
+    """Score (e,), information, noise and what the reference adds to it (e, e) of motions and efficiencies.
+
+    What was changed (e,) has been put right: hits are elsewhere, and more or fewer are expected.
+    """
     moved = one.moved
     weight = np.diag(moved.matrix)
     ratio = np.divide(weight, reference.weight, out=np.zeros_like(weight), where=reference.weight > 0)
     score = moved.vector - moved.matrix @ reference.place - ratio * reference.rest
-    lost, *of_holes = _holes(reference, one)
+    lost, *of_holes = _holes(reference, one, 0.0 if change is None else change[len(score) :])
     # The reference's tracks scatter like the sample's.
     matrices = moved.matrix, moved.noise, moved.noise
     return np.concatenate([score, lost]), *map(block_diag, matrices, of_holes)
 
 
-def _holes(reference: Reference, one: Evidence) -> tuple[Floats, ...]:
-    """Score (c,), information, noise and the reference's (c, c) of the efficiencies of cells.
+def _holes(reference: Reference, one: Evidence, change: Floats | float) -> tuple[Floats, ...]:
+    """Score (c,), information, noise and the reference's (c, c) of efficiencies, changed by `change`.
 
-    A cell has the scatter that its tracks show, but at least that of the reference's efficiency: one that has
-    lost too few hits by chance would seem to be surely better.
+    A cell has the scatter that its tracks show, but at least that of the efficiency: one that has lost too
+    few hits by chance would seem to be surely better.
     """
     usual = ((reference.hits + 0.5) / (reference.crossed + 1.0)).clip(1e-3, 1 - 1e-3)
-    cells, spread = len(usual), usual * (1 - usual)
+    now = (usual * (1 + change)).clip(1e-3, 1 - 1e-3)
+    cells, spread, count = len(usual), now * (1 - now), one.crossed
     # Of each track, the hits that it has minus those expected.
-    less = np.hstack([-np.diag(usual), np.eye(cells)])
+    less = np.hstack([-np.diag(now), np.eye(cells)])
     noise = less @ one.products @ less.T
-    seen, expected = np.diag(noise), one.crossed * spread
+    seen, expected = np.diag(noise), count * spread
     more = np.sqrt(np.divide(expected, seen, out=np.ones(cells), where=seen > 0).clip(1.0))
     noise = more[:, None] * noise * more + np.diag(np.where(seen > 0, 0.0, expected))
-    weights, info = usual / spread, np.diag(one.crossed * usual**2 / spread)
-    return weights * (one.hits - usual * one.crossed), info, weights[:, None] * noise * weights, info
+    weights = usual / spread
+    common = count * (now / spread) ** 2 * usual * (1 - usual)
+    return (
+        weights * (one.hits - now * count),
+        np.diag(count * usual**2 / spread),
+        weights[:, None] * noise * weights,
+        np.diag(common),
+    )
 
 
 def judge(reference: Reference, sample: Sample) -> Verdict:
     """Compare a sample with a reference."""
     parts = reference.parts(sample.parameters)
     nuisances, rows = motions(parts)
-    evidence = sample.gather(parts)
+    evidence, placed = sample.gather(parts), None
     chosen: list[int] = []
     sizes = np.zeros(0)
     for _ in range(_PASSES):
-        table = Table(reference, evidence, nuisances, rows)
-        before = len(chosen)
-        chosen, sizes, fitted = _added(table, chosen, sizes)
+        table = Table(reference, evidence, nuisances, rows, placed)
+        more = table.near(chosen)[:1] if len(chosen) < _MOST else []
+        chosen, sizes = [*chosen, *more], np.append(sizes, 0.0 * np.array(more))
         if not chosen:
             break
-        own = [number for number, n in enumerate(chosen) if table.nuisances[n].unit]
-        change = np.abs(fitted.value[own] / np.maximum(fitted.error[own], 1e-15))
-        if not own or (len(chosen) == before and change.max() < _SETTLED):
+        fitted = table.fitted(chosen)
+        sizes = sizes + fitted.value
+        if not more and (np.abs(fitted.value) < _SETTLED * fitted.error).all():
             break
-        evidence = sample.gather(parts, table.placed(chosen, sizes))
-    found = _named(table, chosen, sizes, fitted.error)
+        placed = table.placed(chosen, sizes)
+        if any(table.nuisances[n].unit for n in chosen):
+            evidence = sample.gather(parts, placed)
+    found = _named(table, chosen, sizes, fitted.error) if chosen else []
     factors, chi2, ndof, left = judge_factors(reference, evidence)
     notable = [one for one in (*found, *factors) if abs(one.size) > one.change.tolerance]
     probability = float(chi2_distribution.sf(left, ndof))
@@ -243,34 +261,16 @@ def judge(reference: Reference, sample: Sample) -> Verdict:
     return Verdict(fits, notable, chi2, ndof, left, probability, known, unseen)
 
 
-def _added(table: Table, chosen: list[int], sizes: Floats) -> tuple[list[int], Floats, Solution]:
-    """Add the best motion, or all efficiencies that are sure; return all, their sizes, and the last change.
-
-    Displacements that were found have been put right; the rest of the equations is linear.
-    """
-    while len(chosen) < _MOST:
-        near = table.near(chosen)
-        if not near:
-            break
-        chosen, sizes = [*chosen, near[0]], np.append(sizes, 0.0)
-        if table.nuisances[near[0]].unit:
-            break
-    fitted = table.fitted(chosen)
-    moved = np.array([bool(table.nuisances[n].unit) for n in chosen], bool)
-    return chosen, np.where(moved, sizes, 0.0) + fitted.value, fitted
-
-
 def _named(table: Table, chosen: list[int], sizes: Floats, errors: Floats) -> list[Found]:
     """Return the motions that are sure, each with others that the data hardly tell from it."""
     found = []
     for number, size, error in zip(chosen, sizes.tolist(), errors.tolist(), strict=True):
         if abs(size) < table.limit * error:
             continue
-        one = table.nuisances[number]
         rest = [other for other in chosen if other != number]
-        near = table.near(rest, {number: size} if one.unit else None)[: _NAMED + 1]
+        near = table.near(rest, {number: size})[: _NAMED + 1]
         others = [table.nuisances[n].what for n in near if n != number]
-        found.append(Found(one, size, error, others[:_NAMED]))
+        found.append(Found(table.nuisances[number], size, error, others[:_NAMED]))
     return found
 
 
