@@ -71,11 +71,11 @@ class Displacements(Equations):
         bent, variance = residuals.by_k[coordinate, of], residuals.qop_variance
         packed = residuals.packed()[of[row], PACKED[coordinate[row], coordinate[other]]]
         weights = csr_array((packed - variance[of[row]] * bent[row] * bent[other], other, begins))
-        self.matrix += (a.T @ (weights @ a)).toarray()
+        self.matrix += (a.T.tocsr() @ (weights @ a)).toarray()
         each = csr_array((residuals.w[coordinate, of], np.arange(len(of)), np.concatenate([[0], ends])))
         scores = each @ a
         self.vector += np.asarray(scores.sum(axis=0))
-        self.noise += (scores.T @ scores).toarray()
+        self.noise += (scores.T.tocsr() @ scores).toarray()
         self.bend += a.T @ (bent * (variance * tracks.polarity)[of])
         self.tracks += int(use.sum())
 

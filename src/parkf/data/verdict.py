@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import block_diag
 from scipy.optimize import least_squares
+from scipy.sparse import csr_array
 from scipy.stats import chi2 as chi2_distribution
 from scipy.stats import norm
 
@@ -111,7 +112,8 @@ class Table:
         rows: Floats,
         placed: Mapping[int, Floats] | None = None,
     ):
-        self.sides, self.rows = list(evidence), rows
+        # Most rows are of a few parts.
+        self.sides, self.rows = list(evidence), csr_array(rows)
         parts = (_beside(reference, one, (placed or {}).get(side)) for side, one in evidence.items())
         score, info, noise, common = zip(*parts, strict=True)
         masks = [np.ones(len(self.sides))]
@@ -133,22 +135,22 @@ class Table:
         self.limit = limit_of(len(self.nuisances))
         self.score = (self.masks @ (np.array(score) @ rows.T)).ravel()
         self.alone = [
-            (masks**2 @ [((rows @ one) * rows).sum(axis=1) for one in of]).ravel()
+            (masks**2 @ [self.rows.multiply(self.rows @ one).sum(axis=1) for one in of]).ravel()
             for masks, of in (self.info, self.noise)
         ]
 
     def placed(self, chosen: Sequence[int], sizes: Floats) -> dict[int, Floats]:
         """Return the displacements and efficiencies (e,) of each polarity, with nuisances of these sizes."""
-        mask, number = np.divmod(np.array(chosen, np.int64), len(self.rows))
-        by_side = (self.masks[mask].T * sizes) @ self.rows[number]
+        mask, number = np.divmod(np.array(chosen, np.int64), self.rows.shape[0])
+        by_side = (self.masks[mask].T * sizes) @ self.rows[number].toarray()
         return dict(zip(self.sides, by_side, strict=True))
 
     def _shared(self, chosen: Sequence[int]) -> list[Floats]:
         """Information and noise between all nuisances and chosen ones, (n, s) each."""
-        mask, number = np.divmod(np.array(chosen, np.int64), len(self.rows))
-        found = []
+        mask, number = np.divmod(np.array(chosen, np.int64), self.rows.shape[0])
+        own, found = self.rows[number].toarray().T, []
         for masks, of in (self.info, self.noise):
-            by = [self.rows @ (one @ self.rows[number].T) * masks[mask, n] for n, one in enumerate(of)]
+            by = [self.rows @ (one @ own) * masks[mask, n] for n, one in enumerate(of)]
             found.append(np.einsum("mp,pjs->mjs", masks, by).reshape(len(self.score), len(chosen)))
         return found
 
