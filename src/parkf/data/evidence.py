@@ -92,7 +92,7 @@ class Sample:
 
     parameters: ParameterSet
     tracks: Candidates
-    event: Events | None = None
+    event: Events | None = None  # without it, each candidate is from an event of its own
 
     def gather(self, parts: Parts, placed: Mapping[int, Floats] | None = None) -> dict[int, Evidence]:
         """Return the evidence by polarity.

@@ -4,7 +4,9 @@ All nuisances are linear in sums over tracks. What the reference shows, too, is 
 on each nuisance. The one that improves the fit most is accepted if chance would not do so for any that is
 tried; then the others are tried beside it. Displacements come first, since they widen all residuals: hits
 are put right by what was found, and measured again, until nothing is added. The rate of false alarms is
-`ALPHA` for a sample that the reference describes. Errors follow from the scatter of the tracks' own scores.
+`ALPHA` for a sample that the reference describes. Errors follow from the scatter of the tracks' own scores,
+with all that the hits of a track share. Scores of an event's tracks are independent: sums of events scatter
+as much as the tracks do, to 1 %, and where they scatter more, in hit errors and noise, events are counted.
 """
 
 from collections.abc import Mapping, Sequence
