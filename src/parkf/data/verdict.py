@@ -284,15 +284,18 @@ def judge_factors(
     """Return the factors that the data show, χ² of the means and its number, and χ² that they leave."""
     means = Means.of(reference, evidence)
     chosen: list[int] = []
+    others: list[list[str]] = []
     fitted, left = means.fit(chosen)
     while len(chosen) < _MOST:
         tried = {n: means.fit([*chosen, n]) for n in range(len(means.names)) if n not in chosen}
-        best = min(tried, key=lambda n: float(tried[n][1]))
+        best, *near = sorted(tried, key=lambda n: tried[n][1])
         if left - tried[best][1] < limit_of(len(FACTORS)) ** 2:
             break
+        near = [n for n in near[:_NAMED] if tried[n][1] < tried[best][1] + _AS_GOOD]
+        others.append([FACTORS[n].what for n in near])
         chosen, (fitted, left) = [*chosen, best], tried[best]
-    rows = zip(chosen, fitted.value.tolist(), fitted.error.tolist(), strict=True)
-    found = [Found(FACTORS[n], size, error) for n, size, error in rows]
+    rows = zip(chosen, fitted.value.tolist(), fitted.error.tolist(), others, strict=True)
+    found = [Found(FACTORS[n], size, error, rest) for n, size, error, rest in rows]
     return found, float(means.seen @ means.seen), len(means.seen), left
 
 
