@@ -83,6 +83,16 @@ def test_a_half_of_a_layer_in_one_polarity_is_named(reference, data):
     assert "in MagUp alone" in str(found)
 
 
+def test_a_layer_at_two_places_by_polarity_is_named_twice(reference, data):
+    parameters, tracks = data
+    moved = shifted(tracks, strips=-0.08 * FIFTH * tracks.polarity[:, None])
+    found = seen(reference, parameters, moved).found
+    sizes = {one.change.what: one.size for one in found}
+    assert sizes.keys() == {f"x of SciFi layer 5 in {side}" for side in ("MagUp", "MagDown")}
+    for one in found:
+        assert abs(one.size - 0.08 * one.change.sides[0]) < 4 * one.error
+
+
 def test_a_turned_station_is_named(reference, data):
     """In its own coordinates, hits are at larger x where y is larger, and at smaller y where x is larger."""
     parameters, tracks = data

@@ -248,6 +248,12 @@ def judge(reference: Reference, sample: Sample) -> Verdict:
         chosen, sizes = [*chosen, *more], np.append(sizes, 0.0 * np.array(more))
         if not chosen:
             break
+        # What changes in both polarities, and in one by another size, changes in each by its own.
+        mask, number = np.divmod(chosen, len(nuisances))
+        for i in np.flatnonzero(mask == 0):
+            for j in np.flatnonzero((number == number[i]) & (mask > 0)):
+                chosen[i] = int((3 - mask[j]) * len(nuisances) + number[i])
+                sizes[j] += sizes[i]
         fitted = table.fitted(chosen)
         sizes = sizes + fitted.value
         if not more and (np.abs(fitted.value) < _SETTLED * fitted.error).all():
