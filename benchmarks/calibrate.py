@@ -104,7 +104,7 @@ def make_detector(folder: Path = TRUTH, seed: int = 7) -> None:
     alignment = Alignment(tag="shifted", velo_halves={}, **places)
     write_alignment(folder / "alignment.yaml", alignment.model_dump(exclude_defaults=True), "At random.")
     field = make_field_map(
-        PROJECT / "data/field/dipole.json", spacing=100, interpolation="linear", outside="error"
+        PROJECT / "data/field/lhcb.json", spacing=100, interpolation="linear", outside="error"
     )
     replace(field, values=(FIELD * field.values).astype(np.float32)).save(folder / "field.npz")
     for name, content in CONFIGURATIONS.items():

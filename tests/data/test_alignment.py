@@ -127,6 +127,25 @@ def test_displaced_layers_are_found(geometry, tmp_path):
     assert again["scifi_layers"][7]["x"] == pytest.approx(solution.value[63], abs=1e-9)
 
 
+def test_errors_are_the_scatter_of_tracks(geometry):
+    """Hits that are twice as wrong as they say: layers differ between samples as their errors say."""
+    elements, solutions = Elements.of(geometry), []
+    for seed in range(8):
+        toy = generate(500, 15000.0, seed=100 + seed)
+        tracks = toy.candidates("float64")
+        *measured, sigma = tracks.scifi
+        tracks = dataclasses.replace(tracks, scifi=(*measured, 0.5 * sigma))
+        equations = Displacements(elements, ["x"])
+        fitted, residuals = fit_residuals(toy.parameters, tracks, covariances=True)
+        equations.add_tracks(tracks, fitted, residuals, np.ones(tracks.count, bool))
+        solutions.append(equations.displacements({"x": 0.1}))
+    # What residuals tell best does not depend on the survey. By the information alone, pulls are 2.
+    modes = np.zeros((6, len(elements.names)))
+    modes[:, 56:] = np.linalg.eigh(equations.matrix[56:, 56:])[1][:, -6:].T
+    pulls = [modes @ one.value / np.sqrt(np.diag(modes @ one.covariance @ modes.T)) for one in solutions]
+    assert 0.7 < np.sqrt(np.mean(np.square(pulls))) < 1.3
+
+
 def test_what_a_reference_shows_too_is_no_displacement(geometry):
     """A sample beside itself has not moved, with errors of both; without a reference little is known."""
     elements = Elements.of(geometry)
@@ -164,6 +183,8 @@ def test_displacements_bend_tracks_as_the_equations_say(geometry):
     seen = ((moved.qop - fitted.qop) * tracks.polarity).mean()
     row = equations.bend / equations.tracks
     assert seen == pytest.approx(row[-12:] @ shifts, rel=0.01)
+    # With the information as noise, means by it are the best.
+    equations.noise = equations.matrix.copy()
     before = equations.displacements({"x": 0.1})
     equations.measure_bend(float(seen), 1e-9)
     after = equations.displacements({"x": 0.1})

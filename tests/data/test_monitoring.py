@@ -1,23 +1,24 @@
 """The monitor on toys that are exactly what their set assumes, and on toys that are not."""
 
+from copy import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from kalman_toy import generate
-from scipy.stats import norm
 
 import parkf.data.reference as reference_module
-from parkf.data.changes import changed, kicks
+from parkf.data.changes import FACTORS, Nuisance, changed, kicks
 from parkf.data.equations import Solution
 from parkf.data.evidence import Sample
-from parkf.data.hypotheses import motions
+from parkf.data.hypotheses import Found, motions
 from parkf.data.masses import NAMES as OF_MASSES
 from parkf.data.monitor import assess
 from parkf.data.moving import shifted
 from parkf.data.quantities import NAMES, STRIP_LAYERS, core_level, measure, usable
 from parkf.data.reference import load_reference, make_reference
-from parkf.data.verdict import ALPHA, Table, judge
+from parkf.data.verdict import Means, Table, Verdict, _holes, judge
 from parkf.fit.displaced import joined
 from parkf.fit.residuals import fit_residuals
 from parkf.io.errors import ParkfError
@@ -82,6 +83,16 @@ def test_a_half_of_a_layer_in_one_polarity_is_named(reference, data):
     assert "in MagUp alone" in str(found)
 
 
+def test_a_layer_at_two_places_by_polarity_is_named_twice(reference, data):
+    parameters, tracks = data
+    moved = shifted(tracks, strips=-0.08 * FIFTH * tracks.polarity[:, None])
+    found = seen(reference, parameters, moved).found
+    sizes = {one.change.what: one.size for one in found}
+    assert sizes.keys() == {f"x of SciFi layer 5 in {side}" for side in ("MagUp", "MagDown")}
+    for one in found:
+        assert abs(one.size - 0.08 * one.change.sides[0]) < 4 * one.error
+
+
 def test_a_turned_station_is_named(reference, data):
     """In its own coordinates, hits are at larger x where y is larger, and at smaller y where x is larger."""
     parameters, tracks = data
@@ -115,7 +126,7 @@ def test_larger_hit_errors_are_named(reference, data):
 
 def test_more_noise_is_named(reference, data):
     parameters, tracks = data
-    change = next(one for one in reference.changes if one.what == "noise of all steps")
+    change = next(one for one in FACTORS if one.what == "noise of all steps")
     more = next(iter(changed(parameters, tracks, change, 0.2, np.random.default_rng(6))))
     found = seen(reference, parameters, more).found
     assert found[0].change.what == "noise of all steps"
@@ -136,20 +147,107 @@ def test_groups_turn_about_their_centres(reference, data):
             assert not motion[np.setdiff1d(np.arange(len(motion)), group.members)].any()
 
 
-def test_false_alarms_are_as_rare_as_stated(reference, data):
+@pytest.fixture(scope="module")
+def table(reference, data):
+    return table_of(reference, data)
+
+
+def table_of(reference, data):
+    parts = reference.parts(data[0])
+    return Table(reference, Sample(*data).gather(parts), *motions(parts))
+
+
+def test_false_alarms_are_as_rare_as_stated(table):
     """Scores drawn from the tracks' own scatter: at most 1 % of samples show a displacement or a loss."""
-    parameters, tracks = data
-    parts = reference.parts(parameters)
-    nuisances, rows = motions(parts)
-    table = Table(reference, Sample(parameters, tracks).gather(parts), nuisances, rows)
-    limit = norm.isf(0.25 * ALPHA / len(table.nuisances))
-    values, vectors = zip(*map(np.linalg.eigh, table.noise), strict=True)
-    random, alarms = np.random.default_rng(7), 0
+    random, alarms, drawn = np.random.default_rng(7), 0, copy(table)
+    masks, matrices = table.noise
+    roots = []
+    for matrix in matrices:
+        values, vectors = np.linalg.eigh(matrix)
+        roots.append(table.rows @ (vectors * np.sqrt(np.maximum(values, 0))))
     for _ in range(200):
-        draws = random.normal(size=table.score.shape) * np.sqrt(np.maximum(values, 0))
-        table.score = np.einsum("pij,pj->pi", vectors, draws)
-        alarms += np.abs(table.gains([])[0]).max() > limit
+        drawn.score = (masks @ [root @ random.normal(size=root.shape[1]) for root in roots]).ravel()
+        alarms += bool(drawn.near([]))
     assert alarms <= 2 + 3 * np.sqrt(2)
+
+
+def test_errors_have_those_of_the_reference(table, reference, data):
+    """A reference as large as the sample doubles the square of an error, and adds half in one polarity."""
+    parameters, tracks = data
+    few = table_of(replace(reference, count=sum(usable_by_side(parameters, tracks))), data)
+    many = table_of(replace(reference, count=10**9), data)
+    names = [one.what for one in table.nuisances]
+    for name in ("x of SciFi layer 5", "x of SciFi layer 5 in MagUp", "rz of T2", "z of UTa"):
+        chosen = [names.index(name)]
+        more = few.fitted(chosen).error ** 2 / many.fitted(chosen).error ** 2
+        assert more == pytest.approx(1.5 if "MagUp" in name else 2.0, rel=0.1)
+    evidence = Sample(parameters, tracks.rows(slice(0, 2000))).gather(reference.parts(parameters))
+    found = [
+        Means.of(replace(reference, count=count), evidence).fit([0])[0].error
+        for count in (sum(one.count for one in evidence.values()), 10**9)
+    ]
+    assert found[0] / found[1] == pytest.approx(np.sqrt(2), rel=1e-3)
+
+
+def test_a_cell_without_a_hole_is_not_surely_better():
+    """Of 100 tracks 4 holes are expected, with the scatter of a binomial: 0 are two errors beside them."""
+    reference = SimpleNamespace(crossed=np.full(2, 1e7), hits=np.full(2, 0.96e7))
+    has = np.ones((2, 100))
+    has[1, :20] = 0.0
+    crossing = np.concatenate([np.ones((2, 100)), has])
+    one = SimpleNamespace(products=crossing @ crossing.T, crossed=np.full(2, 100.0), hits=has.sum(axis=1))
+    score, info, noise, more = _holes(reference, one, 0.0)
+    np.testing.assert_allclose(score / np.diag(info), [0.04 / 0.96, -0.16 / 0.96], rtol=1e-5)
+    errors = np.sqrt(np.diag(noise)) / np.diag(info)
+    # Of the second cell, the observed scatter about the expectation: 20 times 0.96², 80 times 0.04².
+    expected = np.sqrt([100 * 0.96 * 0.04, 20 * 0.96**2 + 80 * 0.04**2]) / 96
+    np.testing.assert_allclose(errors, expected, rtol=1e-4)
+    np.testing.assert_allclose(more, info)
+
+
+def usable_by_side(parameters, tracks):
+    use = usable(fit_residuals(parameters, tracks)[0])
+    return [int((use & (tracks.polarity == side)).sum()) for side in (1, -1)]
+
+
+def test_means_are_parabolas_in_the_sizes_of_factors(monkeypatch):
+    """Responses of a mean that is 3·s + 5·s²; and the size that a fit finds with them."""
+    monkeypatch.setattr(reference_module, "changed", lambda *given: [given[3]])
+    monkeypatch.setattr(
+        reference_module,
+        "measure",
+        lambda _, size: (np.full((4, 1), 3.0 * size + 5 * size**2 if size else 0.0), np.ones((4, 1))),
+    )
+    first, second = reference_module.responses(None, 0.0, ["one"])
+    assert [first.item(), second.item()] == pytest.approx([3.0, 5.0])
+    means = Means(
+        ["one", "two"], np.array([0.3 * 3 + 0.09 * 5, 0.2]), *np.array([[[3, 0], [0, 2]], [[5, 0], [0, 0]]])
+    )
+    assert means.fit([0, 1])[0].value == pytest.approx([0.3, 0.1])
+    # Errors are the inverse slopes there.
+    assert means.fit([0, 1])[0].error == pytest.approx([1 / (3 + 2 * 5 * 0.3), 0.5])
+
+
+def test_only_what_is_surely_far_is_another_geometry():
+    z = Nuisance("z", "SciFi", 0.2)
+    for size, far in ((-3.4, False), (3.59, False), (3.61, True), (-3.61, True)):
+        found = [Found(z, size, 0.2)]
+        verdict = Verdict(False, found, 1.0, 1, 1.0, 0.5)
+        assert verdict.far is far
+        assert verdict.as_json()["verdict"] == ("not this geometry" if far else "changed")
+
+
+def test_tracks_of_an_event_that_share_hits_are_fewer_than_they_seem(data):
+    """Quantities of an event with every track twice have half of the information: errors are √2 as large."""
+    parameters, tracks = data
+    some = tracks.rows(slice(0, 2200))
+    twice = tracks.rows(np.repeat(np.arange(2200), 2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reference_module, "_RESPONSE", 100)
+        once, event = make_reference(parameters, some), np.repeat(np.arange(2200), 2)
+        shared, alone = (make_reference(parameters, twice, of) for of in (event, None))
+    np.testing.assert_allclose(alone.covariance, once.covariance, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(np.diag(shared.covariance), 2 * np.diag(once.covariance), rtol=1e-6)
 
 
 def test_a_reference_is_written_and_read(reference, tmp_path):
@@ -160,7 +258,6 @@ def test_a_reference_is_written_and_read(reference, tmp_path):
     again = load_reference(path, blobs)
     for name in ("response", "covariance", "place", "rest", "weight", "hits"):
         np.testing.assert_allclose(getattr(again, name), getattr(reference, name), rtol=1e-6, atol=1e-12)
-    assert again.changes == reference.changes
     np.testing.assert_array_equal(again.pairs["jpsi"].value, np.arange(4.0))
     np.testing.assert_array_equal(again.stations.left, reference.stations.left)
     assert (again.count, again.candidates) == (reference.count, reference.candidates)
@@ -178,6 +275,7 @@ def test_a_field_that_is_stronger_by_the_masses_is_told(reference, data, tmp_pat
     content = assess(data[0], replace(reference, pairs=usual), data[1], found)
     assert content["field_scale"]["jpsi"] == pytest.approx({"scale": 3e-3, "error": 1.41e-4}, rel=0.01)
     assert content["verdict"] == "changed"
+    assert [one["what"] for one in content["found"]] == ["scale of the field"]
     assert content["sentences"][0].startswith("The field is 1.00300 ± 0.00014 times what the set assumes")
 
 

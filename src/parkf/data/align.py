@@ -17,7 +17,7 @@ from parkf.data.elements import FREEDOMS, SECTIONS, Elements, derivatives
 from parkf.data.equations import Equations, Floats, Solution
 from parkf.data.moving import Moving
 from parkf.data.quantities import usable
-from parkf.data.tracks import read_candidates
+from parkf.data.tracks import read_tracks
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.geometry import Geometry
 from parkf.fit.candidates import Candidates
@@ -46,13 +46,15 @@ class Displacements(Equations):
         self._chosen = [FREEDOMS.index(one) for one in freedoms]
         # Sum of ∂(q/p)/∂α of MagUp tracks and of minus that of MagDown, 1/MeV/mm.
         self.bend = np.zeros_like(self.vector)
-        # Sum of the squares of each track's part in the vector: a track's own scatter, tails included.
-        self.square = np.zeros_like(self.vector)
 
     def add_tracks(
         self, tracks: Candidates, fitted: Fitted, residuals: Residuals, use: NDArray[np.bool_]
     ) -> None:
-        """Add the candidates of `use` (n,), whose residuals have covariances."""
+        """Add the candidates of `use` (n,), whose residuals have covariances.
+
+        The noise is the sum over tracks of the products of their own parts in the vector, which have all that
+        the hits of a track share, as it is and not as the set says.
+        """
         element, slopes = derivatives(tracks, fitted, residuals, self.elements)
         of, coordinate = np.nonzero(residuals.has.T & use[:, None])
         count, f = np.bincount(of, minlength=tracks.count), len(self._chosen)
@@ -69,11 +71,11 @@ class Displacements(Equations):
         bent, variance = residuals.by_k[coordinate, of], residuals.qop_variance
         packed = residuals.packed()[of[row], PACKED[coordinate[row], coordinate[other]]]
         weights = csr_array((packed - variance[of[row]] * bent[row] * bent[other], other, begins))
-        self.matrix += (a.T @ (weights @ a)).toarray()
+        self.matrix += (a.T.tocsr() @ (weights @ a)).toarray()
         each = csr_array((residuals.w[coordinate, of], np.arange(len(of)), np.concatenate([[0], ends])))
         scores = each @ a
         self.vector += np.asarray(scores.sum(axis=0))
-        self.square += np.asarray((scores * scores).sum(axis=0))
+        self.noise += (scores.T.tocsr() @ scores).toarray()
         self.bend += a.T @ (bent * (variance * tracks.polarity)[of])
         self.tracks += int(use.sum())
 
@@ -87,6 +89,7 @@ class Displacements(Equations):
         both.tracks, share = self.tracks, 1 / (1 + ratio)
         both.matrix = share * self.matrix
         both.vector = share * (self.vector - ratio * reference.vector)
+        both.noise = share**2 * (self.noise + ratio**2 * reference.noise)
         both.bend = self.bend
         return both
 
@@ -156,7 +159,7 @@ def align(
     `geometry` has its elements where the candidates' reconstruction assumed them. The tracks of usable fits
     count. `survey` has the errors of freedoms that are known without data.
     """
-    return equations_of(parameters, read_candidates(candidates), geometry, freedoms).displacements(survey)
+    return equations_of(parameters, read_tracks(candidates)[1], geometry, freedoms).displacements(survey)
 
 
 def equations_of(

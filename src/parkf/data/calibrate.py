@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 
 from parkf.data.align import Displacements, displaced, equations_of, places
+from parkf.data.changes import FACTORS
 from parkf.data.elements import SECTIONS
-from parkf.data.equations import Floats, Solution
+from parkf.data.equations import Solution
 from parkf.data.evidence import Sample
 from parkf.data.masses import NAMES, combined, measure_decays, read_pairs, strength_of
 from parkf.data.moving import Moving
 from parkf.data.reference import Reference, make_reference
 from parkf.data.state import State, read_state, sentences, write_state
-from parkf.data.tracks import read_candidates
+from parkf.data.tracks import Events, read_tracks
 from parkf.data.verdict import Means
 from parkf.data.weak import weak_modes
 from parkf.detector.alignment import SECTIONS as SECTIONS_OF_ALIGNMENT
@@ -49,12 +50,14 @@ class Data:
     """Candidates, and candidates of decays by name, each with its events (n,)."""
 
     tracks: Candidates
-    pairs: Mapping[str, tuple[Floats, Candidates]]
+    pairs: Mapping[str, tuple[Events, Candidates]]
+    event: Events | None = None  # of the tracks
 
     @classmethod
     def read(cls, candidates: Sequence[Path], pairs: Sequence[tuple[str, Path]]) -> "Data":
         """Read files; several files of a decay are different events."""
-        return cls(read_candidates(candidates, FEWEST), read_pairs(pairs))
+        event, tracks = read_tracks(candidates, FEWEST)
+        return cls(tracks, read_pairs(pairs), event)
 
     def momenta(self, parameters: ParameterSet, moving: Moving | None = None) -> Solution:
         """Return the numbers that masses of all decays show, of hits where `moving` has them."""
@@ -113,7 +116,7 @@ def calibrate(
     )
     momenta = None if own is None else data.momenta(parameters, moving).beside(own)
     strength = None if momenta is None else strength_of(momenta)
-    made = make_reference(parameters, reference.tracks)
+    made = make_reference(parameters, reference.tracks, reference.event)
     factors = measure_factors(parameters, moving(data.tracks), made)
     by_name = {name: 1 + size for name, size in factors.by_name.items()}
     after = state.improved(alignment, None if strength is None else strength["change"], by_name)
@@ -174,8 +177,8 @@ def measure_factors(parameters: ParameterSet, tracks: Candidates, reference: Ref
     """
     evidence = Sample(parameters, tracks).gather(reference.parts(parameters))
     # One of a whole detector's hit errors, or the noise in a region; nothing of several regions together.
-    chosen = [n for n, one in enumerate(reference.changes) if (one.kind == "error") == (one.number < 0)]
-    return Means.of(reference, evidence).fit(chosen, [0.0] * len(chosen))[0]
+    chosen = [n for n, one in enumerate(FACTORS) if (one.kind == "error") == (one.number < 0)]
+    return Means.of(reference, evidence).fit(chosen)[0]
 
 
 def _convergence(found: Mapping[str, Any]) -> dict[str, Any]:

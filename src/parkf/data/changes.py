@@ -49,15 +49,13 @@ class Nuisance:
         return f"{kind} of {self.name}{''.join(f' in {SIDES[side]}' for side in self.sides)}"
 
 
-def all_factors() -> list[Nuisance]:
-    """List the factors on hit errors and noise, the more general ones of a kind first."""
-    whole = ((_VELO, "the VELO"), (-1, "the UT"), (-2, "SciFi"))
-    factors = [Nuisance("error", name, 0.01, number=n) for n, name in whole]
-    factors += [Nuisance("error", name, 0.02, number=n) for n, name in enumerate(STRIP_LAYERS)]
-    factors.append(Nuisance("noise", "all steps", 0.01, number=-1))
-    return factors + [
-        Nuisance("noise", f"the steps in {name}", 0.02, number=n) for n, name in enumerate(REGIONS)
-    ]
+FACTORS = (
+    *(Nuisance("error", name, 0.01, number=n) for n, name in enumerate(("the VELO", "SciFi", "the UT"), -3)),
+    *(Nuisance("error", name, 0.02, number=n) for n, name in enumerate(STRIP_LAYERS)),
+    Nuisance("noise", "all steps", 0.01, number=-1),
+    *(Nuisance("noise", f"the steps in {name}", 0.02, number=n) for n, name in enumerate(REGIONS)),
+)
+"""Factors on hit errors and noise, the more general ones of a kind first."""
 
 
 def changed(

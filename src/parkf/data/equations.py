@@ -1,12 +1,13 @@
 """Linear least squares of the detector: how large its nuisances are, by residuals and their derivatives.
 
-Residuals r with the weights W are A·α plus noise. The nuisances α are displacements, scales or factors. Two
-sums over all residuals are kept, AᵀWA and AᵀWr. A measurement of α from elsewhere, such as a survey, is one
-more residual. Combinations of nuisances that nothing determines are weak modes: they stay as assumed, and are
+Residuals r with the weights W are A·α plus noise. The nuisances α are displacements, scales or factors. Three
+sums over all residuals are kept: AᵀWA, AᵀWr, and the covariance of the latter, which is AᵀWA if W is the
+inverse of the residuals' covariance. A measurement of α from elsewhere, such as a survey, is one more
+residual. Combinations of nuisances that nothing determines are weak modes: they stay as assumed, and are
 named.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,17 @@ def errors_of(covariance: Floats) -> dict[str, Floats]:
     """Return ``error`` (n,) and ``correlation`` (n, n) of numbers with this covariance (n, n)."""
     error = np.sqrt(np.diag(covariance))
     return {"error": error, "correlation": covariance / np.outer(error, error)}
+
+
+def as_plain(value: Any) -> Any:
+    """Return mappings, sequences and arrays for JSON; numbers have seven digits, more than data determine."""
+    if isinstance(value, Mapping):
+        return {key: as_plain(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [as_plain(one) for one in value]
+    return float(f"{value:.7g}") if isinstance(value, float) else value
 
 
 @dataclass(frozen=True)
@@ -59,13 +71,16 @@ class Equations:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names, self.tracks = list(names), 0
-        self.matrix, self.vector = np.zeros((len(names),) * 2), np.zeros(len(names))
+        self.matrix, self.noise = np.zeros((2, len(names), len(names)))
+        self.vector = np.zeros(len(names))
 
     def add(self, slopes: Floats, weights: Floats, residuals: Floats) -> None:
         """Add residuals (..., m) with weights (..., m, m) and derivatives by the nuisances (..., m, n)."""
         n = len(self.names)
         weighted = (weights @ slopes).reshape(-1, n)
-        self.matrix += weighted.T @ slopes.reshape(-1, n)
+        information = weighted.T @ slopes.reshape(-1, n)
+        self.matrix += information
+        self.noise += information
         self.vector += weighted.T @ residuals.ravel()
 
     def solve(
@@ -84,7 +99,7 @@ class Equations:
         multiplies the nuisances; by default, each is in units of the error that it has alone.
         """
         weight = np.broadcast_to(1.0 / np.square(known), self.vector.shape)
-        matrix, vector = self.matrix + np.diag(weight), self.vector + weight * at
+        matrix, noise = self.matrix + np.diag(weight), self.noise + np.diag(weight)
         if scale is None:
             scale = np.sqrt(np.diag(matrix))
             scale = np.where(scale > 0, scale, 1.0)
@@ -92,9 +107,10 @@ class Equations:
         values, vectors = np.linalg.eigh(free.T @ (matrix / np.outer(scale, scale)) @ free)
         modes, determined = free @ vectors, values > weak**-2
         moved = modes[:, determined] / scale[:, None]
-        covariance = moved / values[determined] @ moved.T
+        inverse = moved / values[determined] @ moved.T
         left = [self._named(mode) for mode in modes[:, ~determined].T]
-        return Solution(self.names, covariance @ vector, covariance, left, self.tracks)
+        found = inverse @ (self.vector + weight * at)
+        return Solution(self.names, found, inverse @ noise @ inverse, left, self.tracks)
 
     def _named(self, mode: Floats) -> dict[str, float]:
         return {self.names[i]: float(mode[i]) for i in np.argsort(-np.abs(mode))[:_NAMED]}

@@ -12,6 +12,7 @@ from parkf.data.equations import Floats
 from parkf.data.moving import shifted
 from parkf.data.parts import Parts, shifts
 from parkf.data.quantities import NAMES, quantities, usable
+from parkf.data.tracks import Events
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import Fitted
 from parkf.fit.residuals import Residuals, fit_residuals
@@ -19,7 +20,7 @@ from parkf.io.planes import UT_LAYERS
 from parkf.io.tables import VELO_SLOTS
 from parkf.params.parameter_set import ParameterSet
 
-_OTHERS_UT, _OTHERS, _OTHERS_X, _OTHERS_STEREO = 3, 9, 5, 4
+_OTHERS_UT, _OTHERS_X, _OTHERS_STEREO = 3, 5, 4
 """Hits that a track needs without the layer in question: as many as a pattern recognition asks for."""
 
 
@@ -30,6 +31,8 @@ class Evidence:
         k, cells = len(NAMES), len(parts.names) - len(parts.stations.z)
         self.moved, self.parts = Displacements(parts, FREEDOMS), parts
         self.total, self.known, self.squares = np.zeros(k), np.zeros(k), np.zeros((k, k))
+        # Over events, of n tracks with quantities that are q together: sums of n², n·q and q².
+        self.by_event = np.zeros((3, k))
         # Tracks that cross each cell and could do without its hit; of these, products of tracks and hits.
         self.products = np.zeros((2 * cells, 2 * cells))
 
@@ -61,24 +64,26 @@ class Evidence:
         crossing[cells + cell[layer, of], of] = has[layer, of]
         self.products += crossing @ crossing.T
 
-    def add_quantities(self, values: Floats, known: Floats) -> None:
-        """Add quantities and their information, (m, k) each."""
+    def add_quantities(self, values: Floats, known: Floats, event: Events) -> None:
+        """Add quantities and their information, (m, k) each, of candidates of these events (m,)."""
         self.total += values.sum(axis=0)
         self.known += known.sum(axis=0)
         self.squares += values.T @ values
+        _, of, sizes = np.unique(event, return_inverse=True, return_counts=True)
+        together = np.zeros((len(sizes), len(self.total)))
+        np.add.at(together, of, values)
+        sizes = np.broadcast_to(sizes[:, None], together.shape)
+        self.by_event += [(sizes**2).sum(0), (sizes * together).sum(0), (together**2).sum(0)]
 
 
 def _probes(has: NDArray[np.bool_], tracks: Candidates) -> NDArray[np.bool_]:
     """Whether a track would have been found without its hit in a layer, (16, n)."""
     ut, scifi = has[:UT_LAYERS], has[UT_LAYERS:]
     stereo = (np.nan_to_num(tracks.scifi[2]) != 0).any(axis=0)[:, None]
-    others = scifi.sum(0) - scifi
-    fits = np.where(
-        stereo,
-        ((scifi & stereo).sum(0) - scifi >= _OTHERS_STEREO) & ((scifi & ~stereo).sum(0) >= _OTHERS_X),
-        ((scifi & ~stereo).sum(0) - scifi >= _OTHERS_X) & ((scifi & stereo).sum(0) >= _OTHERS_STEREO),
-    )
-    return np.concatenate([ut.sum(0) - ut >= _OTHERS_UT, fits & (others >= _OTHERS)])
+    fits = np.ones(scifi.shape, bool)
+    for own, needed in ((scifi & stereo, _OTHERS_STEREO), (scifi & ~stereo, _OTHERS_X)):
+        fits &= own.sum(axis=0) - own >= needed
+    return np.concatenate([ut.sum(axis=0) - ut >= _OTHERS_UT, fits])
 
 
 @dataclass(frozen=True)
@@ -87,14 +92,17 @@ class Sample:
 
     parameters: ParameterSet
     tracks: Candidates
+    event: Events | None = None  # without it, each candidate is from an event of its own
 
     def gather(self, parts: Parts, placed: Mapping[int, Floats] | None = None) -> dict[int, Evidence]:
         """Return the evidence by polarity.
 
-        `placed` are displacements (parts, 6) of each polarity that are put right before.
+        `placed` are numbers of each polarity, the first of which are displacements (parts·6,), mm and rad,
+        that are put right before.
         """
         found: dict[int, Evidence] = {}
-        for piece in self.tracks.pieces(AT_A_TIME):
+        event = np.arange(self.tracks.count) if self.event is None else self.event
+        for begin, piece in zip(range(0, len(event), AT_A_TIME), self.tracks.pieces(AT_A_TIME), strict=True):
             some = piece.in_precision("float64")
             if placed:
                 some = self._put_right(some, parts, placed)
@@ -106,7 +114,8 @@ class Sample:
                 if own.any():
                     of = found.setdefault(side, Evidence(parts))
                     of.add(some, fitted, residuals, own)
-                    of.add_quantities(values[own[use]], known[own[use]])
+                    its = event[begin : begin + AT_A_TIME][own]
+                    of.add_quantities(values[own[use]], known[own[use]], its)
         return found
 
     def _put_right(self, some: Candidates, parts: Parts, placed: Mapping[int, Floats]) -> Candidates:
@@ -115,6 +124,6 @@ class Sample:
         change = {name: np.zeros(1) for name in ("x", "y", "strips")}
         for side, alpha in placed.items():
             own = (np.sign(some.polarity) == side)[:, None]
-            by = shifts(alpha, element, slopes, residuals)
+            by = shifts(alpha[: 6 * len(parts.names)].reshape(-1, 6), element, slopes, residuals)
             change = {name: change[name] - np.where(own, by[name], 0.0) for name in change}
         return shifted(some, **change)

@@ -13,7 +13,7 @@ import numpy as np
 from parkf.data.changes import SIDES, Nuisance
 from parkf.data.elements import FREEDOMS
 from parkf.data.equations import Floats
-from parkf.data.parts import Group, Parts
+from parkf.data.parts import Parts
 
 # Sizes up to which no other set is needed: shifts along x, y, z in mm, turns about x, y, z in rad.
 _SMALL = {
@@ -62,18 +62,16 @@ def motions(parts: Parts) -> tuple[list[Nuisance], Floats]:
 
     m are the parts, c those of UT and SciFi.
     """
-    found, rows, cells = [], [], len(parts.names) - len(parts.stations.z)
+    found, rows = [], []
+    of_velo = len(parts.stations.z)
     for group in parts.groups():
-        for number, freedom in enumerate(FREEDOMS):
-            found.append(Nuisance(freedom, group.name, _SMALL[group.detector][number]))
-            rows.append(np.concatenate([parts.motion(group, number), np.zeros(cells)]))
+        changes = [(freedom, parts.motion(group, n)) for n, freedom in enumerate(FREEDOMS)]
+        lost = np.zeros(len(parts.names))
+        lost[group.members] = 1.0
+        for (freedom, moved), small in zip(changes, _SMALL[group.detector], strict=True):
+            found.append(Nuisance(freedom, group.name, small))
+            rows.append(np.append(moved, 0.0 * lost[of_velo:]))
         if group.detector != "VELO":
             found.append(Nuisance("efficiency", group.name, _SMALL_LOSS))
-            rows.append(_lost(parts, group, cells))
+            rows.append(np.append(0.0 * changes[0][1], lost[of_velo:]))
     return found, np.array(rows)
-
-
-def _lost(parts: Parts, group: Group, cells: int) -> Floats:
-    row = np.zeros(len(FREEDOMS) * len(parts.names) + cells)
-    row[len(FREEDOMS) * len(parts.names) + group.members - len(parts.stations.z)] = 1.0
-    return row

@@ -19,10 +19,9 @@ from scipy.special import ndtr
 from parkf.data.equations import Equations, Floats, Solution
 from parkf.data.moving import Moving
 from parkf.data.quantities import usable
-from parkf.data.tracks import read_batches
+from parkf.data.tracks import Events, read_tracks
 from parkf.fit import fit
 from parkf.fit.candidates import Candidates
-from parkf.fit.displaced import joined
 from parkf.fit.fitted import Fitted
 from parkf.io.errors import ParkfError
 from parkf.params.parameter_set import ParameterSet
@@ -43,22 +42,14 @@ Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Rows of the positive and of the negative tracks of pairs."""
 
 
-def read_pairs(pairs: Sequence[tuple[str, Path]]) -> dict[str, tuple[Floats, Candidates]]:
-    """Read candidates of decays, with the event of each, (n,); several files of a decay are other events."""
-    of: dict[str, list[tuple[NDArray[np.int64], Candidates]]] = {}
-    for number, (decay, path) in enumerate(pairs):
-        for hits, batch in read_batches([path]):
-            event = hits.arrays["event"].astype(np.int64)
-            of.setdefault(decay, []).append((np.stack([np.full_like(event, number), event], axis=1), batch))
-    found = {}
-    for decay, parts in of.items():
-        _, event = np.unique(np.concatenate([one for one, _ in parts]), axis=0, return_inverse=True)
-        found[decay] = event.ravel().astype(np.float64), joined([one for _, one in parts])
-    return found
+def read_pairs(pairs: Sequence[tuple[str, Path]]) -> dict[str, tuple[Events, Candidates]]:
+    """Read candidates of decays, with their events; several files of a decay are other events."""
+    decays = dict.fromkeys(decay for decay, _ in pairs)
+    return {decay: read_tracks([path for one, path in pairs if one == decay]) for decay in decays}
 
 
 def measure_decays(
-    parameters: ParameterSet, pairs: Mapping[str, tuple[Floats, Candidates]], moving: Moving | None = None
+    parameters: ParameterSet, pairs: Mapping[str, tuple[Events, Candidates]], moving: Moving | None = None
 ) -> dict[str, Solution]:
     """Return the numbers that the masses of each decay show, of hits where `moving` has them."""
     found = {}
@@ -68,44 +59,30 @@ def measure_decays(
     return found
 
 
-def measure_momenta(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> Solution:
+def measure_momenta(decay: str, event: Events, tracks: Candidates, fitted: Fitted) -> Solution:
     """Fit the four numbers of :data:`NAMES` to the pairs of a sample.
 
     The masses have a double Gaussian about the decay's mass, moved by each pair's own slopes. Fewer than 100
     pairs raise a ParkfError.
     """
     pairs = _find_pairs(decay, event, tracks, fitted)
-    values, best = _closest(decay, fitted, pairs)
-    slopes = np.choose(best[:, None], [_slopes(tracks, fitted, pairs, of) for of in _ways(decay)])
-    inside = _near_mass(values, decay)
     mass = DECAYS[decay].mass
-    return _fitted(values[inside] - mass, slopes[inside], RANGE * mass)
-
-
-def _ways(decay: str) -> list[tuple[int, int]]:
-    """PDG ids of the positive and of the negative track of a pair, in all ways."""
-    return list(dict.fromkeys([_DAUGHTERS[decay], _DAUGHTERS[decay][::-1]]))
-
-
-def _closest(decay: str, fitted: Fitted, pairs: Rows) -> tuple[Floats, NDArray[np.int64]]:
-    """Masses (n,) in the way that is closest to the decay's, and the number of this way."""
-    masses = np.array([_energies(fitted, pairs, of)[2] for of in _ways(decay)])
-    best = np.argmin(np.abs(masses - DECAYS[decay].mass), axis=0)
-    return masses[best, np.arange(masses.shape[1])], best
-
-
-def _near_mass(masses: Floats, decay: str) -> NDArray[np.bool_]:
-    """Whether masses (n,), MeV, are near that of a decay; fewer than 100 near it raise a ParkfError."""
-    inside: NDArray[np.bool_] = np.abs(masses / DECAYS[decay].mass - 1) < RANGE
+    # PDG ids of the positive and of the negative track, in all ways: the way that is closest to the mass.
+    ways = dict.fromkeys([_DAUGHTERS[decay], _DAUGHTERS[decay][::-1]])
+    masses = np.array([_energies(fitted, pairs, of)[2] for of in ways])
+    best = np.argmin(np.abs(masses - mass), axis=0)
+    values = masses[best, np.arange(masses.shape[1])]
+    slopes = np.choose(best[:, None], [_slopes(tracks, fitted, pairs, of) for of in ways])
+    inside = np.abs(values / mass - 1) < RANGE
     if inside.sum() < _FEWEST:
         raise ParkfError(
             f"pairs: {int(inside.sum())} pairs within {RANGE:.0%} of the mass of {decay}, expected at least"
             f" {_FEWEST}; give more"
         )
-    return inside
+    return _fitted(values[inside] - mass, slopes[inside], RANGE * mass)
 
 
-def _find_pairs(decay: str, event: Floats, tracks: Candidates, fitted: Fitted) -> Rows:
+def _find_pairs(decay: str, event: Events, tracks: Candidates, fitted: Fitted) -> Rows:
     line = DECAYS[decay]
     p = 1 / np.abs(fitted.qop)
     pt = p * np.hypot(fitted.tx, fitted.ty) / np.sqrt(1 + fitted.tx**2 + fitted.ty**2)

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from parkf.data.changes import Nuisance
 from parkf.data.equations import Solution
 from parkf.data.evidence import Sample
+from parkf.data.hypotheses import Found
 from parkf.data.masses import measure_decays, read_pairs, strength_of
 from parkf.data.quantities import usable
 from parkf.data.reference import MONITOR_FILE, Reference, load_reference, make_reference
-from parkf.data.tracks import read_candidates
+from parkf.data.tracks import read_tracks
 from parkf.data.verdict import judge
 from parkf.fit import fit
 from parkf.fit.candidates import Candidates
@@ -45,9 +47,8 @@ def reference_of(
                 " (--reference CANDIDATES), or write one (parkf monitor-reference)"
             )
         return load_reference(path, parameters.manifest.blobs)
-    return make_reference(
-        parameters, read_candidates(candidates), pairs=measure_decays(parameters, read_pairs(pairs))
-    )
+    event, tracks = read_tracks(candidates)
+    return make_reference(parameters, tracks, event, pairs=measure_decays(parameters, read_pairs(pairs)))
 
 
 def other_sign(tracks: Candidates, fitted: Fitted) -> float:
@@ -72,7 +73,7 @@ def monitor(
     parameters = load(folder, withdrawn=withdrawn)
     expected = reference_of(folder, parameters, reference, reference_pairs)
     found = measure_decays(parameters, read_pairs(pairs))
-    return assess(parameters, expected, read_candidates(candidates), found)
+    return assess(parameters, expected, read_tracks(candidates)[1], found)
 
 
 def assess(
@@ -92,14 +93,16 @@ def assess(
     if verdict is None:
         verdict = judge(reference, Sample(parameters, tracks)).as_json()
     scale = {}
-    for decay, one in (found or {}).items():
+    for decay, measured in (found or {}).items():
         if decay not in reference.pairs:
             continue
-        strength = strength_of(one.beside(reference.pairs[decay]))
+        strength = strength_of(measured.beside(reference.pairs[decay]))
         size, sigma = (float(strength[name][0]) for name in ("change", "error"))
         scale[decay] = {"scale": size, "error": sigma}
         if abs(size) > max(_SCALE_TOLERANCE, _SCALE_SURE * sigma):
             name = {"jpsi": "J/ψ", "d0": "D⁰"}[decay]
+            one = Found(Nuisance("scale", "the field", _SCALE_TOLERANCE), size, sigma)
+            verdict["found"] = [*verdict["found"], one.as_json()]
             verdict["sentences"] = [
                 f"The field is {1 + size:.5f} ± {sigma:.5f} times what the set assumes, by the {name} mass.",
                 *(text for text in verdict["sentences"] if not text.startswith("The set fits")),

@@ -5,17 +5,18 @@ that do not know the file ignore it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from parkf.data.changes import Nuisance, all_factors, changed
-from parkf.data.equations import Equations, Floats, Solution
-from parkf.data.evidence import Sample
+from parkf.data.changes import FACTORS, Nuisance, changed
+from parkf.data.equations import Equations, Floats, Solution, as_plain
+from parkf.data.evidence import Evidence, Sample
 from parkf.data.parts import Parts
 from parkf.data.quantities import Stations, measure
+from parkf.data.tracks import Events
 from parkf.fit.candidates import Candidates
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
@@ -23,7 +24,7 @@ from parkf.params.manifest import Blobs
 from parkf.params.parameter_set import ParameterSet
 
 MONITOR_FILE = "monitor.json"
-FORMAT = 3
+FORMAT = 4
 FEWEST = 2000
 """Usable candidates of a reference."""
 _RESPONSE = 10_000
@@ -32,18 +33,6 @@ _SIZES = 0.1, 0.2
 """Factors minus one at which a response is computed."""
 _KNOWN = (0.1, 0.5, 2.0, 1e-3, 1e-3, 1e-3)
 """mm and rad: how far parts of a reference may seem displaced, by the forms of the set, in each freedom."""
-_ARRAYS = (
-    "place",
-    "rest",
-    "weight",
-    "crossed",
-    "hits",
-    "mean",
-    "known",
-    "covariance",
-    "response",
-    "curvature",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +53,7 @@ class Reference:
     mean: Floats  # (k,)
     known: Floats  # (k,): information per candidate
     covariance: Floats  # (k, k)
-    changes: list[Nuisance]
-    response: Floats  # (c, k), for a factor larger by 1
+    response: Floats  # (c, k), for each of FACTORS that is larger by 1
     curvature: Floats  # (c, k)
     candidates: int  # of which `count` are usable
     blobs: Mapping[str, str]  # SHA-256 of the set's files
@@ -77,23 +65,9 @@ class Reference:
 
     def save(self, path: Path) -> None:
         """Write the file."""
-        content: dict[str, Any] = {"format": FORMAT, "count": self.count, "candidates": self.candidates}
-        # Seven digits are more than the statistics determine.
-        for name in _ARRAYS:
-            rows = np.atleast_2d(getattr(self, name))
-            content[name] = [[float(f"{x:.7g}") for x in row] for row in rows]
-        stations = {"z": self.stations.z.tolist(), "left": self.stations.left.tolist()}
-        write_sealed(
-            path,
-            content
-            | {"stations": stations, "blobs": dict(self.blobs)}
-            | {"changes": [asdict(one) for one in self.changes]}
-            | {"pairs": {decay: _as_lists(one) for decay, one in self.pairs.items()}},
-        )
-
-
-def _as_lists(found: Solution) -> list[Any]:
-    return [list(found.names), found.value.tolist(), found.covariance.tolist()]
+        pairs = {decay: (one.names, one.value, one.covariance) for decay, one in self.pairs.items()}
+        content = {"format": FORMAT, **vars(self), "stations": vars(self.stations), "pairs": pairs}
+        write_sealed(path, as_plain(content))
 
 
 def load_reference(path: Path, blobs: Blobs) -> Reference:
@@ -106,36 +80,34 @@ def load_reference(path: Path, blobs: Blobs) -> Reference:
         raise ParkfError(
             f"{path}: is of another parameter set than the one beside it; make the reference again"
         )
-    arrays = {name: np.array(content[name]) for name in _ARRAYS}
-    plain = {
-        name: one if name in ("covariance", "response", "curvature") else one[0]
-        for name, one in arrays.items()
+    arrays: dict[str, Any] = {
+        one.name: np.array(content[one.name]) for one in fields(Reference) if one.type == Floats
     }
     return Reference(
+        Stations(**{name: np.array(one) for name, one in content["stations"].items()}),
+        **arrays,
         **{name: content[name] for name in ("count", "candidates", "blobs")},
         pairs={decay: Solution(*one[:1], *map(np.array, one[1:])) for decay, one in content["pairs"].items()},
-        **plain,  # type: ignore[arg-type]
-        stations=Stations(*(np.array(content["stations"][name]) for name in ("z", "left"))),
-        changes=[Nuisance(**one | {"sides": ()}) for one in content["changes"]],
     )
 
 
 def make_reference(
     parameters: ParameterSet,
     tracks: Candidates,
+    event: Events | None = None,
     *,
     pairs: Mapping[str, Solution] | None = None,
 ) -> Reference:
     """Measure a sample, which the set is right for, and the response of its quantities to factors.
 
-    The responses are those of the first 10,000 candidates. Fewer than 2,000 usable candidates raise a
-    ParkfError.
+    Without `event`, each candidate is from an event of its own. The responses are those of the first 10,000
+    candidates. Fewer than 2,000 usable candidates raise a ParkfError.
     """
     if tracks.count < FEWEST:
         raise ParkfError(f"reference: {tracks.count} candidates, expected at least {FEWEST}; give more")
     stations = Stations.of(tracks)
     parts = Parts.of_sample(parameters, stations)
-    found = list(Sample(parameters, tracks).gather(parts).values())
+    found = list(Sample(parameters, tracks, event).gather(parts).values())
     count = sum(one.count for one in found)
     if count < FEWEST:
         raise ParkfError(
@@ -147,8 +119,7 @@ def make_reference(
         np.sum([getattr(one.moved, name) for one in found], axis=0) for name in ("matrix", "vector")
     )
     place = moved.solve(known=np.tile(_KNOWN, len(parts.names))).value
-    changes = all_factors()
-    response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), changes)
+    response, curvature = responses(parameters, tracks.rows(slice(0, _RESPONSE)), FACTORS)
     return Reference(
         stations,
         count,
@@ -159,14 +130,27 @@ def make_reference(
         hits=np.sum([one.hits for one in found], axis=0),
         mean=mean,
         known=np.sum([one.known for one in found], axis=0) / count,
-        covariance=np.sum([one.squares for one in found], axis=0) / count - np.outer(mean, mean),
-        changes=changes,
+        covariance=_covariance(found, mean) / count,
         response=response,
         curvature=curvature,
         candidates=tracks.count,
         blobs=parameters.manifest.blobs.fingerprints(),
         pairs=pairs or {},
     )
+
+
+def _covariance(found: Sequence[Evidence], mean: Floats) -> Floats:
+    """Covariance (k, k) of the sum of quantities.
+
+    Tracks of an event share hits, so that the sums of events scatter more than the tracks alone say. Events
+    are too few for correlations: these are the tracks'.
+    """
+    count = sum(one.count for one in found)
+    covariance = np.sum([one.squares for one in found], axis=0) - count * np.outer(mean, mean)
+    sizes, shared, squares = np.sum([one.by_event for one in found], axis=0)
+    by_event = squares - 2 * mean * shared + mean**2 * sizes
+    more = np.sqrt(np.maximum(by_event / np.maximum(np.diag(covariance), 1e-30), 1.0))
+    return np.asarray(more[:, None] * covariance * more)
 
 
 def responses(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from parkf.data import CALIBRATION_FILES
-from parkf.data.equations import Floats
+from parkf.data.equations import Floats, as_plain
 from parkf.data.masses import SLOPE
 from parkf.data.quantities import REGIONS
 from parkf.data.worse import measuring_worse, scattering_more
@@ -109,16 +109,7 @@ def write_state(folder: Path, state: State, found: Mapping[str, Any]) -> None:
     write_alignment(alignment, state.alignment.model_dump(exclude_defaults=True), head)
     write_geometry(geometry, state.description, head)
     state.magnet.save(field)
-    write_sealed(figures, {"format": FORMAT, **_plain(found)})
-
-
-def _plain(value: Any) -> Any:
-    """Numbers for JSON, with seven digits, which are more than data determine."""
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(one) for one in value]
-    return float(f"{value:.7g}") if isinstance(value, np.floating | float) else value
+    write_sealed(figures, {"format": FORMAT, **as_plain(found)})
 
 
 def sentences(found: Mapping[str, Any]) -> list[str]:

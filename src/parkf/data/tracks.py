@@ -1,33 +1,40 @@
-"""Candidates from files."""
+"""Candidates from files, with their events."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from parkf.fit.candidate_files import open_candidates
 from parkf.fit.candidates import Candidates
 from parkf.fit.displaced import joined
-from parkf.fit.hits import Hits
 from parkf.io.errors import ParkfError
 from parkf.io.tables import MEASURED
 
+Events = NDArray[np.int64]
+"""Number of the event of each candidate, (n,)."""
 
-def read_batches(paths: Sequence[Path]) -> Iterator[tuple[Hits, Candidates]]:
-    """Yield the columns of files of candidates, and the candidates in them, some at a time.
 
-    Errors are those of :meth:`parkf.fit.candidate_files.CandidatesFile.batches`.
+def read_tracks(paths: Sequence[Path], fewest: int = 1) -> tuple[Events, Candidates]:
+    """Read all candidates of files, and number their events; each file has other events.
+
+    Without numbers of events, each candidate is from an event of its own.
+
+    Fewer than `fewest` candidates raise a ParkfError. Other errors are those of
+    :meth:`parkf.fit.candidate_files.CandidatesFile.batches`.
     """
-    for path in paths:
+    events, batches = [], []
+    for number, path in enumerate(paths):
         with open_candidates(path) as file:
             for hits in file.batches(MEASURED.rows_in_group):
-                yield hits, hits.candidates("float32")
-
-
-def read_candidates(paths: Sequence[Path], fewest: int = 1) -> Candidates:
-    """Read all candidates of files; fewer than `fewest` raise a ParkfError."""
-    batches = [batch for _, batch in read_batches(paths)]
-    count = sum(batch.count for batch in batches)
+                own = hits.arrays["event"]
+                event = (own if own.any() else hits.arrays["candidate"]).astype(np.int64)
+                events.append(np.stack([np.full_like(event, number), event], axis=1))
+                batches.append(hits.candidates("float32"))
+    count = sum(map(len, events))
     if count < fewest:
         raise ParkfError(
             f"{' '.join(map(str, paths))}: {count} candidates, expected at least {fewest}; give more"
         )
-    return joined(batches)
+    return np.unique(np.concatenate(events), axis=0, return_inverse=True)[1].ravel(), joined(batches)

@@ -4,7 +4,9 @@ All nuisances are linear in sums over tracks. What the reference shows, too, is 
 on each nuisance. The one that improves the fit most is accepted if chance would not do so for any that is
 tried; then the others are tried beside it. Displacements come first, since they widen all residuals: hits
 are put right by what was found, and measured again, until nothing is added. The rate of false alarms is
-`ALPHA` for a sample that the reference describes. Errors follow from the scatter of the tracks' own scores.
+`ALPHA` for a sample that the reference describes. Errors follow from the scatter of the tracks' own scores,
+with all that the hits of a track share. Scores of an event's tracks are independent: sums of events scatter
+as much as the tracks do, to 1 %, and where they scatter more, in hit errors and noise, events are counted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,13 +14,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from scipy.optimize import least_squares
+from scipy.sparse import csr_array
 from scipy.stats import chi2 as chi2_distribution
 from scipy.stats import norm
 
-from parkf.data.changes import Nuisance
-from parkf.data.elements import FREEDOMS
+from parkf.data.changes import FACTORS, Nuisance
 from parkf.data.equations import Floats, Solution, whitener
 from parkf.data.evidence import Evidence, Sample
 from parkf.data.hypotheses import NOT_LOOKED_AT, Found, motions
@@ -28,7 +30,7 @@ from parkf.data.weak import name_unseen
 ALPHA = 0.01
 """Rate of false alarms of a verdict, all nuisances together."""
 _MOST = 6  # nuisances at once; more are another geometry
-_PASSES = 6
+_PASSES = 10
 _SETTLED = 0.2  # errors: a pass that changes sizes by less is the last one
 _AS_GOOD = 6.0  # of χ²: nuisances that explain nearly as much as the best are named beside it
 _NAMED = 2  # of them
@@ -88,15 +90,34 @@ class Verdict:
         }
 
 
+def limit_of(count: int) -> float:
+    """Return the errors beyond which one of `count` sizes is sure.
+
+    Chance has any larger displacement or loss in a quarter of `ALPHA` of samples, and any larger factor in
+    another one. The rest is for what no change explains.
+    """
+    return float(norm.isf(ALPHA / 8 / count))
+
+
 class Table:
-    """Scores, information and noise of all nuisances of motion by polarity, (p, j), (p, j, j) twice."""
+    """Scores, information and noise of e motions and efficiencies of parts by polarity, and all nuisances.
+
+    A nuisance is a combination of these in all polarities or in one. The reference's noise is common to the
+    polarities. `placed` is what was put right, (e,) by polarity.
+    """
 
     def __init__(
-        self, reference: Reference, evidence: Mapping[int, Evidence], nuisances: list[Nuisance], rows: Floats
+        self,
+        reference: Reference,
+        evidence: Mapping[int, Evidence],
+        nuisances: list[Nuisance],
+        rows: Floats,
+        placed: Mapping[int, Floats] | None = None,
     ):
-        self.sides = list(evidence)
-        parts = [_projected(reference, one, rows) for one in evidence.values()]
-        self.score, self.info, self.noise = (np.array(of) for of in zip(*parts, strict=True))
+        # Most rows are of a few parts.
+        self.sides, self.rows = list(evidence), csr_array(rows)
+        parts = (_beside(reference, one, (placed or {}).get(side)) for side, one in evidence.items())
+        score, info, noise, common = zip(*parts, strict=True)
         masks = [np.ones(len(self.sides))]
         if len(self.sides) > 1:
             masks += list(np.eye(len(self.sides)))
@@ -106,129 +127,142 @@ class Table:
             for number in range(len(masks))
             for one in nuisances
         ]
-
-    def _of(self, chosen: Sequence[int]) -> tuple[NDArray[np.int64], Floats]:
-        """Numbers of motions and masks of polarities (s, p) of chosen nuisances."""
-        mask, number = np.divmod(np.array(chosen, np.int64), self.score.shape[1])
-        return number, self.masks[mask]
-
-    def _together(self, own: NDArray[np.int64], masks: Floats) -> list[Floats]:
-        """Information and noise (s, s) of chosen nuisances."""
-        return [
-            np.einsum("sp,tp,pst->st", masks, masks, of[:, own][:, :, own]) for of in (self.info, self.noise)
+        counts = np.array([one.count for one in evidence.values()], np.float64)
+        share = (self.masks @ counts)[:, None] / np.sqrt(counts.sum() * reference.count)
+        # Matrices (e, e), and in which masks they are.
+        self.info, self.noise = (
+            (self.masks, info),
+            (np.hstack([self.masks, share]), (*noise, np.sum(common, axis=0))),
+        )
+        self.limit = limit_of(len(self.nuisances))
+        self.score = (self.masks @ (np.array(score) @ rows.T)).ravel()
+        self.alone = [
+            (masks**2 @ [self.rows.multiply(self.rows @ one).sum(axis=1) for one in of]).ravel()
+            for masks, of in (self.info, self.noise)
         ]
+
+    def placed(self, chosen: Sequence[int], sizes: Floats) -> dict[int, Floats]:
+        """Return the displacements and efficiencies (e,) of each polarity, with nuisances of these sizes."""
+        mask, number = np.divmod(np.array(chosen, np.int64), self.rows.shape[0])
+        by_side = (self.masks[mask].T * sizes) @ self.rows[number].toarray()
+        return dict(zip(self.sides, by_side, strict=True))
+
+    def _shared(self, chosen: Sequence[int]) -> list[Floats]:
+        """Information and noise between all nuisances and chosen ones, (n, s) each."""
+        mask, number = np.divmod(np.array(chosen, np.int64), self.rows.shape[0])
+        own, found = self.rows[number].toarray().T, []
+        for masks, of in (self.info, self.noise):
+            by = [self.rows @ (one @ own) * masks[mask, n] for n, one in enumerate(of)]
+            found.append(np.einsum("mp,pjs->mjs", masks, by).reshape(len(self.score), len(chosen)))
+        return found
 
     def fitted(self, chosen: Sequence[int]) -> Solution:
         """Fit some nuisances together."""
-        own, masks = self._of(chosen)
-        score = np.einsum("sp,ps->s", masks, self.score[:, own])
-        info, noise = self._together(own, masks)
+        own = list(chosen)
+        info, noise = (of[own] for of in self._shared(own))
         inverse = np.linalg.pinv(info, hermitian=True)
-        return Solution([self.nuisances[n].what for n in chosen], inverse @ score, inverse @ noise @ inverse)
+        names = [self.nuisances[n].what for n in own]
+        return Solution(names, inverse @ self.score[own], inverse @ noise @ inverse)
 
-    def gains(
-        self, chosen: Sequence[int], moved: tuple[int, float] | None = None
-    ) -> tuple[Floats, NDArray[np.int64]]:
-        """Return score over error of each nuisance beside the chosen ones, (masks·j,), and the best ones.
+    def near(self, chosen: Sequence[int], moved: Mapping[int, float] | None = None) -> list[int]:
+        """Return the nuisances that explain most beside the chosen ones, of those that are sure.
 
-        Of those that explain nearly as much as the best, the smallest displacement is the first. `moved` is a
-        displacement, by its number and size, that was put right and shall not be.
+        Of nuisances that explain nearly as much, the one that is the most likely is the first, if small sizes
+        are as likely as large ones on a logarithmic scale. `moved` are sizes by the number of nuisances
+        that were put right and shall not be.
         """
-        scores = self.score
-        if moved is not None:
-            (number,), (sides,) = self._of([moved[0]])
-            scores = scores + moved[1] * sides[:, None] * self.info[:, :, number]
-        sizes = [self._sizes(mask, scores, chosen) for mask in self.masks]
-        size, error = (np.concatenate(of) for of in zip(*sizes, strict=True))
-        size[list(chosen)] = 0.0
-        gains = np.abs(size / error)
-        near = np.flatnonzero(gains**2 >= gains.max() ** 2 - _AS_GOOD)
-        if not self.nuisances[int(np.argmax(gains))].unit:
-            return gains, near[np.argsort(-gains[near])]
-        arms = {"mm": 1.0, "rad": _ARM, "": 0.0}
-        return gains, near[np.argsort([arms[self.nuisances[n].unit] * abs(size[n]) for n in near])]
-
-    def _sizes(self, mask: Floats, scores: Floats, chosen: Sequence[int]) -> tuple[Floats, Floats]:
-        """Return sizes and errors (j,) of the nuisances of these polarities, each beside the chosen ones."""
-        own, masks = self._of(chosen)
-        shared, mixed = (
-            np.einsum("p,sp,pjs->js", mask, masks, of[:, :, own]) for of in (self.info, self.noise)
-        )
-        info, noise = self._together(own, masks)
-        by = shared @ np.linalg.pinv(info, hermitian=True)
-        score = mask @ scores - by @ np.einsum("sp,ps->s", masks, scores[:, own])
-        alone, variance = (np.einsum("p,pjj->j", mask, of) for of in (self.info, self.noise))
-        left = alone - (by * shared).sum(1)
-        variance = variance - 2 * (by * mixed).sum(1) + np.einsum("js,st,jt->j", by, noise, by)
-        free = left > 1e-3 * alone
-        weight = np.where(free, left, 1.0)
-        error = np.sqrt(np.where(free, np.maximum(variance, 1e-12 * alone), 1.0)) / weight
-        return np.where(free, score / weight, 0.0), error
+        own = list(chosen)
+        shared, mixed = self._shared(own)
+        by = shared @ np.linalg.pinv(shared[own], hermitian=True)
+        score = self.score
+        for number, size in (moved or {}).items():
+            score = score + size * self._shared([number])[0][:, 0]
+        score = score - by @ score[own]
+        left = self.alone[0] - (by * shared).sum(1)
+        noise = self.alone[1] - 2 * (by * mixed).sum(1) + np.einsum("js,st,jt->j", by, mixed[own], by)
+        free = left > 1e-3 * self.alone[0]
+        free[own] = False
+        # Squares of sizes over errors, and by how much χ² falls.
+        squares = np.where(free, score**2 / np.where(free, np.maximum(noise, 1e-12), 1.0), 0.0)
+        gain = np.where(squares > self.limit**2, score**2 / np.where(free, left, 1.0), 0.0)
+        best = int(np.argmax(gain))
+        if not gain[best]:
+            return []
+        # χ² of residuals that scatter more than the set says counts less.
+        gain = (gain - gain[best]) * squares[best] / gain[best]
+        near = np.flatnonzero(gain > -_AS_GOOD)
+        arms = [_ARM if self.nuisances[n].unit == "rad" else 1.0 for n in near]
+        return list(near[np.argsort(2 * np.log(arms * np.abs(score[near] / left[near])) - gain[near])])
 
 
-def _projected(reference: Reference, one: Evidence, rows: Floats) -> tuple[Floats, Floats, Floats]:
-    """Score (j,), information and noise (j, j) of motions, beside the reference's."""
-    moved, both = one.moved, 1 + one.count / reference.count
+def _beside(reference: Reference, one: Evidence, change: Floats | None) -> tuple[Floats, ...]:
+    """Score (e,), information, noise and what the reference adds to it (e, e) of motions and efficiencies.
+
+    What was changed (e,) has been put right: hits are elsewhere, and more or fewer are expected.
+    """
+    moved = one.moved
     weight = np.diag(moved.matrix)
     ratio = np.divide(weight, reference.weight, out=np.zeros_like(weight), where=reference.weight > 0)
     score = moved.vector - moved.matrix @ reference.place - ratio * reference.rest
-    scatter = np.sqrt(both * np.divide(moved.square, weight, out=np.ones_like(weight), where=weight > 0))
-    motion, cells = np.split(rows, [len(score)], axis=1)
-    info = motion @ moved.matrix @ motion.T
-    noise = (motion * scatter) @ moved.matrix @ (motion * scatter).T
-    lost, weights, errors = _holes(reference, one)
-    of = cells * weights
+    lost, *of_holes = _holes(reference, one, 0.0 if change is None else change[len(score) :])
+    # The reference's tracks scatter like the sample's.
+    matrices = moved.matrix, moved.noise, moved.noise
+    return np.concatenate([score, lost]), *map(block_diag, matrices, of_holes)
+
+
+def _holes(reference: Reference, one: Evidence, change: Floats | float) -> tuple[Floats, ...]:
+    """Score (c,), information, noise and the reference's (c, c) of efficiencies, changed by `change`.
+
+    A cell has the scatter that its tracks show, but at least that of the efficiency: one that has lost too
+    few hits by chance would seem to be surely better.
+    """
+    usual = ((reference.hits + 0.5) / (reference.crossed + 1.0)).clip(1e-3, 1 - 1e-3)
+    now = (usual * (1 + change)).clip(1e-3, 1 - 1e-3)
+    cells, spread, count = len(usual), now * (1 - now), one.crossed
+    # Of each track, the hits that it has minus those expected.
+    less = np.hstack([-np.diag(now), np.eye(cells)])
+    noise = less @ one.products @ less.T
+    seen, expected = np.diag(noise), count * spread
+    more = np.sqrt(np.divide(expected, seen, out=np.ones(cells), where=seen > 0).clip(1.0))
+    noise = more[:, None] * noise * more + np.diag(np.where(seen > 0, 0.0, expected))
+    weights = usual / spread
+    common = count * (now / spread) ** 2 * usual * (1 - usual)
     return (
-        motion @ score + of @ lost,
-        info + of @ np.diag(one.crossed * _usual(reference)) @ cells.T,
-        noise + of @ errors @ of.T,
+        weights * (one.hits - now * count),
+        np.diag(count * usual**2 / spread),
+        weights[:, None] * noise * weights,
+        np.diag(common),
     )
-
-
-def _usual(reference: Reference) -> Floats:
-    """Efficiency of each cell in the reference, (c,)."""
-    return np.asarray((reference.hits + 0.5) / (reference.crossed + 0.5).clip(1.0))
-
-
-def _holes(reference: Reference, one: Evidence) -> tuple[Floats, Floats, Floats]:
-    """Hits beyond the reference's (c,), weights that make them scores (c,), and their covariance (c, c)."""
-    cells, usual = len(one.crossed), np.minimum(_usual(reference), 1.0)
-    lost = one.hits - usual * one.crossed
-    tracks, mixed, hits = (
-        one.products[:cells, :cells],
-        one.products[:cells, cells:],
-        one.products[cells:, cells:],
-    )
-    scaled = usual[:, None]
-    errors = hits - scaled * mixed - (scaled * mixed).T + scaled * tracks * scaled.T
-    seen = (one.hits + 0.5) / (one.crossed + 1.0)
-    of_reference = one.crossed**2 * usual * (1 - usual).clip(1e-4) / reference.crossed.clip(1.0)
-    errors = errors + np.diag(of_reference + 0.25)
-    weights = 1 / (seen * (1 - seen)).clip(1e-3)
-    return lost, weights, errors
 
 
 def judge(reference: Reference, sample: Sample) -> Verdict:
     """Compare a sample with a reference."""
     parts = reference.parts(sample.parameters)
     nuisances, rows = motions(parts)
-    evidence = sample.gather(parts)
+    evidence, placed = sample.gather(parts), None
     chosen: list[int] = []
     sizes = np.zeros(0)
     for _ in range(_PASSES):
-        table = Table(reference, evidence, nuisances, rows)
-        limit = float(norm.isf(0.25 * ALPHA / len(table.nuisances)))
-        before = len(chosen)
-        chosen, sizes, fitted = _added(table, chosen, sizes, limit)
+        table = Table(reference, evidence, nuisances, rows, placed)
+        more = table.near(chosen)[:1] if len(chosen) < _MOST else []
+        chosen, sizes = [*chosen, *more], np.append(sizes, 0.0 * np.array(more))
         if not chosen:
             break
-        own = [number for number, n in enumerate(chosen) if table.nuisances[n].unit]
-        change = np.abs(fitted.value[own] / np.maximum(fitted.error[own], 1e-15))
-        if not own or (len(chosen) == before and change.max() < _SETTLED):
+        # What changes in both polarities, and in one by another size, changes in each by its own.
+        mask, number = np.divmod(chosen, len(nuisances))
+        for i in np.flatnonzero(mask == 0):
+            for j in np.flatnonzero((number == number[i]) & (mask > 0)):
+                chosen[i] = int((3 - mask[j]) * len(nuisances) + number[i])
+                sizes[j] += sizes[i]
+        fitted = table.fitted(chosen)
+        sizes = sizes + fitted.value
+        if not more and (np.abs(fitted.value) < _SETTLED * fitted.error).all():
             break
-        evidence = sample.gather(parts, _placed(table, chosen, sizes, rows, len(parts.names)))
-    found = _named(table, chosen, sizes, fitted.error, limit)
-    factors, chi2, ndof, left = judge_factors(reference, evidence, limit)
+        placed = table.placed(chosen, sizes)
+        if any(table.nuisances[n].unit for n in chosen):
+            evidence = sample.gather(parts, placed)
+    found = _named(table, chosen, sizes, fitted.error) if chosen else []
+    factors, chi2, ndof, left = judge_factors(reference, evidence)
     notable = [one for one in (*found, *factors) if abs(one.size) > one.change.tolerance]
     probability = float(chi2_distribution.sf(left, ndof))
     known = len(chosen) < _MOST and (probability > 0.5 * ALPHA or left < 2 * ndof or left < 0.2 * chi2)
@@ -237,79 +271,38 @@ def judge(reference: Reference, sample: Sample) -> Verdict:
     return Verdict(fits, notable, chi2, ndof, left, probability, known, unseen)
 
 
-def _added(
-    table: Table, chosen: list[int], sizes: Floats, limit: float
-) -> tuple[list[int], Floats, Solution]:
-    """Add the best motion, or all efficiencies that are sure; return all, their sizes, and the last change.
-
-    Displacements that were found have been put right; the rest of the equations is linear.
-    """
-    while len(chosen) < _MOST:
-        gains, near = table.gains(chosen)
-        if gains.max() < limit:
-            break
-        best = int(near[0])
-        chosen, sizes = [*chosen, best], np.append(sizes, 0.0)
-        if table.nuisances[best].unit:
-            break
-    fitted = table.fitted(chosen)
-    moved = np.array([bool(table.nuisances[n].unit) for n in chosen], bool)
-    sizes = np.where(moved, sizes, 0.0) + fitted.value if len(chosen) else sizes
-    return chosen, sizes, fitted
-
-
-def _placed(
-    table: Table, chosen: Sequence[int], sizes: Floats, rows: Floats, parts: int
-) -> dict[int, Floats]:
-    """Return the displacements (parts, 6) of each polarity."""
-    own, masks = table._of(chosen)
-    motion = rows[own, : parts * len(FREEDOMS)]
-    return {
-        side: ((masks[:, n] * sizes) @ motion).reshape(parts, len(FREEDOMS))
-        for n, side in enumerate(table.sides)
-    }
-
-
-def _named(table: Table, chosen: list[int], sizes: Floats, errors: Floats, limit: float) -> list[Found]:
+def _named(table: Table, chosen: list[int], sizes: Floats, errors: Floats) -> list[Found]:
     """Return the motions that are sure, each with others that the data hardly tell from it."""
     found = []
     for number, size, error in zip(chosen, sizes.tolist(), errors.tolist(), strict=True):
-        if abs(size) < limit * error:
+        if abs(size) < table.limit * error:
             continue
-        one = table.nuisances[number]
-        beside = [other for other in chosen if other != number]
-        near = table.gains(beside, (number, size) if one.unit else None)[1][: _NAMED + 1]
+        rest = [other for other in chosen if other != number]
+        near = table.near(rest, {number: size})[: _NAMED + 1]
         others = [table.nuisances[n].what for n in near if n != number]
-        found.append(Found(one, size, error, others[:_NAMED]))
+        found.append(Found(table.nuisances[number], size, error, others[:_NAMED]))
     return found
 
 
 def judge_factors(
-    reference: Reference, evidence: Mapping[int, Evidence], limit: float
+    reference: Reference, evidence: Mapping[int, Evidence]
 ) -> tuple[list[Found], float, int, float]:
     """Return the factors that the data show, χ² of the means and its number, and χ² that they leave."""
     means = Means.of(reference, evidence)
     chosen: list[int] = []
-    fitted, left = means.fit([], [])
-    directions_of = means.response.T
+    others: list[list[str]] = []
+    fitted, left = means.fit(chosen)
     while len(chosen) < _MOST:
-        directions = directions_of
-        if chosen:
-            slopes = means.response[:, chosen] + 2 * means.curvature[:, chosen] * fitted.value
-            basis = np.linalg.qr(slopes)[0]
-            directions = directions - directions @ basis @ basis.T
-        norms = np.linalg.norm(directions, axis=1)
-        usable = norms > 1e-3 * np.linalg.norm(directions_of, axis=1)
-        usable[chosen] = False
-        z = np.where(usable, directions @ left / np.where(usable, norms, 1), 0)
-        best = int(np.argmax(np.abs(z)))
-        if abs(z[best]) < limit:
+        tried = {n: means.fit([*chosen, n]) for n in range(len(means.names)) if n not in chosen}
+        best, *near = sorted(tried, key=lambda n: tried[n][1])
+        if left - tried[best][1] < limit_of(len(FACTORS)) ** 2:
             break
-        chosen = [*chosen, best]
-        fitted, left = means.fit(chosen, [*fitted.value, z[best] / norms[best]])
-    rows = zip(chosen, fitted.value.tolist(), fitted.error.tolist(), strict=True)
-    found = [Found(reference.changes[n], size, error) for n, size, error in rows]
-    return found, float(means.seen @ means.seen), len(means.seen), float(left @ left)
+        near = [n for n in near[:_NAMED] if tried[n][1] < tried[best][1] + _AS_GOOD]
+        others.append([FACTORS[n].what for n in near])
+        chosen, (fitted, left) = [*chosen, best], tried[best]
+    rows = zip(chosen, fitted.value.tolist(), fitted.error.tolist(), others, strict=True)
+    found = [Found(FACTORS[n], size, error, rest) for n, size, error, rest in rows]
+    return found, float(means.seen @ means.seen), len(means.seen), left
 
 
 @dataclass(frozen=True)
@@ -332,23 +325,25 @@ class Means:
         root = np.sqrt(ratio)
         whiten = whitener(root[:, None] * reference.covariance * root * (1 / count + 1 / reference.count))
         return cls(
-            [one.what for one in reference.changes],
+            [one.what for one in FACTORS],
             whiten @ (total / count - ratio * reference.mean),
             *(whiten @ (ratio * of).T for of in (reference.response, reference.curvature)),
         )
 
-    def fit(self, numbers: Sequence[int], start: Sequence[float]) -> tuple[Solution, Floats]:
-        """Fit the sizes of some factors minus one; return them, and what is left of the means.
+    def fit(self, numbers: Sequence[int]) -> tuple[Solution, float]:
+        """Fit the sizes of some factors minus one; return them, and χ² that they leave of the means.
 
         A mean is a parabola in each size, and sizes are within 1.
         """
         names = [self.names[n] for n in numbers]
         if not names:
-            return Solution(names, np.zeros(0), np.zeros((0, 0))), self.seen
+            return Solution(names, np.zeros(0), np.zeros((0, 0))), float(self.seen @ self.seen)
         response, curvature = self.response[:, numbers], self.curvature[:, numbers]
 
         def left(sizes: Floats) -> Floats:
             return np.asarray(self.seen - response @ sizes - curvature @ sizes**2)
 
-        fit = least_squares(left, np.clip(start, -0.9, 0.9), bounds=(-1.0, 1.0))
-        return Solution(names, fit.x, np.linalg.inv(fit.jac.T @ fit.jac)), fit.fun
+        fit = least_squares(left, np.zeros(len(names)), bounds=(-1.0, 1.0))
+        return Solution(names, fit.x, np.linalg.pinv(fit.jac.T @ fit.jac, hermitian=True)), 2 * float(
+            fit.cost
+        )
