@@ -112,7 +112,7 @@ def test_moved_hits_are_removed():
 
 
 def test_the_monitor_names_changes():
-    """In at least nine of ten samples; lost hits to half a per cent. Untrue statements are one in fifty, not none."""
+    """Nine of ten samples are named rightly, one of fifty hears what is untrue. Lost hits agree to .5 %."""
     scenarios = stored("monitor")["scenarios"]
     samples = [one for seeds in scenarios.values() for one in seeds]
     assert sum(one["named"] for one in samples) >= 0.9 * len(samples)
