@@ -2,7 +2,7 @@
 
     import parkf
 
-    tracks = parkf.load("2026-run3-like-2-r014").fit(parkf.example())
+    tracks = parkf.load("2026-run3-like-2-r018").fit(parkf.example())
     print(tracks.to_pandas())
 
 A name is loaded when it is first used, so that ``import parkf`` itself takes no time.

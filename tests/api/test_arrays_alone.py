@@ -17,7 +17,7 @@ from parkf.io.extras import how_to_install
 from parkf.io.tables import MEASURED
 
 ROOT = Path(__file__).parents[2]
-SET, ARRAYS = ROOT / "params/2026-run3-like-2-r014", ROOT / "examples/candidates.npz"
+SET, ARRAYS = ROOT / "params/2026-run3-like-2-r018", ROOT / "examples/candidates.npz"
 TRAIN = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["train"]
 
 

@@ -18,7 +18,7 @@ def hits():
 )
 def test_the_newest_set_fits_every_kind(hits, kind, precision, lost):
     """The example's tracks are long ones: their hits in the detectors of another kind are such a track."""
-    newest = parkf.load("2026-run3-like-2-r014")
+    newest = parkf.load("2026-run3-like-2-r018")
     tracks, long = newest.fit(hits, kind=kind), newest.fit(hits)
     # One track in eight has no hits in the UT. Without the SciFi, it has no momentum.
     known = np.isfinite(hits["ut_x"]).any(axis=1) | (kind != "upstream")
@@ -30,7 +30,7 @@ def test_the_newest_set_fits_every_kind(hits, kind, precision, lost):
 
 def test_the_newest_set_fits_electrons(hits):
     """Pions that the fit is told are electrons: where they were produced they had more momentum, not less."""
-    newest = parkf.load("2026-run3-like-2-r014")
+    newest = parkf.load("2026-run3-like-2-r018")
     tracks, pions = newest.fit(hits, electrons=True), newest.fit(hits)
     known = np.isfinite(tracks["hard"])
     assert known.mean() > 0.95

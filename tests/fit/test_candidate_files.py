@@ -16,7 +16,7 @@ from parkf.io.project import PROJECT
 from parkf.io.tables import FITTED
 from parkf.io.tree_export import export_tree
 
-SET = PROJECT / "params/2026-run3-like-2-r014"
+SET = PROJECT / "params/2026-run3-like-2-r018"
 HIGH = 3_000_000_000
 
 

@@ -51,7 +51,7 @@ def candidates(
 
 
 @app.command(
-    epilog="Example: parkf fit 2026-run3-like-2-r014 examples/candidates.parquet fitted.parquet --robust"
+    epilog="Example: parkf fit 2026-run3-like-2-r018 examples/candidates.parquet fitted.parquet --robust"
 )
 def fit(
     parameters: options.Set,

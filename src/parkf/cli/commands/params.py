@@ -71,7 +71,7 @@ def _listed(sets: "Registry", columns: Sequence[str], rows: Sequence[dict[str, A
     return aligned(columns, [[row[name] for name in columns] for row in rows])
 
 
-@app.command(epilog="Example: parkf params show 2026-run3-like-2-r014 --numbers")
+@app.command(epilog="Example: parkf params show 2026-run3-like-2-r018 --numbers")
 def show(
     name: Set,
     numbers: Annotated[bool, Option("--numbers", help="Print all numbers but those of the magnet.")] = False,
@@ -189,7 +189,7 @@ def _others(found: "Comparison") -> list[str]:
     return [words[name] for name in found.others]
 
 
-@app.command(epilog="Example: parkf params reproduce 2026-run3-like-2-r014 --cores 2")
+@app.command(epilog="Example: parkf params reproduce 2026-run3-like-2-r018 --cores 2")
 def reproduce(
     name: Set,
     work: Annotated[Path | None, Option(help="Training folder; else results/reproduced/<version>.")] = None,
