@@ -1,5 +1,7 @@
 """Candidates that other programs wrote are fitted as those of parkf are."""
 
+import re
+
 import awkward as ak
 import numpy as np
 import pandas as pd
@@ -202,10 +204,13 @@ def test_seeds_that_are_far_off_are_told_and_a_second_fit_corrects_them(tmp_path
         return [note for note in summary.notes if "fit again" in note], numbers(rows["qop"]), off
 
     (note,), qop, off = fitted(factor * numbers(table["qop"]))
-    assert "of 397 good" in note or "of 400 good" in note
+    far, good = map(int, re.search(r"(\d+) of (\d+) good", note).groups())
+    assert good > 395
+    assert far > 0.95 * good
     assert off.max() > 1.0
     _, _, again = fitted(qop)
-    assert np.quantile(again, 0.99) < 0.3 < np.quantile(off, 0.99)
+    genuine = numbers(table["purity"]) > 0.7
+    assert np.quantile(again[genuine], 0.99) < 0.3 < np.quantile(off[genuine], 0.99)
 
 
 def test_repeats_and_errors_of_another_unit_in_some_rows_are_told(tmp_path, table):
