@@ -95,6 +95,7 @@ def parameters(name="improved"):
     forms = FORMS[name]
     constants = SimpleNamespace(velo_sigma=VELO_SIGMA, beam_x=0.02, beam_y=-0.03, velo_loss=0.0)
     manifest = SimpleNamespace(
+        configuration=None,
         inputs={},
         constants=constants,
         forms=name,

@@ -12,6 +12,7 @@ import parkf._electron as _electron
 from parkf.api.parameters import Parameters
 from parkf.fit import fit, fit_file
 from parkf.fit.electron import TrackSeen, density
+from parkf.fit.fitted import STATUS_BITS
 from parkf.io.errors import ParkfError
 from parkf.io.tables import ELECTRON, FITTED
 from parkf.params.electron import COUNT, ElectronFit, numbers_of
@@ -156,8 +157,10 @@ def test_the_front_door_has_the_columns(knows_electrons):
     assert set(tracks.columns) - set(plain.columns) == dict(ELECTRON).keys()
     np.testing.assert_array_equal(tracks["pion_qop"], plain["qop"])
     np.testing.assert_array_equal(tracks["pion_qopqop"], plain["qopqop"])
-    for name in set(plain.columns) - {"qop", "qopqop"}:
+    for name in set(plain.columns) - {"qop", "qopqop", "status"}:
         np.testing.assert_array_equal(tracks[name], plain[name])
+    # An electron's q/p may be far from its seed's.
+    np.testing.assert_array_equal(tracks["status"], plain["status"] & ~STATUS_BITS["far_seed"])
     good = np.isfinite(tracks["hard"])
     assert good.mean() > 0.95
     assert (tracks.p[good] > 0.99 * plain.p[good]).all()

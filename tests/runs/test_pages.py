@@ -117,7 +117,7 @@ def test_tables_sort_filter_and_leave_as_csv(report, tab):
     tab.get_by_label("Filter rows").fill("noise")
     assert 0 < tab.locator("table.data tbody tr:visible").count() < everything
     with tab.expect_download() as saved:
-        tab.get_by_text("CSV", exact=True).click()
+        tab.locator("#set-forward").get_by_role("button", name="CSV", exact=True).click()
     lines = Path(saved.value.path()).read_text().splitlines()
     assert len(lines) == 1 + tab.locator("table.data tbody tr:visible").count()
 
@@ -145,7 +145,8 @@ def test_figures_are_drawn_and_can_be_zoomed(report, tab):
         plot.hover()
         plot.locator("[data-title='Save the numbers as CSV']").click()
     head, first, *_ = Path(saved.value.path()).read_text().splitlines()
-    assert (head, "ParKF (smoother)" in first) == ('"series","panel","x","y","error"', True)
+    columns = '"quantity","series","against","at","from","to","value","error"'
+    assert (head, "ParKF (smoother)" in first) == (columns, True)
     assert tab.problems == []
 
 

@@ -8,6 +8,9 @@ from parkf.training.magnet_table.rays import (
     END_WEIGHT,
     MOMENTA,
     OUTSIDE_WEIGHT,
+    SEAM_WEIGHT,
+    STIFF,
+    STIFF_WEIGHT,
     Rays,
     _qop,
     first_weights,
@@ -16,6 +19,13 @@ from parkf.training.magnet_table.rays import (
 )
 
 Z_IN = 2665.0
+
+
+def _over_momentum(rays, offsets):
+    """Weights without the parts that depend on momentum alone, and which rays are inner."""
+    f = 1500 * rays.qop
+    inner, weights = first_weights(rays, Z_IN, f, offsets)
+    return inner, weights * momentum_density(rays.qop) / (1 + STIFF_WEIGHT / (1 + (f / STIFF) ** 2))
 
 
 def _rays(start, end, momentum):
@@ -43,9 +53,8 @@ def test_what_lies_outside_hardly_counts():
     end = np.full((6, 2), [500.0, 100.0])
     end[1], end[2], end[5] = (3100.0, 100.0), (500.0, 2600.0), (2800.0, 100.0)
     rays = _rays(start, end, [5000.0, 5000.0, 5000.0, 5000.0, 1450.0, 5000.0])
-    inner, weights = first_weights(rays, Z_IN, 1500 * rays.qop, np.zeros((6, 2)))
+    inner, relative = _over_momentum(rays, np.zeros((6, 2)))
     assert inner.tolist() == [True, False, False, False, False, True]
-    relative = weights * momentum_density(rays.qop)
     np.testing.assert_allclose(
         relative[1:] / relative[0], [EDGE_WEIGHT, EDGE_WEIGHT, OUTSIDE_WEIGHT, OUTSIDE_WEIGHT, 1]
     )
@@ -54,8 +63,9 @@ def test_what_lies_outside_hardly_counts():
 def test_only_stiff_tracks_stay_at_a_seam():
     rays = _rays(np.full((3, 2), 50.0), np.full((3, 2), 100.0), [100e3, 100e3, 1500.0])
     offsets = np.array([[0.1, 0.1], [0.1, 0.45], [0.1, 0.45]])
-    values = first_weights(rays, Z_IN, 1500 * rays.qop, offsets)[1] * momentum_density(rays.qop)
-    np.testing.assert_allclose(values / values[0], [1, 2, 1], rtol=0.05)
+    values = _over_momentum(rays, offsets)[1]
+    np.testing.assert_allclose(values / values[0], [1, 2, 1 + SEAM_WEIGHT / (1 + STIFF**-2)], rtol=0.01)
+    assert values[2] < 1.1 * values[0]
 
 
 @pytest.fixture
