@@ -129,8 +129,12 @@ def smooth_core(values: npt.NDArray[np.floating]) -> tuple[Estimate, Estimate]:
         step = [over * (one * sums[1] + other * (sums[2] - 0.5 * sums[0])) for one, other in gain]
         if max(map(abs, step)) < _CLOSE * width:
             break
-        mean += min(max(step[0], -width), width)
-        width = min(max(width + step[1], width / 2), 2 * width)
+        if max(map(abs, step)) > width / 4:
+            # Newton's step leads away where few values are far from a Gaussian. The weighted mean and width lead
+            # closer, and never far.
+            step = [width * sums[1] / sums[0], width * (np.sqrt(2 * sums[2] / sums[0]) - 1)]
+        mean += step[0]
+        width += step[1]
     squares = powers[2] - 0.5 * weight
     by_mean, by_width = (over * (one * powers[1] + other * squares) for one, other in gain)
     return Estimate(float(mean), by_mean), Estimate(float(width), by_width)
