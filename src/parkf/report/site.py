@@ -14,17 +14,10 @@ from parkf.io.files import copy, replacing
 _TEMPLATES = Environment(
     loader=PackageLoader("parkf.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
 )
-
-
-def _compact(value: Any) -> str:
-    """Write JSON for HTML without blanks, with nine digits: as many as the fits' numbers have."""
-    short = json.loads(
-        json.dumps(value, allow_nan=False), parse_float=lambda text: float(f"{float(text):.9g}")
-    )
-    return json.dumps(short, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-
-
-_TEMPLATES.filters["compact"] = _compact
+# JSON within HTML, without blanks.
+_TEMPLATES.filters["compact"] = lambda value: json.dumps(
+    value, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).replace("<", "\\u003c")
 # A separate file, because it is as large as all pages together.
 _LIBRARY = Path(__file__).parent / "vendor" / "plotly-basic.min.js"
 _HEADING = re.compile(r'<h2 id="(?P<anchor>[^"]+)">(?P<title>.*?)</h2>', re.DOTALL)

@@ -39,9 +39,9 @@ class Cells:
 
 
 def exact(text: str, value: float, error: float | None = None, attributes: str = "") -> Markup:
-    """Write a number for people, with all its digits and those of its error for CSV files."""
-    known = "" if error is None else Markup(' data-error="{:.12g}"').format(error)
-    return Markup('<data value="{:.12g}"{}{}>{}</data>').format(value, known, Markup(attributes), text)
+    """Write a number for people, with seven digits of it and of its error for CSV files."""
+    known = "" if error is None else Markup(' data-error="{:.7g}"').format(error)
+    return Markup('<data value="{:.7g}"{}{}>{}</data>').format(value, known, Markup(attributes), text)
 
 
 def shade(
@@ -49,7 +49,8 @@ def shade(
 ) -> Markup:
     """Write a coloured number: −1 is the strongest blue, 0 none, 1 the strongest red; bold if `sure`."""
     style = f"{'high' if strength >= 0 else 'low'}{' sure' if sure else ''}"
-    colour = f' class="{style}" style="--shade:{round(100 * min(abs(strength), 1.0))}%"'
+    percent = round(100 * min(abs(strength), 1.0))
+    colour = f' class="{style}"' + (f' style="--shade:{percent}%"' if percent else "")
     return exact(text, value, error, colour)
 
 

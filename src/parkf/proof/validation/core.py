@@ -130,8 +130,8 @@ def smooth_core(values: npt.NDArray[np.floating]) -> tuple[Estimate, Estimate]:
         if max(map(abs, step)) < _CLOSE * width:
             break
         if max(map(abs, step)) > width / 4:
-            # Newton's step leads away where few values are far from a Gaussian. The weighted mean and width lead
-            # closer, and never far.
+            # Newton's step leads away where few values are far from a Gaussian. The weighted mean and width
+            # lead closer, and never far.
             step = [width * sums[1] / sums[0], width * (np.sqrt(2 * sums[2] / sums[0]) - 1)]
         mean += step[0]
         width += step[1]
