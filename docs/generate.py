@@ -324,7 +324,7 @@ def performance() -> str:
             " explains the words.",
             _table(("figure", *names, "asked for"), list(gate_rows(HEADLINES))),
             "The worst bin of momentum is in brackets. The full fit is a Runge–Kutta fit of the same hits. Ghosts are"
-            " rejected by a cut on χ²/ndof.",
+            " rejected by a cut on χ²/ndof. Bars give way by three errors.",
             f"On one core of {fitter['processor']} the fit does {one['tracks_per_s_core'] / 1e6:.1f} million tracks a"
             f" second in float32 and {two['tracks_per_s_core'] / 1e6:.1f} million in float64. Its multiplications and"
             f" additions alone would be {one['floor_ratio']:.1f} and {two['floor_ratio']:.1f} times as fast.",
@@ -403,7 +403,8 @@ def gates() -> str:
         [
             "# All gates",
             "A set is published when it meets these. The bars stand in `workflow/config/gates.yaml`, with the reason for"
-            " each. The figures are those of the newest published sets, from their manifests.",
+            " each. They give way by three errors of a figure. The figures are those of the newest published sets, from"
+            " their manifests.",
             _table(("figure", *names, "asked for"), list(gate_rows())),
         ]
     )
