@@ -158,3 +158,13 @@ def test_figures_that_share_entries_have_errors_of_what_they_do_not_share():
     together = smooth_core(np.repeat(shared[:1000], 4))[0]
     assert together.error(event) == pytest.approx(2 * together.error(), rel=1e-9)
     assert one.over(one).error() == 0.0
+
+
+@pytest.mark.parametrize("seed", [491, 780, 1189, 1215, 1949, 2802])
+def test_few_values_far_from_a_gaussian_have_a_smooth_core(seed):
+    """Newton's step alone runs away here."""
+    values = np.random.default_rng(seed).standard_t(2, 50)
+    mean, width = smooth_core(values)
+    low, high = np.quantile(values, (0.1587, 0.8413))
+    assert low < mean.value < high
+    assert 0.1 * (high - low) < width.value < high - low

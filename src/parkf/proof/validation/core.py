@@ -127,9 +127,9 @@ def smooth_core(values: npt.NDArray[np.floating]) -> tuple[Estimate, Estimate]:
         gain = [(d, -b), (-c, a)]
         over = width / (a * d - b * c)
         step = [over * (one * sums[1] + other * (sums[2] - 0.5 * sums[0])) for one, other in gain]
-        if max(map(abs, step)) < _CLOSE * width:
+        if over > 0 and max(map(abs, step)) < _CLOSE * width:
             break
-        if max(map(abs, step)) > width / 4:
+        if not (over > 0 and max(map(abs, step)) < width / 4):
             # Newton's step leads away where few values are far from a Gaussian. The weighted mean and width
             # lead closer, and never far.
             step = [width * sums[1] / sums[0], width * (np.sqrt(2 * sums[2] / sums[0]) - 1)]
