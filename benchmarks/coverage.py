@@ -21,7 +21,7 @@ from benchmarks.command import parser, write
 from parkf.fit.sample import Sample, chi2_per_ndof, load_sample
 from parkf.fit.truth import Files
 from parkf.proof.validation.figures import event_of
-from parkf.proof.validation.paired import paired
+from parkf.proof.validation.paired import compare_fits
 from parkf.proof.validation.separation import ghosts_kept
 
 FITS, SAMPLES = ("parkf", "trigger"), ("validation_up", "validation_down")
@@ -86,7 +86,10 @@ def coverage(both: Both, count: int, measure: Callable[[Sample, Sample], Figures
     """Measure how often differences lie within one and two of their errors, by figure."""
 
     def places(figures: Figures) -> dict[tuple[Any, ...], dict[str, Any]]:
-        return {tuple(one.get(key) for key in ("figure", "p_min", "tx", "bend")): one for one in figures}
+        return {
+            tuple(one.get(key) for key in ("figure", "p_min", "tx", "bend", "component")): one
+            for one in figures
+        }
 
     truth, off = places(measure(*both)), defaultdict(list)
     for toy in toys(both, count):
@@ -107,7 +110,7 @@ def coverage(both: Both, count: int, measure: Callable[[Sample, Sample], Figures
 def main(run: Path) -> dict[str, Any]:
     """Print the coverage of every figure, and return it."""
     both = load(run)
-    found = coverage(both, TOYS, lambda *toy: paired(*toy)["figures"])
+    found = coverage(both, TOYS, lambda *toy: compare_fits(*toy)["figures"])
     found |= coverage(both, TOYS_OF_GHOSTS, ghosts_alone)
     for name, one in found.items():
         print(f"{name:16}{one['n']:7}  {one['one']:.1%}  {one['two']:.1%}")

@@ -26,8 +26,8 @@ from parkf.proof.comparing.answer import (
     what_is,
 )
 from parkf.proof.comparing.documents import FILES, find_document
-from parkf.proof.comparing.tracks import compare_fits
 from parkf.proof.validation.fitting import fitted_samples
+from parkf.proof.validation.paired import compare_fits
 from parkf.simulation.generate.collisions import generate
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
@@ -51,7 +51,7 @@ def measure_effect(
     hand, a ParkfError is raised.
 
     The result has ``version``, ``crossings``, the sentence ``answer``, and ``figures``, as those of
-    :func:`parkf.proof.comparing.tracks.compare_fits`. There ``own`` is in the set's own detector, and
+    :func:`parkf.proof.validation.paired.compare_fits`. There ``own`` is in the set's own detector, and
     ``published`` in the other one: biases and pulls with those of the full fit subtracted, and cores and
     ghosts over those of the full fit.
     """

@@ -1,31 +1,22 @@
 """Sets on the validation tracks of a run: the same candidates, fitted with each of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from parkf.detector.field import FieldMap
 from parkf.fit import fit_file
-from parkf.fit.fitted import is_good
-from parkf.fit.sample import Sample, pulls
+from parkf.fit.sample import Sample
 from parkf.fit.truth import Files
 from parkf.io.errors import ParkfError
 from parkf.io.files import write_sealed
 from parkf.params.parameter_set import load
 from parkf.proof.comparing.answer import answer
 from parkf.proof.comparing.subject import BESIDE_FILE, Subject
-from parkf.proof.validation.core import fit_core
-from parkf.proof.validation.figures import ENOUGH
 from parkf.proof.validation.fitting import fitted_samples
-from parkf.proof.validation.paired import paired
+from parkf.proof.validation.paired import compare_fits
 from parkf.proof.validation.validate import measure_alone
-
-F64 = NDArray[np.float64]
-_GROUPS = 20  # of tracks
 
 
 def validation_files(run: Path) -> list[Files]:
@@ -50,44 +41,12 @@ def fit_on(run: Path, sets: Sequence[Path]) -> list[Sample]:
     return [fitted_samples(files, fit, field) for fit in fits]
 
 
-def compare_fits(own: Sample, published: Sample) -> dict[str, Any]:
-    """Measure two fits of the same candidates: :func:`parkf.proof.validation.paired.paired`, and more pulls.
-
-    The widths of the pulls of x, y, tx and ty are those of all good genuine tracks, with errors from groups
-    of tracks that follow each other. The name of the component is ``component``.
-    """
-    found = paired(own, published)
-    rows = [one.rows[own.is_genuine] for one in (own, published)]
-    good = np.logical_and(*(is_good(one["status"]) for one in rows))
-    group = np.arange(good.sum()) * _GROUPS // max(good.sum(), 1)
-    more = []
-    for component in ("x", "y", "tx", "ty") if good.sum() >= _GROUPS * ENOUGH else ():
-        pull = [pulls(one, component, finite_only=False)[good] for one in rows]
-        one, two = (np.array([fit_core(values).width for values in _groups(of, group)]) for of in pull)
-        worse = np.abs(two - 1) - np.abs(one - 1)
-        errors = (float(np.std(values[1:]) / np.sqrt(_GROUPS - 1)) for values in (two - one, worse))
-        numbers = {"own": float(one[0]), "published": float(two[0]), "worse": float(worse[0])}
-        numbers |= dict(zip(("error", "worse_error"), errors, strict=True))
-        more.append({"figure": "pull", "component": component, "n": int(good.sum()), **numbers})
-    # Ghosts stay the last figure.
-    figures = found["figures"]
-    ghosts = [one for one in figures if one["figure"] == "ghosts"]
-    return {**found, "figures": [*figures[: len(figures) - len(ghosts)], *more, *ghosts]}
-
-
-def _groups(values: F64, group: NDArray[Any]) -> Iterator[F64]:
-    """Yield all values (n,), and those of each group of events."""
-    yield values
-    for number in range(_GROUPS):
-        yield values[group == number]
-
-
 def compare_on(run: Path, published: Subject, own: Subject) -> dict[str, Any]:
     """Answer whether to replace a set by another one, from both on the validation tracks of a run.
 
     The result has ``on``, ``published``, ``own`` (names), ``verdict`` and ``answer`` (the sentence) of
     :mod:`parkf.proof.comparing.answer`, and ``paired``, the figures of
-    :func:`compare_fits`.
+    :func:`parkf.proof.validation.paired.compare_fits`.
     """
     found = compare_fits(*fit_on(run, [own.folder, published.folder]))
     said = answer(found, published.name, own.gates, own=own.name)
@@ -100,8 +59,8 @@ def measure_beside(run: Path, published: Path | None) -> None:
 
     The file has ``version``, ``set`` (checksums), ``fit``, the figures of
     :func:`parkf.proof.validation.validate.measure_alone`, and ``paired``, those of
-    :func:`compare_fits`, for which the run's set fits in the same way. All are None
-    without another set, or if the run's candidates and particles were deleted.
+    :func:`parkf.proof.validation.paired.compare_fits`, for which the run's set fits in the same way. All are
+    None without another set, or if the run's candidates and particles were deleted.
     """
     content: dict[str, Any] = dict.fromkeys(("version", "set", "fit", "paired"))
     if published is not None and validation_files(run):
@@ -115,8 +74,8 @@ def measure_beside(run: Path, published: Path | None) -> None:
 def exchange_sets(runs: Sequence[Path]) -> list[list[dict[str, Any] | None]]:
     """Measure the set of each run on the tracks of each run, beside the set of the latter.
 
-    There is a row for each set, with :func:`compare_fits` on the tracks of each run; None on those of its
-    own. The list is empty if a run's candidates or particles were deleted.
+    There is a row for each set, with :func:`parkf.proof.validation.paired.compare_fits` on the tracks of
+    each run; None on those of its own. The list is empty if a run's candidates or particles were deleted.
     """
     if not all(map(validation_files, runs)):
         return []

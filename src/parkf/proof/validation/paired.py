@@ -20,17 +20,18 @@ _SEED = 20_260_630
 _EDGES = (GENUINE_P, 3000.0, 5000.0, 10_000.0, 20_000.0, 50_000.0, 100_000.0)  # MeV
 
 
-def paired(own: Sample, published: Sample) -> dict[str, Any]:
+def compare_fits(own: Sample, published: Sample) -> dict[str, Any]:
     """Measure a published set against the run's own, as two fits of the same candidates, row by row.
 
     The result has ``crossings`` and ``figures``: ``bias`` and ``core`` of δp/p and the width of the q/p
     ``pull`` in bins of true momentum (GeV), and ``ghosts``, the fraction that χ²/ndof keeps
     (:func:`parkf.proof.validation.separation.ghosts_kept`). The bias is also in cells, by the signs of tx and
     of ``bend``, the side of x to which the magnet bends. In the pull, the biases of the cells are corrected:
-    a set whose errors are too large must not gain by a bias. Each figure is ``{figure, p_min, p_max, tx,
-    bend, n, own, published, error, worse, worse_error}``. `error` is that of the difference. `worse` is by
-    how much the published set is worse: for bias and pull the difference of the distances from 0 and 1, for
-    the others the difference over the mean.
+    a set whose errors are too large must not gain by a bias. The widths of the pulls of x, y, tx and ty are
+    those of all good genuine tracks; they have a ``component``. Each figure is ``{figure, p_min, p_max, tx,
+    bend, component, n, own, published, error, worse, worse_error}``. `error` is that of the difference.
+    `worse` is by how much the published set is worse: for bias and pull the difference of the distances from
+    0 and 1, for the others the difference over the mean.
 
     Means and widths are those of cores (:func:`parkf.proof.validation.core.smooth_core`). Errors add the
     influences of all tracks of an event. The distance of a bias from zero has a kink there, so that the error
@@ -42,7 +43,7 @@ def paired(own: Sample, published: Sample) -> dict[str, Any]:
     weights = np.random.default_rng(_SEED).poisson(1.0, (REPLICAS, crossings)) - 1.0
     figures: list[dict[str, Any]] = []
 
-    def measured(figure: str, found: Sequence[Estimate], at: npt.NDArray[Any], **place: float) -> None:
+    def measured(figure: str, found: Sequence[Estimate], at: npt.NDArray[Any], **place: float | str) -> None:
         one, other = found
         again = [each.value + weights @ np.bincount(at, each.influence, crossings) for each in found]
         numbers = {
@@ -77,6 +78,10 @@ def paired(own: Sample, published: Sample) -> dict[str, Any]:
                 for values, shift, unit in zip(pull, bias, in_errors, strict=True):
                     values[cell] += shift.value * unit[cell]
         measured("pull", _cores(pull, mask)[1], event[mask], **edges)
+    for component in ("x", "y", "tx", "ty") if good.sum() >= ENOUGH else ():
+        several = [pulls(rows, component, finite_only=False) for rows in both]
+        finite = good & np.isfinite(several).all(axis=0)
+        measured("pull", _cores(several, finite)[1], event[finite], component=component)
     if (n := int(own.is_ghost.sum())) >= ENOUGH:
         measured("ghosts", [ghosts_kept(fit, -chi2_per_ndof(fit.rows)) for fit in (own, published)], event)
         figures[-1]["n"] = n
