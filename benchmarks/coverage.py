@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from benchmarks.command import parser, write
 
-from parkf.fit.sample import Sample, chi2_per_ndof, load_sample
+from parkf.fit.sample import VARIANCES, Sample, chi2_per_ndof, load_sample
 from parkf.fit.truth import Files
 from parkf.proof.validation.figures import event_of
 from parkf.proof.validation.paired import compare_fits
@@ -27,20 +27,9 @@ from parkf.proof.validation.separation import ghosts_kept
 FITS, SAMPLES = ("parkf", "trigger"), ("validation_up", "validation_down")
 TOYS, TOYS_OF_GHOSTS, SEED = 200, 2000, 59
 _COLUMNS = (
-    *(
-        "file",
-        "event",
-        "purity",
-        "p_true",
-        "pdg_id",
-        "z_end",
-        "status",
-        "qop",
-        "qopqop",
-        "true_qop",
-        "true_tx",
-    ),
-    *("polarity", *(f"{what}_{name}" for what in ("chi2", "ndof") for name in ("velo", "ut", "scifi"))),
+    *("file", "event", "purity", "p_true", "pdg_id", "z_end", "status", "polarity"),
+    *(column for name, variance in VARIANCES.items() for column in (name, variance, f"true_{name}")),
+    *(f"{what}_{name}" for what in ("chi2", "ndof") for name in ("velo", "ut", "scifi")),
 )
 
 Both = Sequence[Sample]
