@@ -39,7 +39,7 @@ $(VENV)/.extra-%: $(VENV)/.installed
 	$(PIP) 'parkf[$*]'
 	touch $@
 
-.PHONY: run family dry-run why validate verify publish test lint docs build smoke paper faults clean
+.PHONY: run family dry-run why validate verify publish test lint docs build smoke paper studies studies-check faults clean
 
 build: $(VENV)/.installed $(EXTRAS)
 
@@ -93,6 +93,12 @@ test: build $(VENV)/.extra-dev  ## style, types and every test
 $(VENV)/.read: $(VENV)/.extra-dev
 	@$(TEST) --collect-only -q > /dev/null
 	@touch $@
+
+studies: build $(VENV)/.extra-dev  ## measure again what the code has changed of the figures on pages
+	$(VENV)/bin/python -m tools.studies run
+
+studies-check: build $(VENV)/.extra-dev  ## which figures on pages are of other code than this
+	$(VENV)/bin/python -m tools.studies
 
 # On two idle cores, a quarter of an hour.
 faults: build $(VENV)/.extra-dev  ## killed runs and files of others, and whether a run ends with the same bytes

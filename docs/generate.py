@@ -47,6 +47,7 @@ from performance import (
 )
 from picture import picture
 from tools.house import drawing, survey
+from tools.studies import STUDIES, said_of
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -478,13 +479,15 @@ def with_figures(markdown: str) -> str:
     """Put the tables and sentences of benchmarks where a page names their writer and the file of their figures.
 
     `<!-- figures: benchmarks.electrons.table electrons.fits -->` is what `benchmarks.electrons.table` writes of the
-    key `fits` in `benchmarks/results/electrons.json`.
+    key `fits` in `benchmarks/results/electrons.json`. Below it stands when this was measured, and whether the code has
+    changed since.
     """
 
     def written(found: re.Match[str]) -> str:
         module, writer, file, key = found.groups()
         figures = json.loads((ROOT / f"benchmarks/results/{file}.json").read_text("utf-8"))
-        return str(getattr(importlib.import_module(module), writer)(figures[key] if key else figures))
+        text = str(getattr(importlib.import_module(module), writer)(figures[key] if key else figures))
+        return f"{text}\n\n*{said_of(file)}*" if file in STUDIES else text
 
     return _FIGURES.sub(written, markdown)
 
