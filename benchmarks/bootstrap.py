@@ -23,7 +23,7 @@ from parkf.training.train import train_step
 
 REFITS = 60
 # Events of each polarity: about as many rows for each step, so that a refit takes a second.
-EVENTS = {"V": 60, "VUT": 300, "UT": 60, "T": 40}
+EVENTS = {"V": 60, "VUT": 300, "UT": 60, "T": 150}
 ROWS = 1 << 16
 
 
