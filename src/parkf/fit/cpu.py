@@ -12,6 +12,7 @@ from parkf.fit.fitted import NUMBERS, Fitted
 from parkf.fit.source import kernel_of
 from parkf.io.kinds import Kind
 from parkf.io.option_types import Origin
+from parkf.io.planes import RICH_PLANES
 from parkf.params.parameter_set import ParameterSet
 
 # Points at which :func:`trace` records a track. At a layer, the state is the one before its hit is used.
@@ -98,22 +99,29 @@ def fit_residuals(
 
 def fit_with_rich(
     parameters: ParameterSet,
-    rich: NDArray[np.float32],
     tracks: Candidates,
     *,
     threads: int | None,
     build: str = "",
     origin: Origin = "vertex",
-) -> tuple[Fitted, NDArray[Any]]:
-    """Fit a batch by the smoother; also return the states at the RICH planes, (56, n) float.
+) -> tuple[Fitted, dict[str, NDArray[Any]]]:
+    """Fit a batch by the smoother; also return states at the RICH planes, the columns ``RICH_STATES``.
 
-    For each plane they are x, y, tx, ty and the lower triangle of their covariance. `rich`, (n,), are the
-    set's constants for the steps to these planes, `RichConstants.kernel_numbers`.
+    Steps with the set's RICH constants lead to z = 990, 2165, 9450 and 11900 mm. The step to 990 mm begins at
+    the smoothed state at the last VELO hit, the step to 2165 mm at the smoothed state at the first UT layer,
+    and the others at the last SciFi layer. Scattering on the way is left out. ``python -m
+    benchmarks.rich_states`` compares the states with Runge-Kutta from the true state.
     """
+    assert parameters.rich is not None
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks, threads, build, origin), smoother=True, rich=rich
+        *_arguments(parameters, tracks, threads, build, origin),
+        smoother=True,
+        rich=parameters.rich.kernel_numbers,
     )
-    return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
+    planes = numbers[len(NUMBERS) :].reshape(len(RICH_PLANES), -1, tracks.count)
+    columns = {f"state_{z}": plane[:4].T for z, plane in zip(RICH_PLANES, planes, strict=True)}
+    columns |= {f"covariance_{z}": plane[4:].T for z, plane in zip(RICH_PLANES, planes, strict=True)}
+    return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), columns
 
 
 def trace(parameters: ParameterSet, tracks: Candidates) -> tuple[NDArray[Any], Fitted]:

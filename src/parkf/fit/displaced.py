@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from parkf.fit import cpu
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted, is_good
-from parkf.fit.medians import Floats, medians, weighted_medians
 from parkf.params.parameter_set import ParameterSet
 
+Floats = NDArray[np.float64]
 Detector = Literal["velo", "ut", "scifi"]
 FEWEST = 5
 """Fewer tracks with a good fit measure nothing."""
@@ -120,6 +120,30 @@ def _distances(
                 between = middle[half] - middle[half + 1]
                 yield Distance(motion, 0.5 * float(between), 0.5 * float(np.hypot(*error[two])), "half of")
             half += 2
+
+
+def medians(columns: NDArray[Any]) -> NDArray[Any]:
+    """Return the medians of columns (n, k) without NaN, and NaN where there is nothing else, (k,).
+
+    For small samples, it takes a tenth of NumPy's time.
+    """
+    ordered, count = np.sort(columns, axis=0), (~np.isnan(columns)).sum(axis=0)
+    each = np.arange(len(count))
+    found: NDArray[Any] = 0.5 * (
+        ordered[np.maximum(count - 1, 0) // 2, each] + ordered[count // 2 * (count > 0), each]
+    )
+    found[count == 0] = np.nan
+    return found
+
+
+def weighted_medians(rows: Floats, weights: Floats) -> Floats:
+    """Return the values (k, n) at which half of the weights (k, n) of each row is reached, (k,)."""
+    order = np.argsort(rows, axis=1)
+    each = np.arange(len(rows))[:, None]
+    below = np.cumsum(weights[each, order], axis=1)
+    first = (below < 0.5 * below[:, -1:]).sum(axis=1)
+    found: Floats = rows[each[:, 0], order[each[:, 0], first]]
+    return found
 
 
 def joined(batches: list[Candidates]) -> Candidates:

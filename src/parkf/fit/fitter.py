@@ -14,7 +14,6 @@ from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.electron import as_electrons, needed
 from parkf.fit.fitted import FAR, INTEGERS, NUMBERS, Fitted, is_good, set_metadata
 from parkf.fit.hits import as_candidates
-from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary, note_on_seeds
 from parkf.io.errors import ParkfError
@@ -87,6 +86,11 @@ class FitOptions:
             needed(parameters)
         if self.score and parameters.score is None:
             raise ParkfError("parameter set: it has no ghost score that this kernel evaluates")
+        if self.rich_states and parameters.rich is None:
+            raise ParkfError(
+                "states at the RICH planes: the parameter set has no constants for them (rich.f32), which"
+                " sets have since manifest format 6; train one, or take a newer one of `parkf params list`"
+            )
         kernel_of(parameters.manifest)
         if self.scheme == "trigger" and parameters.manifest.forms != "production":
             raise ParkfError(
@@ -185,8 +189,8 @@ def fit_columns(parameters: ParameterSet, tracks: Candidates, how: FitOptions) -
         for added in (treated, fitted.scores, fitted.more, fitted.electrons):
             more |= added or {}
     if how.rich_states:
-        fitted, states = fit_with_rich(parameters, tracks, threads=how.threads, origin=how.origin)
-        more |= states.columns()
+        fitted, states = cpu.fit_with_rich(parameters, tracks, threads=how.threads, origin=how.origin)
+        fitted, more = fitted.flagged(tracks.nulls, "null_number"), more | states
     if how.kind == LONG.name and not how.electrons:
         off = np.abs(fitted.qop - tracks.qop)
         fitted = fitted.flagged(is_good(fitted.status) & (off > FAR * np.abs(tracks.qop)), "far_seed")
@@ -207,7 +211,7 @@ def fit_file(
 
     `candidates` is a file that :func:`parkf.fit.candidate_files.open_candidates` reads; `fitted` is the table
     ``fitted`` to write, in the format of its ending (.parquet, .root or .csv).
-    `rich_states` adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`), on processor cores.
+    `rich_states` adds ``RICH_STATES`` (:func:`parkf.fit.cpu.fit_with_rich`), on processor cores.
     Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
     `trust`, they are fitted, and the summary names what disagrees. A set that was withdrawn is used only with
     `withdrawn`.
