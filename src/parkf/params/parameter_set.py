@@ -1,6 +1,7 @@
 """The parameter set: the numbers shared by all tracks, 240,000 of the magnet table, and a manifest."""
 
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +19,19 @@ from parkf.params.binary_form import (
     binary_form,
     digest,
 )
-from parkf.params.blobs import blob_of, read_blob, write_blob
+from parkf.params.blobs import blob_of, read_blob, refuse_non_finite, refuse_others, write_blob
 from parkf.params.claims import check_claim, place_in_registry
-from parkf.params.description import describe, errors_of
+from parkf.params.description import describe
 from parkf.params.electron import numbers_of
 from parkf.params.ghost_score import Score, read_score
-from parkf.params.manifest import Blobs, BlockDescription, Manifest, parse_manifest, write_manifest
+from parkf.params.manifest import (
+    Blobs,
+    BlockDescription,
+    Manifest,
+    numbers_in,
+    parse_manifest,
+    write_manifest,
+)
 from parkf.params.rich import RichConstants, read_rich
 from parkf.params.set_folder import SetFolder
 from parkf.params.slices import MagnetSlices, read_slices
@@ -106,10 +114,12 @@ def with_blobs(
     for name, numbers, shape in expected:
         if numbers.shape != shape:
             raise ParkfError(f"parameter set: {name} has shape {numbers.shape}, expected {shape}")
-    _refuse_non_finite("parameter set", known, constant, table)
+    refuse_non_finite("parameter set", constant)
+    refuse_non_finite("parameter set: magnet table", table)
+    errors = {(block, label, i): number.error for block, label, i, number in numbers_in(manifest.layout)}
     more = {
         "blobs": Blobs(constant=blob_of(constant), table=blob_of(table)),
-        "layout": describe(known, constant, errors_of(manifest.layout)),
+        "layout": describe(known, constant, errors),
         "ghost_score": score and score.description(),
         "rich": rich and rich.description(),
         "slices": slices and slices.described,
@@ -165,47 +175,22 @@ def read_files(files: SetFolder) -> tuple[ParameterSet, bytes]:
     constant = read_blob(files, CONSTANT_FILE, manifest.blobs.constant, known.constant_count)
     table = read_blob(files, TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE)))
     table = table.reshape(TABLE_SHAPE)
-    _refuse_non_finite(str(files.path), known, constant, table)
     _compare(path, known, manifest.layout, constant)
     score, rich = read_score(files, manifest.ghost_score), read_rich(files, manifest.rich)
     slices = read_slices(files, manifest.slices)
     return ParameterSet(constant, table, manifest, score, rich, slices), binary_form(manifest, files.read)
 
 
-def _refuse_non_finite(where: str, known: Layout, constant: F32, table: F32) -> None:
-    for position in np.flatnonzero(~np.isfinite(constant))[:1]:
-        name = next(b.name for b in known.blocks if position < known.block_slice(b.name).stop)
-        row, column = divmod(int(position) - known.offsets[name], known.block(name).shape[1])
-        raise ParkfError(
-            f"{where}/{CONSTANT_FILE}: block {name} set {row} index {column}: got {constant[position]}, "
-            "expected a number"
-        )
-    for i, j, index in np.argwhere(~np.isfinite(table))[:1]:
-        raise ParkfError(
-            f"{where}/{TABLE_FILE}: bin {i},{j} index {index}: got {table[i, j, index]}, expected a number"
-        )
-
-
 def _compare(path: Path, known: Layout, layout: list[BlockDescription], constant: F32) -> None:
     """Refuse a manifest that describes other numbers than the blob holds."""
-
-    def expect(what: str, got: object, expected: object) -> None:
-        if got != expected:
-            raise ParkfError(f"{path}: layout: {what}: got {got}, expected {expected}")
-
-    expect("blocks", len(layout), len(known.blocks))
-    for b, (described, block) in enumerate(zip(layout, known.blocks, strict=True)):
-        expect(f"block {b}", described.name, block.name)
-        expect(f"sets of block {block.name}", len(described.sets), block.shape[0])
-        values = constant[known.block_slice(block.name)].reshape(block.shape)
-        for i, one in enumerate(described.sets):
-            expect(f"numbers of block {block.name} set {i}", len(one.numbers), block.shape[1])
-            described_values = np.array([number.value for number in one.numbers])
-            with np.errstate(over="ignore"):
-                others = np.flatnonzero(described_values.astype(np.float32) != values[i])
-            for j in others[:1]:
-                expected = f"{values[i, j]:.9g} of {CONSTANT_FILE}"
-                expect(f"block {block.name} set {i} index {j}", f"{described_values[j]:.9g}", expected)
+    told = [tuple(place) for *place, _ in numbers_in(layout)]
+    expected = [
+        (one.name, label, j) for one in known.blocks for label in one.sets for j in range(one.shape[1])
+    ]
+    for got, ours in zip_longest(told, expected):
+        if got != ours:
+            raise ParkfError(f"{path}: layout: got block, set and index {got}, expected {ours}")
+    refuse_others(path, layout, constant, CONSTANT_FILE)
 
 
 def aligned(numbers: F32) -> F32:

@@ -13,7 +13,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.npz import load_arrays
 from parkf.params.binary_form import SLICES_FILE
-from parkf.params.blobs import blob_of, read_finite_blob
+from parkf.params.blobs import blob_of, read_blob
 from parkf.params.manifest import Scatterer, Slices
 from parkf.params.set_folder import SetFolder
 
@@ -118,5 +118,5 @@ def read_slices(files: SetFolder, described: Slices | None) -> MagnetSlices | No
     if described is None or described.version != VERSION:
         return None
     shape = len(described.centre), described.nodes_x, described.nodes_y, ROW
-    numbers = read_finite_blob(files, SLICES_FILE, described.blob, int(np.prod(shape)))
+    numbers = read_blob(files, SLICES_FILE, described.blob, int(np.prod(shape)))
     return MagnetSlices(numbers.reshape(shape), described)

@@ -45,7 +45,7 @@ def close(
     configuration
         Keys of the run that decide the noise.
     """
-    closed = correct(
+    closed, figures = correct(
         assemble(folder_of(fits), table, geometry, alignment, field, seed=seed, configuration=configuration),
         samples,
         geometry=load_geometry(geometry, alignment),
@@ -56,7 +56,7 @@ def close(
         scheme=scheme,
         threads=threads,
     )
-    closed.table.save(output)
-    write_sealed(accuracy, {**closed.accuracy, "before": read_json(table_accuracy)})
+    closed.save(output)
+    write_sealed(accuracy, {**figures, "before": read_json(table_accuracy)})
     inputs = {f"closure tracks {path.stem}": sha256(path) for path in samples}
     write_sealed(summary, {"inputs": inputs})

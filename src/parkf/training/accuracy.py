@@ -6,9 +6,7 @@ from operator import call
 from pathlib import Path
 from typing import Any
 
-from parkf.io.checksums import check_pages
-from parkf.io.errors import ParkfError
-from parkf.io.files import read_json, scratch_folder, sha256
+from parkf.io.files import read_json, scratch_folder
 from parkf.io.workers import parallel_map
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
 from parkf.model.steps import FORMS, Forms
@@ -50,7 +48,7 @@ def measure_accuracy(
     trained = Trained(forms, results, load_table(table), datasets)
     measurements: list[Callable[[], Any]] = [
         lambda: _collect(measure_chain(trained)),
-        *(partial(_of_step, trained, name, fits) for name in ("V", "VUT", "UT", "TFT", "T")),
+        *(partial(_of_step, trained, name) for name in ("V", "VUT", "UT", "TFT", "T")),
     ]
     chain, *others = parallel_map(call, measurements, threads)
     steps = {label: figures for one in others for label, figures in one.items()}
@@ -64,12 +62,9 @@ def measure_accuracy(
     }
 
 
-def _of_step(trained: Trained, name: str, fits: Path) -> dict[str, Any]:
+def _of_step(trained: Trained, name: str) -> dict[str, Any]:
     """Measure the sets of a step that are measured together, by their name in the file."""
     path, result, step = trained.dataset(name), trained.results[name], trained.forms.steps[name]
-    if sha256(path) != result.dataset:
-        check_pages(path)
-        raise ParkfError(f"{path}: not the dataset that {fits / f'{name}.json'} was fitted to; fit it again")
     scattering = trained.results["UTTF"].numbers[0]
     with scratch_folder() as folder:
         batches = read_batches(path, most=MOST_ROWS)

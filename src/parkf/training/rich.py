@@ -6,11 +6,13 @@ by Runge-Kutta. Behind the end of the field map the track is straight.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from parkf.detector.field import FieldMap
+from parkf.io.documents.models import StoredModel
 from parkf.io.files import scratch_folder
 from parkf.io.planes import SCIFI_LAYERS
 from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
@@ -20,7 +22,7 @@ from parkf.training import ROWS_OF_A_PLANE
 from parkf.training.datasets.carry import carried
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.minimise import Fits
-from parkf.training.result import SetResult, StoredModel
+from parkf.training.result import SetResult
 from parkf.training.rows import COMPONENTS, Rows, StoredRows, group_of_event, read_batches, select
 from parkf.training.train import set_result
 
@@ -35,17 +37,16 @@ DATASET = {"RICH1": "VUT", "RICH_VELO": "VUT", "RICH_UT": "UT", "RICH2": "T", "R
 class RichFit(StoredModel):
     """Fits of the steps to the RICH planes: the sets of each step by its name, in the order of planes."""
 
-    what = "fit of the RICH constants"
-
+    version: Literal[4] = 4
     sets: dict[str, list[SetResult]]
 
     def constants(self) -> RichConstants:
         """Return the numbers as a part of a parameter set."""
         numbers = {name: np.array([one.values for one in sets]) for name, sets in self.sets.items()}
         errors = {
-            (name, i, j): error
+            (name, one.label, j): error
             for name, sets in self.sets.items()
-            for i, one in enumerate(sets)
+            for one in sets
             for j, error in enumerate(one.errors)
         }
         return RichConstants.of(numbers, errors)

@@ -46,9 +46,8 @@ KEPT = (*COLUMNS, *(f"{c}{end}" for end in "1e" for c in COMPONENTS), "p_true", 
 # of long tracks' ty between stations, to 0.2 of the scattering. A hundredth leaves half of the misfit of
 # displaced tracks.
 DISPLACED_SHARE = 0.05
-# UNREAD are the columns of a step dataset that no fit reads; _READ are all others.
-UNREAD = ("pdg_id", "charge")
-_READ = tuple(name for name, _ in STEP_DATA.columns if name not in UNREAD)
+# Columns of a step dataset that fits read.
+_READ = [name for name, _ in STEP_DATA.columns if name not in ("pdg_id", "charge")]
 
 
 class StoredRows:
@@ -182,23 +181,17 @@ def store_sets(
     return list(stored.values())
 
 
-def read_batches(
-    path: Path,
-    sets: range | None = None,
-    *,
-    most: int | None = None,
-    columns: Sequence[str] = _READ,
-) -> Iterator[Rows]:
-    """Read a step dataset: columns as float64, ``set``, ``event`` and ``particle`` as int64.
+def read_batches(path: Path, sets: range | None = None, *, most: int | None = None) -> Iterator[Rows]:
+    """Read a step dataset for fits: columns as float64, ``set``, ``event`` and ``particle`` as int64.
 
     Row groups are left out if their statistics show that they hold none of the wanted `sets`. If they
     have more than `most` rows, only every second, third … row group is read, so that not many more rows are
     read. A ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
     """
     with STEP_DATA.open(path) as file:
-        for begin, batch in _record_batches(file, sets, most, columns):
+        for begin, batch in _record_batches(file, sets, most):
             rows: Rows = {}
-            for name in columns:
+            for name in _READ:
                 kind = np.int64 if name in ("set", "event", "particle") else np.float64
                 rows[name] = numbers(batch.column(name)).astype(kind, copy=False)
                 bad = np.flatnonzero(~np.isfinite(rows[name]))
@@ -209,10 +202,7 @@ def read_batches(
 
 
 def _record_batches(
-    file: pq.ParquetFile,
-    sets: range | None,
-    most: int | None,
-    columns: Sequence[str],
+    file: pq.ParquetFile, sets: range | None, most: int | None
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield batches of row groups that may hold some of the sets, each with the number of its first row."""
     groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
@@ -230,7 +220,7 @@ def _record_batches(
     for _, run in groupby(enumerate(wanted), lambda item: item[1] - item[0]):
         together = [number for _, number in run]
         begin = int(begins[together[0]])
-        for batch in file.iter_batches(batch_size=BATCH, row_groups=together, columns=list(columns)):
+        for batch in file.iter_batches(batch_size=BATCH, row_groups=together, columns=_READ):
             yield begin, batch
             begin += len(batch)
 

@@ -19,7 +19,7 @@ from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import Fits
 from parkf.training.noise import fit_noise
 from parkf.training.result import FitResult, Minimum, SetResult
-from parkf.training.rows import F64, SAMPLE, UNREAD, Rows, StoredRows, read_batches, residuals, store_sets
+from parkf.training.rows import F64, SAMPLE, Rows, StoredRows, read_batches, residuals, store_sets
 from parkf.training.spread import Spreads, residual_profiles
 
 # The type of a function of rows that returns σ of each component, and correlations, (n,) each.
@@ -45,36 +45,13 @@ def train_step(
     (:mod:`parkf.training.datasets.checks`). Equal inputs lead to equal results, with any number of processes,
     `workers`. TMPDIR must have room for 150 to 320 bytes a row. A ParkfError reports a fit that is invalid.
     """
-    steps = FORMS[forms].steps
-    if step not in steps:
-        raise ParkfError(f"step '{step}' does not exist, expected one of {', '.join(steps)}")
-    if (step == "UTTF") != (table is not None):
-        raise ParkfError(f"step {step}: a magnet table is needed for UTTF and for no other step")
-    magnet = load_table(table) if table else None
-    if magnet is not None and magnet.form is not FORMS[forms].table:
-        raise ParkfError(
-            f"{table}: a magnet table of other forms than '{forms}'; train it with `--forms {forms}`"
-        )
-    own, numbers = steps[step], range(len(steps[step].sets))
-    if own.displaced != (displaced is not None):
-        need = "give --field and --geometry" if own.displaced else "give neither --field nor --geometry"
-        raise ParkfError(f"step {step}, forms '{forms}': {need}, for tracks that are born in the magnet")
+    own, magnet = FORMS[forms].steps[step], load_table(table) if table else None
+    numbers = range(len(own.sets))
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1), scratch_folder() as folder:
         wanted = range(own.joined * numbers.start, own.joined * numbers.stop)
         stored = store_sets(read_batches(dataset, wanted), numbers, own.joined, Path(folder), workers)
-        sets = train_sets(
-            stored,
-            own,
-            numbers,
-            table=magnet,
-            displaced=displaced,
-            where=str(dataset),
-        )
-    # The fits read some columns, and checked them. The rest is read here, so that the fingerprint belongs to
-    # an undamaged file.
-    for _ in read_batches(dataset, columns=UNREAD):
-        pass
+        sets = train_sets(stored, own, numbers, table=magnet, displaced=displaced, where=str(dataset))
     return FitResult(
         forms=forms,
         step=step,

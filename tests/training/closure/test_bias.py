@@ -25,13 +25,6 @@ def test_core_by_momentum_is_blind_to_tails():
     np.testing.assert_allclose(half, 2e-3 * np.sqrt(1e4 / at), rtol=0.06)
 
 
-def test_too_few_tracks_in_each_bin_are_named():
-    found = Widths()
-    found.add(np.geomspace(1400.0, 120e3, 900), np.zeros(900))
-    with pytest.raises(ParkfError, match="at most 59 in a bin of momentum, expected 100"):
-        found.core(np.array([1e4]))
-
-
 def test_a_response_is_measured_in_narrow_bins_of_all_momenta():
     """Tracks have 1.5 to 100 GeV. Within a factor of one and a half a response hardly changes."""
     assert EDGES[0] <= 1500.0

@@ -22,7 +22,7 @@ def write_draws(path, drawn, max_rows):
             for part in np.array_split(np.array(drawn, np.uint64), 3):
                 smallest.add(part)
             arrays[f"{step}-{index}"] = smallest.ascending()
-    np.savez(path, max_rows=max_rows, counts=[len(numbers) for numbers in arrays.values()], **arrays)
+    np.savez(path, max_rows=max_rows, **arrays)
     return path
 
 

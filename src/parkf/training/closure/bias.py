@@ -9,6 +9,8 @@ from parkf.training.rows import F64
 EDGES = np.geomspace(1300.0, 130e3, 17)
 # Number of cells of the histograms, and the largest absolute value in them.
 CELLS, REACH = 4000, 0.1
+# Number of widths from the centre at which the weight of a value is halved.
+FAR = 2.0
 # Fewest tracks of a bin of momentum: fewer do not determine a centre.
 FEWEST_OF_BIN = 100
 
@@ -46,6 +48,11 @@ class Widths:
             centre = inside @ values / inside.sum(axis=1)
         at = np.log(p)
         return np.interp(at, middles[enough], centre), np.interp(at, middles[enough], width)
+
+    def weights(self, p: F64, values: F64) -> F64:
+        """Weights (n,) of values at momenta (n,) in MeV: 1/width², and less far from the core."""
+        centre, width = self.core(p)
+        return np.asarray(1 / width**2 / (1 + ((values - centre) / (FAR * width)) ** 2))
 
 
 def _quantile(counts: F64, q: float) -> F64:
