@@ -85,7 +85,9 @@ def test_pulls_are_standard_and_residuals_those_without_the_hit():
         np.testing.assert_allclose(curvature, residuals.weight[number][has], rtol=0.02)
         offset = ((up - down) / 0.04)[has] / curvature
         error = 1 / np.sqrt(curvature)
-        assert np.quantile(np.abs(offset - (residuals.w / residuals.weight)[number][has]) / error, 0.95) < 0.01
+        assert (
+            np.quantile(np.abs(offset - (residuals.w / residuals.weight)[number][has]) / error, 0.95) < 0.01
+        )
 
 
 def test_noise_that_is_seen_is_what_the_set_assumes():

@@ -160,7 +160,7 @@ CASES: dict[str, tuple[Spoil, str]] = {
         _replace('"source": "test"', '"source": "test", "source": "x"'),
         "manifest.json: not a JSON file that can be read: key 'source' is there twice",
     ),
-    "large": (_pad, "manifest.json: 4"),
+    "large": (_pad, "manifest.json: more than 4194304 bytes"),
     "newer format": (
         edit(lambda c: c.update(format_version=10, minimum_reader=10)),
         "manifest.json: minimum_reader: got 10, expected at most 9; read it with a newer version of parkf",

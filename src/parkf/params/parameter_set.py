@@ -52,8 +52,8 @@ class ParameterSet:
     score: Score | None = None  # the ghost score, if the set has one that this kernel evaluates
     rich: RichConstants | None = None  # for states at the RICH planes, if the set has them
     slices: MagnetSlices | None = None  # for states inside the magnet, if the set has them
-    # Of a set that was loaded: its digest, and the reason if it was withdrawn.
-    sha256: str | None = field(default=None, init=False)
+    # Of a set that was loaded: its binary form, and the reason if it was withdrawn.
+    form: bytes | None = field(default=None, init=False, repr=False)
     withdrawn: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -69,6 +69,11 @@ class ParameterSet:
     def layout(self) -> Layout:
         """Meaning of the numbers, by the set of forms and the version of its layout."""
         return layouts_of(self.manifest.forms)[self.manifest.layout_version]
+
+    @property
+    def sha256(self) -> str | None:
+        """Digest of a set that was loaded."""
+        return None if self.form is None else digest(self.form)
 
     @property
     def state(self) -> str:
@@ -135,17 +140,10 @@ def load(folder: Path, *, sha256: str | None = None, withdrawn: bool = False) ->
     So does a published set that is not what its registry lists (:mod:`parkf.params.claims`), and one that
     was withdrawn, which is read only with `withdrawn`, to repeat old results.
     """
-    return load_with_form(folder, sha256=sha256, withdrawn=withdrawn)[0]
-
-
-def load_with_form(
-    folder: Path, *, sha256: str | None = None, withdrawn: bool = False
-) -> tuple[ParameterSet, bytes]:
-    """Read a set as :func:`load` does, and return its binary form, too."""
     place = place_in_registry(folder)
     with SetFolder(folder, links=place is None, place=place) as files:
-        loaded, form = read_files(files)
-    got = digest(form)
+        loaded = read_files(files)
+    got = str(loaded.sha256)
     if sha256 is not None and got != sha256:
         raise ParkfError(f"{folder}: digest {got}, expected {sha256}; it is not the set that you want")
     withdrawal = check_claim(folder, place, loaded.manifest, got, pinned=sha256 is not None)
@@ -156,12 +154,11 @@ def load_with_form(
                 " repeat old results with withdrawn=True (--withdrawn)"
             )
         object.__setattr__(loaded, "withdrawn", withdrawal.reason)
-    object.__setattr__(loaded, "sha256", got)
-    return loaded, form
+    return loaded
 
 
-def read_files(files: SetFolder) -> tuple[ParameterSet, bytes]:
-    """Read a whole set, whatever a registry says about it, and return its binary form, too."""
+def read_files(files: SetFolder) -> ParameterSet:
+    """Read a whole set, whatever a registry says about it."""
     path = files.path / MANIFEST_FILE
     manifest = parse_manifest(path, files.read(MANIFEST_FILE))
     layouts = layouts_of(manifest.forms)
@@ -178,7 +175,9 @@ def read_files(files: SetFolder) -> tuple[ParameterSet, bytes]:
     _compare(path, known, manifest.layout, constant)
     score, rich = read_score(files, manifest.ghost_score), read_rich(files, manifest.rich)
     slices = read_slices(files, manifest.slices)
-    return ParameterSet(constant, table, manifest, score, rich, slices), binary_form(manifest, files.read)
+    loaded = ParameterSet(constant, table, manifest, score, rich, slices)
+    object.__setattr__(loaded, "form", binary_form(manifest, files.read))
+    return loaded
 
 
 def _compare(path: Path, known: Layout, layout: list[BlockDescription], constant: F32) -> None:

@@ -10,6 +10,7 @@ from parkf.io.files import read_json, scratch_folder
 from parkf.io.workers import parallel_map
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
 from parkf.model.steps import FORMS, Forms
+from parkf.model.steps.scifi import GAPS
 from parkf.training import MOST_ROWS
 from parkf.training.chain import measure_chain
 from parkf.training.magnet_hop import Trained
@@ -18,6 +19,14 @@ from parkf.training.result import BinAccuracy, FitResult, load_results
 from parkf.training.rows import COMPONENTS, F64, Rows, StoredRows, read_batches, store_sets
 from parkf.training.spread import Spreads, core_error
 from parkf.training.train import add_residuals
+
+# Names in the file of each set of the steps that scatter, and are measured set by set.
+_MEASURED = {
+    "V": ("V.forward", "V.backward"),
+    "VUT": ("VUT",),
+    "UT": tuple(f"UT.gap{gap % 3}{'.backward' if gap > 2 else ''}" for gap in range(6)),
+    "UTTF": ("UTTF",),
+}
 
 
 def measure_accuracy(
@@ -48,12 +57,17 @@ def measure_accuracy(
     trained = Trained(forms, results, load_table(table), datasets)
     measurements: list[Callable[[], Any]] = [
         lambda: _collect(measure_chain(trained)),
-        *(partial(_of_step, trained, name) for name in ("V", "VUT", "UT", "TFT", "T")),
+        *(partial(_of_step, trained, name) for name in ("TFT", "T")),
     ]
     chain, *others = parallel_map(call, measurements, threads)
-    steps = {label: figures for one in others for label, figures in one.items()}
-    # The accuracy of the hop through the magnet was measured in its fit, where the table was available.
-    steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
+    # Fits have measured these steps already.
+    steps = {
+        label: _collect(one.accuracy)
+        for name, labels in _MEASURED.items()
+        for label, one in zip(labels, results[name].sets, strict=True)
+    }
+    for one in others:
+        steps |= one
     return {
         "forms": forms.name,
         "steps": steps,
@@ -77,13 +91,9 @@ def _of_step(trained: Trained, name: str) -> dict[str, Any]:
 
 def _groups(step: str, joined: int) -> dict[str, Sequence[int]]:
     """Return the sets that are measured together, by their name in the file."""
-    if step == "V":
-        return {"V.forward": [0], "V.backward": [1]}
-    if step == "UT":
-        return {f"UT.gap{gap % 3}{'.backward' if gap > 2 else ''}": [gap] for gap in range(6)}
     if step == "T":
         sides = 2 // joined
-        return {f"T.gap{gap}": range(sides * gap, sides * (gap + 1)) for gap in range(11)}
+        return {f"T.gap{gap}": range(sides * gap, sides * (gap + 1)) for gap in range(GAPS)}
     return {step: [0]}
 
 

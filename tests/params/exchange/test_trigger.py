@@ -266,7 +266,7 @@ BAD_TABLE = {
     "cut": (lambda t: t[:-200], r"\d+ coefficients, expected 240000"),
     "short header": (lambda t: t.replace(" 0.005\n", "\n", 1), r"header line 1: 10 values, expected 11"),
     "other bins": (lambda t: t.replace("60 50", "60 51", 1), r"header, nbin_y: got 51, expected 50"),
-    "NaN": (lambda t: _word(t, 5, "nan"), r"bin 0,0 index 5: got nan, expected a finite number"),
+    "NaN": (lambda t: _word(t, 5, "nan"), r"index 0,0,5: got nan, expected a number"),
     "garbage": (lambda t: _word(t, 5, "0,5"), r"'0,5', expected numbers"),
     "empty": (lambda t: "", r"header line 1: 0 values, expected 11"),
 }

@@ -1,9 +1,7 @@
 """Core and width of values by momentum do not depend on the tails."""
 
 import numpy as np
-import pytest
 
-from parkf.io.errors import ParkfError
 from parkf.training.closure.bias import Widths
 from parkf.training.closure.targets import EDGES
 

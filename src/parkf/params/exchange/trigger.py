@@ -28,6 +28,7 @@ from parkf.io.files import existing, replacing, sha256, write_json
 from parkf.io.option_types import UtRows
 from parkf.io.planes import RICH_PLANES
 from parkf.model.layout import HEADER, TABLE_SHAPE
+from parkf.params.blobs import refuse_non_finite
 from parkf.params.description import shortest
 from parkf.params.exchange.reading import number, read_object, rectangle
 from parkf.params.exchange.signs import TRIGGER, check_layout, convert_blocks, convert_table
@@ -177,11 +178,7 @@ def read_table(path: Path) -> tuple[F32, F32]:
         raise ParkfError(f"{path}: {error}, expected numbers") from error
     with np.errstate(over="ignore"):
         coefficients = table.astype(np.float32)
-    for i, j, index in np.argwhere(~np.isfinite(coefficients))[:1]:
-        word = words[np.ravel_multi_index((i, j, index), TABLE_SHAPE)]
-        raise ParkfError(
-            f"{path}: bin {i},{j} index {index}: got {word:.40}, expected a finite number of float32"
-        )
+    refuse_non_finite(str(path), coefficients)
     return np.array(values, dtype=np.float32), coefficients
 
 

@@ -247,7 +247,7 @@ def _again(
                 text = f"{file}: row {own} is the same as {before[key]}"
                 text += f" (equal {', '.join(KEYS[step])}), expected it once; leave one of them out"
                 mask = np.arange(len(places)) == row
-                left.add(mask, "it is there before", lambda _, text=text: text, rows)
+                left.add(mask, "it is there before", {row: text}.__getitem__, rows)
                 if left.too_many and left.count > _MOST_NAMED:
                     return
             yield int(places[row]), int(rows["set"][row])

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.description import Beam
-from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, replacing, write_sealed
 from parkf.io.npz import load_arrays
 from parkf.io.terminal import progress_bar
@@ -44,8 +43,8 @@ def lottery(piece: Piece) -> Numbers:
 def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int) -> None:
     """Write the smallest numbers that a chunk's legs draw, from its tables PARTICLES and STATES.
 
-    The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, and ``max_rows``,
-    the number of rows that a dataset keeps, divided equally among the step's parameter sets.
+    The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending. `max_rows` is the
+    number of rows that a dataset keeps, divided equally among the step's parameter sets.
     """
     # One number more than may be kept is written. It shows whether all rows may be kept.
     smallest = {(step, i): Smallest(rows_of_set(step, max_rows) + 1) for step, i in _every_set()}
@@ -58,7 +57,7 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
             bar.update(EVENTS_PER_PIECE)
     arrays = {f"{step}-{index}": each.ascending() for (step, index), each in smallest.items()}
     with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, max_rows=np.array(max_rows), **arrays)
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 class Smallest:
@@ -86,12 +85,12 @@ def find_thresholds(draws: Sequence[Path], path: Path, *, max_rows: int) -> None
     """Find the k-th smallest number of each step and set, where k is the number of rows that it may keep.
 
     `draws` are the files that :func:`draw` wrote for every chunk of every sample. The JSON at `path` has
-    ``max_rows``, and ``thresholds.<step>[]`` by set. A ParkfError reports a file of other `max_rows`.
+    ``max_rows``, and ``thresholds.<step>[]`` by set.
     """
     thresholds: dict[str, list[int]] = {step: [] for step in SETS}
     for step, i in _every_set():
         smallest = Smallest(rows_of_set(step, max_rows) + 1)
-        for numbers in _drawn(draws, f"{step}-{i}", max_rows):
+        for numbers in _drawn(draws, f"{step}-{i}"):
             smallest.add(numbers)
         kept = smallest.ascending()
         thresholds[step].append(int(kept[-2]) if len(kept) > rows_of_set(step, max_rows) else ALL)
@@ -100,20 +99,14 @@ def find_thresholds(draws: Sequence[Path], path: Path, *, max_rows: int) -> None
 
 def load_thresholds(path: Path) -> dict[str, Numbers]:
     """Read the thresholds of each step, (sets,) uint64."""
-    found = read_json(path).get("thresholds", {})
-    for step, count in SETS.items():
-        if (number := len(found.get(step, ()))) != count:
-            raise ParkfError(f"{path}: {number} thresholds of step {step}, expected {count}")
-    return {step: np.array(numbers, np.uint64) for step, numbers in found.items()}
+    thresholds = read_json(path)["thresholds"]
+    return {step: np.array(numbers, np.uint64) for step, numbers in thresholds.items()}
 
 
 def _every_set() -> list[tuple[str, int]]:
     return [(step, i) for step, count in SETS.items() for i in range(count)]
 
 
-def _drawn(draws: Sequence[Path], name: str, max_rows: int) -> Iterator[NDArray[Any]]:
+def _drawn(draws: Sequence[Path], name: str) -> Iterator[NDArray[Any]]:
     for path in draws:
-        arrays = load_arrays(path, ("max_rows", name), others=True)
-        if (drawn_for := int(arrays["max_rows"])) != max_rows:
-            raise ParkfError(f"{path}: drawn for {drawn_for} rows a dataset, expected {max_rows}; draw again")
-        yield arrays[name]
+        yield load_arrays(path, (name,), others=True)[name]
