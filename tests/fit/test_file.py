@@ -53,7 +53,7 @@ def test_ghost_scores_are_written_beside_their_fits(toy, files, monkeypatch):
     monkeypatch.setattr(fitter, "load", lambda folder, **_: scored)
     fit_file(files.set, files.candidates, files.fitted, score=True)
     table = pq.read_table(files.fitted)
-    expected = fit(scored, rows(toy), score=True).scores
+    expected = fit(scored, rows(toy), score=True).more
     assert set(expected) == {"score", "score_kinematic"}
     for name, values in expected.items():
         np.testing.assert_array_equal(table.column(name).to_numpy(), values)

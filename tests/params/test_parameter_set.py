@@ -11,7 +11,8 @@ from hypothesis.extra.numpy import arrays
 
 from parkf.io.errors import ParkfError
 from parkf.params import load
-from parkf.params.parameter_set import aligned, with_blobs
+from parkf.params.blobs import aligned
+from parkf.params.parameter_set import with_blobs
 
 _reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=10)
 

@@ -13,6 +13,8 @@ from parkf.fit.source import kernel_of
 from parkf.io.kinds import Kind
 from parkf.io.option_types import Origin
 from parkf.io.planes import RICH_PLANES
+from parkf.io.tables import BEHIND_VELO
+from parkf.params.ghost_score import NAMES
 from parkf.params.parameter_set import ParameterSet
 
 # Points at which :func:`trace` records a track. At a layer, the state is the one before its hit is used.
@@ -41,13 +43,14 @@ def fit(
     ``_fitter.builds()``, by default the fastest for this machine. `threads` is by default the number of
     cores; the result does not depend on it.
     """
+    networks = parameters.score.numbers if score and parameters.score is not None else None
     numbers, integers = _fitter.fit(
         *_arguments(parameters, tracks, threads, build, origin),
         smoother=smoother,
         robust=robust,
-        score=parameters.score.numbers if score and parameters.score is not None else None,
+        score=networks,
     )
-    return Fitted.from_kernel(numbers, integers)
+    return Fitted.from_kernel(numbers, integers, () if networks is None else NAMES)
 
 
 def fit_kind(
@@ -65,7 +68,7 @@ def fit_kind(
         loss=slices.loss_before(ut=kind.ut),
         **given,
     )
-    return Fitted.from_kernel(numbers, integers, behind_velo=not kind.velo)
+    return Fitted.from_kernel(numbers, integers, () if kind.velo else dict(BEHIND_VELO))
 
 
 def fit_features(

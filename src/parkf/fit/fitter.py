@@ -144,7 +144,7 @@ def fit(
     UT is fitted again without UT hits. This fit is kept if χ² falls by more than 12 plus one for each removed
     hit. All other measurements may show that a step behind the VELO scattered by k² = k_x² + k_y² > 14. Then
     its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is fitted
-    again. The treatment and the χ² before it are in ``before`` of the result. Cut on the χ² before it: after
+    again. The treatment and the χ² before it are in ``more`` of the result. Cut on the χ² before it: after
     the treatment, 75 % of the ghosts pass a cut that keeps 91 % of the genuine tracks.
 
     With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit.
@@ -185,9 +185,7 @@ def fit_columns(parameters: ParameterSet, tracks: Candidates, how: FitOptions) -
     more: dict[str, NDArray[Any]] = {}
     if how.score or not how.rich_states:
         options = {name: value for name, value in vars(how).items() if name != "rich_states"}
-        fitted, treated = fit(parameters, tracks, **options).for_output()
-        for added in (treated, fitted.scores, fitted.more, fitted.electrons):
-            more |= added or {}
+        fitted, more = fit(parameters, tracks, **options).for_output()
     if how.rich_states:
         fitted, states = cpu.fit_with_rich(parameters, tracks, threads=how.threads, origin=how.origin)
         fitted, more = fitted.flagged(tracks.nulls, "null_number"), more | states
@@ -270,7 +268,7 @@ def fit_file_full(
 
     def batch(candidates: Candidates) -> Batch:
         tracks = fit_full(geometry, field, candidates, kind=kind, threads=threads)
-        return tracks, dict(tracks.more or {})
+        return tracks, dict(tracks.more)
 
     table = FITTED.with_columns(() if kind.velo else BEHIND_VELO)
     return _fit_batches(batch, candidates, fitted, table, precision="float64")

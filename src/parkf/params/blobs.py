@@ -13,6 +13,8 @@ from parkf.params.set_folder import SetFolder
 
 F32 = NDArray[np.float32]
 
+CACHE_LINE = 64  # bytes
+
 
 def blob_of(numbers: F32) -> Blob:
     """Describe the file of these numbers."""
@@ -68,3 +70,14 @@ def refuse_others(manifest: Path, layout: list[BlockDescription], numbers: F32, 
             f"{manifest}: layout: block {block}, {label}, index {index}: got {number.value:.9g}, expected"
             f" {numbers[position]:.9g} of {file}"
         )
+
+
+def aligned(numbers: F32) -> F32:
+    """Return the numbers, copied if they do not begin at a cache line."""
+    if numbers.ctypes.data % CACHE_LINE == 0 or not numbers.size:
+        return numbers
+    room = np.empty(numbers.nbytes + CACHE_LINE, dtype=np.uint8)
+    start = -room.ctypes.data % CACHE_LINE
+    moved = room[start : start + numbers.nbytes].view(numbers.dtype).reshape(numbers.shape)
+    moved[...] = numbers
+    return moved

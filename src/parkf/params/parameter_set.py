@@ -19,7 +19,7 @@ from parkf.params.binary_form import (
     binary_form,
     digest,
 )
-from parkf.params.blobs import blob_of, read_blob, refuse_non_finite, refuse_others, write_blob
+from parkf.params.blobs import aligned, blob_of, read_blob, refuse_non_finite, refuse_others, write_blob
 from parkf.params.claims import check_claim, place_in_registry
 from parkf.params.description import describe
 from parkf.params.electron import numbers_of
@@ -38,7 +38,6 @@ from parkf.params.slices import MagnetSlices, read_slices
 
 F32 = NDArray[np.float32]
 
-CACHE_LINE = 64
 _UNPUBLISHED = {"state": "open", "version": None, "supersedes": None, "created": None}
 
 
@@ -190,14 +189,3 @@ def _compare(path: Path, known: Layout, layout: list[BlockDescription], constant
         if got != ours:
             raise ParkfError(f"{path}: layout: got block, set and index {got}, expected {ours}")
     refuse_others(path, layout, constant, CONSTANT_FILE)
-
-
-def aligned(numbers: F32) -> F32:
-    """Return the numbers, copied if they do not begin at a cache line."""
-    if numbers.ctypes.data % CACHE_LINE == 0 or not numbers.size:
-        return numbers
-    room = np.empty(numbers.nbytes + CACHE_LINE, dtype=np.uint8)
-    start = -room.ctypes.data % CACHE_LINE
-    moved = room[start : start + numbers.nbytes].view(numbers.dtype).reshape(numbers.shape)
-    moved[...] = numbers
-    return moved

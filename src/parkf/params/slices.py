@@ -12,7 +12,7 @@ import parkf._slices as _slices
 from parkf.io.files import replacing
 from parkf.io.npz import load_arrays
 from parkf.params.binary_form import SLICES_FILE
-from parkf.params.blobs import blob_of, read_blob
+from parkf.params.blobs import aligned, blob_of, read_blob
 from parkf.params.manifest import Scatterer, Slices
 from parkf.params.set_folder import SetFolder
 
@@ -86,12 +86,7 @@ class MagnetSlices:
         layers = np.array([[one.z, one.angle, one.opening] for one in described.scatterers]).reshape(-1, 3)
         length = (described.z_last - described.z_first) / len(described.centre)
         place = [described.z_first, length, described.edge_x, described.edge_y]
-        line = 64 // self.numbers.itemsize
-        memory = np.empty(self.numbers.size + line, self.numbers.dtype)
-        first = -(memory.ctypes.data // memory.itemsize) % line
-        numbers = memory[first : first + self.numbers.size].reshape(self.numbers.shape)
-        numbers[...] = self.numbers
-        return numbers, place, np.array(described.centre), layers
+        return aligned(self.numbers), place, np.array(described.centre), layers
 
     def save(self, path: Path) -> None:
         """Write as arrays in one .npz; equal numbers have equal bytes."""

@@ -49,8 +49,7 @@ def train_step(
     numbers = range(len(own.sets))
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1), scratch_folder() as folder:
-        wanted = range(own.joined * numbers.start, own.joined * numbers.stop)
-        stored = store_sets(read_batches(dataset, wanted), numbers, own.joined, Path(folder), workers)
+        stored = store_sets(read_batches(dataset), numbers, own.joined, Path(folder), workers)
         sets = train_sets(stored, own, numbers, table=magnet, displaced=displaced, where=str(dataset))
     return FitResult(
         forms=forms,

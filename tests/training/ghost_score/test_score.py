@@ -125,12 +125,12 @@ def test_the_kernel_evaluates_both_networks(scored, toy, precision):
         odds(scored.score.numbers[:first], features[: len(OWN)].T.astype(np.float64)),
         odds(scored.score.numbers[first:], features.T.astype(np.float64)),
     )
-    for values, one in zip(got.scores.values(), expected, strict=True):
+    for values, one in zip(got.more.values(), expected, strict=True):
         np.testing.assert_allclose(values, one, rtol=2e-3, atol=2e-3)
     np.testing.assert_array_equal(got.qop, plain.qop)
     robust = fit(scored, tracks, precision=precision, score=True, robust=True)
-    for name, values in got.scores.items():
-        np.testing.assert_array_equal(robust.scores[name], values)
+    for name, values in got.more.items():
+        np.testing.assert_array_equal(robust.more[name], values)
 
 
 def test_features_are_what_they_are_called(scored, toy):
