@@ -35,7 +35,6 @@ def _result(name: str, table: str | None) -> FitResult:
             errors=[0.5 if p.kind in FITTED else None for p in step.parameters],
             minima=[],
             accuracy=[],
-            truth_width={},
             profiles=[],
         )
         for number, label in enumerate(step.sets)

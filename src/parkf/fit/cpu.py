@@ -17,14 +17,6 @@ from parkf.io.tables import BEHIND_VELO
 from parkf.params.ghost_score import NAMES
 from parkf.params.parameter_set import ParameterSet
 
-# Points at which :func:`trace` records a track. At a layer, the state is the one before its hit is used.
-# ``back`` is at the last VELO hit, with the final q/p and covariance.
-POINTS = (
-    *("V_end", "UT0", "UT1", "UT2", "UT3", "UT_end", "UTT_in", "UTT_out"),
-    *(f"T{layer}" for layer in range(12)),
-    *("T_end", "back"),
-)
-
 
 def fit(
     parameters: ParameterSet,
@@ -45,7 +37,7 @@ def fit(
     """
     networks = parameters.score.numbers if score and parameters.score is not None else None
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks, threads, build, origin),
+        *kernel_arguments(parameters, tracks, threads, build, origin),
         smoother=smoother,
         robust=robust,
         score=networks,
@@ -63,7 +55,7 @@ def fit_kind(
         zip(("numbers", "place", "centre", "scatterers"), slices.for_kernel, strict=True)
     )
     numbers, integers = _fitter.fit_kind(
-        *_arguments(parameters, tracks, threads, build),
+        *kernel_arguments(parameters, tracks, threads, build),
         kind=kind.name,
         loss=slices.loss_before(ut=kind.ut),
         **given,
@@ -76,7 +68,7 @@ def fit_features(
 ) -> tuple[Fitted, NDArray[Any]]:
     """Fit a batch by the smoother; also return :data:`parkf.params.ghost_score.FEATURES`, (17, n) float."""
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks, threads, ""), smoother=True, score=np.empty(0, np.float32)
+        *kernel_arguments(parameters, tracks, threads, ""), smoother=True, score=np.empty(0, np.float32)
     )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
@@ -95,7 +87,7 @@ def fit_residuals(
     Also return the kernel's rows, (456, n) float, or (2986, n) with `covariances`.
     """
     numbers, integers = _fitter.fit_residuals(
-        *_arguments(parameters, tracks, threads, build, origin), covariances=covariances
+        *kernel_arguments(parameters, tracks, threads, build, origin), covariances=covariances
     )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
@@ -117,7 +109,7 @@ def fit_with_rich(
     """
     assert parameters.rich is not None
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks, threads, build, origin),
+        *kernel_arguments(parameters, tracks, threads, build, origin),
         smoother=True,
         rich=parameters.rich.kernel_numbers,
     )
@@ -127,23 +119,12 @@ def fit_with_rich(
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), columns
 
 
-def trace(parameters: ParameterSet, tracks: Candidates) -> tuple[NDArray[Any], Fitted]:
-    """Fit candidates in the trigger's arithmetic, one after the other, and record each of them on its way.
-
-    This is for comparisons with the trigger's own code. The numbers (n, 22, 21) are, at each of ``POINTS``,
-    x, y (mm), tx, ty and q/p (1/MeV), the lower triangle of their covariance row by row, and z (mm). The fits
-    are the same as from :func:`fit` without `smoother`. The set must have production's forms.
-    """
-    points, numbers, integers = _fitter.trace_trigger(*_arguments(parameters, tracks, 1, ""))
-    return points, Fitted.from_kernel(numbers, integers)
-
-
 def foil(origin: Origin) -> float:
     """Return the weight of the material in front of the first hit, for tracks that were born at `origin`."""
     return 1.0 if origin == "vertex" else 0.0
 
 
-def _arguments(
+def kernel_arguments(
     parameters: ParameterSet,
     tracks: Candidates,
     threads: int | None,

@@ -55,7 +55,8 @@ def fit(
 def fit_kind(parameters: ParameterSet, tracks: Candidates, kind: Kind) -> Fitted:
     """Fit tracks of a kind other than long ones on the current GPU; arrays are treated as by :func:`fit`."""
     kernel = KindKernel(parameters, tracks.qop.dtype, kind)
-    return Fitted.from_kernel(*_fit_in_parts(kernel, tracks), () if kind.velo else dict(BEHIND_VELO))
+    numbers, integers = _fit_in_parts(kernel, tracks)
+    return Fitted.from_kernel(numbers, integers, () if kind.velo else dict(BEHIND_VELO))
 
 
 def _fit_in_parts(kernel: "_Kernel", tracks: Candidates) -> Sequence[Any]:

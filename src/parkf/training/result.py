@@ -62,7 +62,6 @@ class SetResult(Noted):
     errors: list[float | None]  # None for parameters that no fit determined: fixed or unused ones
     minima: list[Minimum]  # in the order in which they were fitted
     accuracy: list[BinAccuracy]  # for bins with enough rows
-    truth_width: dict[str, float]  # core width of (form − truth)/σ_MS by component; empty without scattering
     profiles: list[Profile]  # empty without scattering
 
 

@@ -105,13 +105,10 @@ class StoredRows:
         number = (block * len(self._columns) + column) * BLOCK + place
         return number * np.dtype(np.float64).itemsize
 
-    def stripes(self) -> list[range]:
-        """Return the numbers of the blocks of each stripe; together these are all blocks of the set."""
-        return [range(begin, begin + STRIPE) for begin in range(0, -(-self._rows // BLOCK), STRIPE)]
-
     def by_stripe(self, function: Callable[[range], Result]) -> Iterator[Result]:
         """Yield the function of every stripe, in order; the workers share the stripes."""
-        stripes = self.stripes()
+        count = -(-self._rows // BLOCK)
+        stripes = [range(begin, begin + STRIPE) for begin in range(0, count, STRIPE)]
         length = max(1, min(STRIPES, -(-len(stripes) // self._workers)))
         runs = [stripes[begin : begin + length] for begin in range(0, len(stripes), length)]
         # A single run is not worth another process.

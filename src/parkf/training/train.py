@@ -113,7 +113,6 @@ def _without_rows(step: Step, label: str) -> SetResult:
         errors=none,
         minima=[],
         accuracy=[],
-        truth_width={},
         profiles=[],
     )
 
@@ -133,7 +132,6 @@ def set_result(
         errors=[errors.get(f"p{i}") for i in range(len(p))],
         minima=minima,
         accuracy=spreads.figures(),
-        truth_width=spreads.truth_width(),
         profiles=residual_profiles(functions, p, rows) if scatters else [],
     )
 
