@@ -6,7 +6,7 @@ parameter set. Memory then holds only a block of rows and a sample, no matter ho
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from itertools import accumulate, chain, groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -68,15 +68,6 @@ class StoredRows:
     def __len__(self) -> int:
         return self._rows
 
-    def first(self, rows: int) -> Self:
-        """Return the first `rows` rows, in the same file; what is appended to the result lies behind them.
-
-        Processes that know how many rows come before their own can thus write at the same time.
-        """
-        result = copy(self)
-        result._rows = rows
-        return result
-
     def append(self, rows: Rows) -> None:
         """Add rows."""
         begin, end = self._rows, self._rows + len(rows["qop"])
@@ -117,28 +108,19 @@ class StoredRows:
         )
         return chain.from_iterable(results)
 
-    def changed(self, kept: Callable[[Rows], int], change: Callable[[Rows], Rows]) -> "StoredRows":
+    def changed(self, change: Callable[[Rows], Rows]) -> "StoredRows":
         """Apply `change` block by block; return the rows in a new file beside this one.
 
-        `change` must add columns with the state at which the rows began. It keeps only some of the rows:
-        `kept` is their number.
+        `change` must add columns with the state at which the rows began, and may keep only some of the rows.
         """
         result = StoredRows(self._path.with_suffix(".changed"), KEPT + BEFORE_COLUMNS, self._workers)
-        counts = self.by_stripe(lambda stripe: sum(kept(block) for block in self.blocks(stripe)))
-        begins = list(accumulate(counts, initial=0))
-
-        def write(stripe: range) -> None:
-            own = result.first(begins[stripe.start // STRIPE])
-            for block in self.blocks(stripe):
-                own.append(change(block))
-
-        for _ in self.by_stripe(write):
-            pass
-        return result.first(begins[-1])
+        for block in self.blocks():
+            result.append(change(block))
+        return result
 
     def with_rows(self, more: Rows) -> Self:
         """Return these rows and more of them, in the same file."""
-        result = self.first(len(self))
+        result = copy(self)
         result.append(more)
         return result
 

@@ -14,7 +14,7 @@ from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.model.steps import FORMS, Step
 from parkf.training.displaced import beside
 from parkf.training.extrapolation import fit_extrapolation
-from parkf.training.magnet_hop import count_inside, loss_before_bend, through_magnet
+from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import Fits
 from parkf.training.noise import fit_noise
@@ -86,9 +86,7 @@ def train_sets(
         start[list(step.indices("loss"))] = mean_energy_loss(rows)
         if table is not None:
             start[list(step.indices("loss"))] = loss_before_bend(functions, table, rows, start)
-            rows = rows.changed(
-                partial(count_inside, table), partial(through_magnet, functions, table, p=start)
-            )
+            rows = rows.changed(partial(through_magnet, functions, table, p=start))
         fits = Fits(rows, len(start), name)
         followed = fits
         if displaced is not None:
