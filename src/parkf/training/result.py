@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from parkf.io.documents.models import Noted, StoredModel, Strict
 from parkf.io.option_types import FormsName
@@ -60,9 +61,9 @@ class SetResult(Noted):
     rows: int  # number of rows that were fitted
     values: list[float]  # of all parameters, in their order
     errors: list[float | None]  # None for parameters that no fit determined: fixed or unused ones
-    minima: list[Minimum]  # in the order in which they were fitted
-    accuracy: list[BinAccuracy]  # for bins with enough rows
-    profiles: list[Profile]  # empty without scattering
+    minima: list[Minimum] = Field(default_factory=list)  # in the order in which they were fitted
+    accuracy: list[BinAccuracy] = Field(default_factory=list)  # for bins with enough rows
+    profiles: list[Profile] = Field(default_factory=list)  # empty without scattering
 
 
 class FitResult(StoredModel):

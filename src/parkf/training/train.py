@@ -109,9 +109,6 @@ def _without_rows(step: Step, label: str) -> SetResult:
         rows=0,
         values=[0.0] * len(none),
         errors=none,
-        minima=[],
-        accuracy=[],
-        profiles=[],
     )
 
 
