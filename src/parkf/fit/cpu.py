@@ -14,7 +14,7 @@ from parkf.io.kinds import Kind
 from parkf.io.option_types import Origin
 from parkf.io.planes import RICH_PLANES
 from parkf.io.tables import BEHIND_VELO
-from parkf.params.ghost_score import NAMES
+from parkf.params.ghost_score import FEATURES, NAMES
 from parkf.params.parameter_set import ParameterSet
 
 
@@ -27,22 +27,25 @@ def fit(
     build: str = "",
     robust: bool = False,
     score: bool = False,
+    features: bool = False,
     origin: Origin = "vertex",
 ) -> Fitted:
     """Fit a batch in the precision of its arrays, as described at :func:`parkf.fit.fit`.
 
     Without `smoother`, it is fitted in the trigger's arithmetic. `build` is one of
     ``_fitter.builds()``, by default the fastest for this machine. `threads` is by default the number of
-    cores; the result does not depend on it.
+    cores; the result does not depend on it. With `features`, ``more`` has the inputs of ghost scores,
+    :data:`parkf.params.ghost_score.FEATURES`, instead of scores.
     """
     networks = parameters.score.numbers if score and parameters.score is not None else None
+    names = FEATURES if features else () if networks is None else NAMES
     numbers, integers = _fitter.fit(
         *kernel_arguments(parameters, tracks, threads, build, origin),
         smoother=smoother,
         robust=robust,
-        score=networks,
+        score=np.empty(0, np.float32) if features else networks,
     )
-    return Fitted.from_kernel(numbers, integers, () if networks is None else NAMES)
+    return Fitted.from_kernel(numbers, integers, names)
 
 
 def fit_kind(
@@ -61,16 +64,6 @@ def fit_kind(
         **given,
     )
     return Fitted.from_kernel(numbers, integers, () if kind.velo else dict(BEHIND_VELO))
-
-
-def fit_features(
-    parameters: ParameterSet, tracks: Candidates, *, threads: int | None
-) -> tuple[Fitted, NDArray[Any]]:
-    """Fit a batch by the smoother; also return :data:`parkf.params.ghost_score.FEATURES`, (17, n) float."""
-    numbers, integers = _fitter.fit(
-        *kernel_arguments(parameters, tracks, threads, ""), smoother=True, score=np.empty(0, np.float32)
-    )
-    return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
 
 def fit_residuals(

@@ -18,7 +18,7 @@ from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary, note_on_seeds
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import detector_keys, recorded_detector
-from parkf.io.kinds import KINDS, LONG, Kind, kind_named
+from parkf.io.kinds import KINDS, LONG, Kind
 from parkf.io.option_types import Backend, Origin, Precision, Scheme
 from parkf.io.tables import (
     BEHIND_VELO,
@@ -184,8 +184,7 @@ def fit_columns(parameters: ParameterSet, tracks: Candidates, how: FitOptions) -
     """Fit a batch; return the tracks of a plain fit, and columns of everything else that was asked for."""
     more: dict[str, NDArray[Any]] = {}
     if how.score or not how.rich_states:
-        options = {name: value for name, value in vars(how).items() if name != "rich_states"}
-        fitted, more = fit(parameters, tracks, **options).for_output()
+        fitted, more = fit(parameters, tracks, **vars(how)).for_output()
     if how.rich_states:
         fitted, states = cpu.fit_with_rich(parameters, tracks, threads=how.threads, origin=how.origin)
         fitted, more = fitted.flagged(tracks.nulls, "null_number"), more | states
@@ -200,7 +199,6 @@ def fit_file(
     candidates: Path,
     fitted: Path,
     *,
-    rich_states: bool = False,
     trust: bool = False,
     withdrawn: bool = False,
     **options: Any,
@@ -221,10 +219,11 @@ def fit_file(
     from parkf.io.checksums import is_sealed
 
     numbers = load(parameters, withdrawn=withdrawn)
-    how, kind = FitOptions(**options, rich_states=rich_states), kind_named(options.get("kind", LONG.name))
+    how = FitOptions(**options)
     how.check(numbers)
+    kind = KINDS[how.kind]
     table = FITTED.with_columns(
-        (RICH_STATES if rich_states else ())
+        (RICH_STATES if how.rich_states else ())
         + (ROBUST if how.robust else ())
         + (() if kind.velo else BEHIND_VELO)
         + (SCORES if how.score else ())

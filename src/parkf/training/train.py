@@ -138,16 +138,11 @@ def mean_energy_loss(rows: StoredRows) -> float:
     distribution.
     """
     largest = np.quantile(_energy_loss(rows.sample(SAMPLE)), 0.99)
-
-    def of_block(block: Rows) -> tuple[float, int]:
+    total, count = 0.0, 0
+    for block in rows.blocks():
         loss = _energy_loss(block)
         kept = loss[loss <= largest]
-        return float(kept.sum()), len(kept)
-
-    total, count = 0.0, 0
-    for blocks in rows.by_stripe(lambda stripe: [of_block(block) for block in rows.blocks(stripe)]):
-        for loss, kept in blocks:
-            total, count = total + loss, count + kept
+        total, count = total + float(kept.sum()), count + len(kept)
     return total / count
 
 
