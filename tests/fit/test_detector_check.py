@@ -14,7 +14,7 @@ from tools.mismatches.wrong import MISTAKES
 import parkf
 from parkf.fit import fit_file
 from parkf.fit.detector_check import DetectorCheck
-from parkf.fit.displaced import MOTIONS, Distance, Motion, _distances, fitted_moved
+from parkf.fit.displaced import MOTIONS, Distance, Motion, _distances, fit_moved
 from parkf.fit.hits import from_arrow
 from parkf.fit.suspicions import _placed, suspicions
 from parkf.io.checksums import is_sealed
@@ -98,7 +98,7 @@ def test_a_displacement_is_measured_with_its_error(example):
     parameters = load(SET)
     for column, by in (("scifi_x", 1.0), ("ut_x", -0.6), ("velo_z", 20.0)):
         rows = changed(example, lambda columns, c=column, d=by: columns.update({c: columns[c] + d}))
-        _, distances = fitted_moved(parameters, from_arrow(rows, "float64"))
+        _, distances = fit_moved(parameters, from_arrow(rows, "float64"))
         detector, axis = column.split("_")
         (found,) = (
             one

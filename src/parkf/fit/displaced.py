@@ -65,7 +65,7 @@ class Distance:
         return abs(self.value) / self.error
 
 
-def fitted_moved(
+def fit_moved(
     parameters: ParameterSet, tracks: Candidates, motions: Sequence[Motion] = MOTIONS
 ) -> tuple[Fitted, list[Distance]]:
     """Fit candidates by the smoother as they are and with moved hits, in one call.
@@ -75,7 +75,7 @@ def fitted_moved(
     halves, x > 0 and x < 0.
     """
     shape = (1 + 2 * len(motions), tracks.count)
-    copies = joined([tracks] * shape[0])
+    copies = join_candidates([tracks] * shape[0])
     for number, motion in enumerate(motions):
         ways = motion.of(copies).reshape(*shape, -1)[1 + 2 * number : 3 + 2 * number]
         ways[0] += motion.step
@@ -146,7 +146,7 @@ def weighted_medians(rows: Floats, weights: Floats) -> Floats:
     return found
 
 
-def joined(batches: list[Candidates]) -> Candidates:
+def join_candidates(batches: list[Candidates]) -> Candidates:
     """Join batches of candidates."""
 
     def column(name: str) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
-from parkf.fit.displaced import FEWEST, MOTIONS, Distance, Floats, fitted_moved, medians
+from parkf.fit.displaced import FEWEST, MOTIONS, Distance, Floats, fit_moved, medians
 from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted, is_good
 from parkf.io.findings import Finding, judged
 from parkf.params.parameter_set import ParameterSet
@@ -47,7 +47,7 @@ def suspicions(
     """
     with np.errstate(all="ignore"):
         early = [*_layers(parameters, tracks), *_errors(parameters, tracks), *_momenta(tracks)]
-        fitted, distances = fitted_moved(parameters, tracks, MOTIONS if moved else ())
+        fitted, distances = fit_moved(parameters, tracks, MOTIONS if moved else ())
         good = is_good(fitted.status)
         if any(one.verdict == "wrong" for one in early):
             return early

@@ -19,7 +19,7 @@ from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.model.steps.rich import PLANES_OF, RICH_STEPS
 from parkf.params.rich import RichConstants
 from parkf.training import ROWS_OF_A_PLANE
-from parkf.training.datasets.carry import carried
+from parkf.training.datasets.carry import carry_rows
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.minimise import Fits
 from parkf.training.result import SetResult
@@ -86,7 +86,7 @@ def rows_at(
         if dataset == "T":
             rows |= {"z0": rows["z1"], **{f"{c}0": rows[f"{c}1"] for c in COMPONENTS}}
         end = np.full(len(rows["qop"]), min(z, field.upper[2]))
-        states, arrived = carried({**rows, "charge": np.sign(rows["qop"]), "z1": end}, field, threads)
+        states, arrived = carry_rows({**rows, "charge": np.sign(rows["qop"]), "z1": end}, field, threads)
         states[:, :2] += (z - end)[:, None] * states[:, 2:]
         targets = {f"{c}{which}": states[:, i] for i, c in enumerate(COMPONENTS) for which in "1e"}
         rows |= {**targets, "z1": np.full(len(end), float(z)), "group": group_of_event(rows)}

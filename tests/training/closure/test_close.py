@@ -9,7 +9,7 @@ from parkf.io.errors import ParkfError
 from parkf.model.steps import FORMS
 from parkf.params.parameter_set import with_blobs
 from parkf.training.closure.bias import Widths
-from parkf.training.closure.close import close
+from parkf.training.closure.close import close_table
 from parkf.training.closure.sample import read_sample
 from parkf.training.closure.targets import measure_response
 from parkf.training.magnet_table.form import polynomials
@@ -19,7 +19,7 @@ from parkf.training.magnet_table.train import CHANGE
 @pytest.fixture(scope="module")
 def closed(trained, samples, geometry, field):
     detector = {"geometry": geometry, "field": field}
-    return close(trained, samples, **detector, rays=40_000, passes=2, seed=SEED, threads=2)
+    return close_table(trained, samples, **detector, rays=40_000, passes=2, seed=SEED, threads=2)
 
 
 def biases(parameters, samples, scheme="smoother"):
@@ -63,7 +63,7 @@ def test_the_bias_by_direction_goes(closed, trained, samples):
 
 def test_the_bias_of_the_triggers_own_fit_goes(trained, samples, geometry, field):
     detector = {"geometry": geometry, "field": field}
-    closed = close(
+    closed = close_table(
         trained, samples, **detector, scheme="trigger", rays=40_000, passes=2, seed=SEED, threads=2
     )
     before, _ = core(*biases(trained, samples, "trigger"), 5)
@@ -109,4 +109,4 @@ def test_too_few_tracks_are_refused(trained, samples, geometry, field, tmp_path)
     with pytest.raises(
         ParkfError, match=r"closure: \d+ tracks .* expected 2000; raise training.closure.tracks"
     ):
-        close(trained, [few], geometry=geometry, field=field, rays=1000, passes=1, seed=SEED, threads=1)
+        close_table(trained, [few], geometry=geometry, field=field, rays=1000, passes=1, seed=SEED, threads=1)

@@ -45,7 +45,7 @@ ROWS = 1 << 14
 TARGETS = "Runge-Kutta, and for tx what keeps q/p in a fit of the forms behind the magnet"
 
 
-def close(
+def close_table(
     parameters: ParameterSet,
     samples: list[Path],
     *,
