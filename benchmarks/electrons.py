@@ -106,7 +106,7 @@ def uniform(parameters: Path, geometry: Geometry, field: FieldMap) -> dict[str, 
         good &= (p > P_RANGE[0]) & (p < P_RANGE[1])
         fitted = as_electrons(numbers, candidates, plain, threads=1)
         true = columns["true_qop"]
-        rows = {"p_true": 1 / np.abs(true), "true_qop": true, "qop": fitted.qop, **(fitted.electrons or {})}
+        rows = {"p_true": 1 / np.abs(true), "true_qop": true, "qop": fitted.qop, **fitted.more}
         rows |= {"true_tx": fitted.tx, "true_ty": fitted.ty}
         parts.append({name: values[good] for name, values in rows.items()})
         assert numbers.electron is not None

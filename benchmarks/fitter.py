@@ -34,7 +34,6 @@ from benchmarks.machine import Machine
 
 from parkf.fit import Fitted, cpu, fit
 from parkf.fit.candidates import Candidates, from_arrays
-from parkf.fit.rich import fit_with_rich
 from parkf.io.kinds import KINDS, LONG
 from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS
@@ -123,7 +122,7 @@ def extras(machine: Machine, toy: Toy, tracks: Candidates) -> dict[str, float]:
     scored = SimpleNamespace(**(vars(p) | {"score": Score(networks, 0, 0)}))
 
     def with_states() -> None:
-        fit_with_rich(p, tracks, threads=1)
+        cpu.fit_with_rich(p, tracks, threads=1)
 
     def robust() -> None:
         cpu.fit(p, tracks, smoother=True, threads=1, robust=True)

@@ -83,9 +83,9 @@ def read(run: Path, name: str, candidates: str, parameters: ParameterSet) -> See
     path = sorted((run / "candidates").glob(f"{candidates}_*.parquet"))[0]
     sample = f"{name}_{path.stem.split('_')[1]}.parquet"
     table = CANDIDATES.open(path).read()
-    fitted, features = cpu.fit_features(
-        parameters, from_arrow(table.combine_chunks(), np.dtype(np.float32)), threads=1
-    )
+    tracks = from_arrow(table.combine_chunks(), np.dtype(np.float32))
+    fitted = cpu.fit(parameters, tracks, smoother=True, features=True, threads=1)
+    features = np.stack(list(fitted.more.values()))
     particles = PARTICLES.open(run / "particles" / sample).read().to_pandas()
     particles["p"] = np.sqrt(particles.px**2 + particles.py**2 + particles.pz**2)
     found = table.to_pandas()

@@ -73,7 +73,7 @@ def measure(parameters: ParameterSet, tracks: Candidates, flops: float) -> dict[
     end_to_end = COPIED / _seconds(cupy, lambda: gpu.fit(parameters, copied, smoother=True))
     real = tracks.qop.dtype
     peak = _peak(cupy, real)
-    function = gpu.LongKernel(parameters, real, smoother=True).function
+    function = gpu.Kernel(parameters, real, "fit_smoother").function
     blocks = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
         function.kernel.ptr, gpu.THREADS_PER_BLOCK, 0
     )

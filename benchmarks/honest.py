@@ -17,15 +17,14 @@ from benchmarks.command import parser, write
 
 from parkf.detector.field import FieldMap, load_field
 from parkf.fit import fit_file
-from parkf.io.arrow import table
+from parkf.io.arrow import numbers, table
 from parkf.io.errors import ParkfError
-from parkf.io.events import Columns, concatenate, select
+from parkf.io.events import Columns, select
 from parkf.io.files import scratch_folder
 from parkf.io.tables import STEP_DATA
 from parkf.training.datasets.checks import left_out_rows
 from parkf.training.datasets.left_out import LeftOut
 from parkf.training.datasets.legs import SETS
-from parkf.training.rows import read_batches
 
 SIZES = (200, 5_000, 300_000)
 SAMPLES = {"up": (1.0,), "down": (-1.0,), "both": (1.0, -1.0)}
@@ -35,7 +34,9 @@ Figures = dict[str, Any]
 
 def read(path: Path) -> Columns:
     """Return all rows of a step dataset."""
-    return concatenate(list(read_batches(path, columns=[name for name, _ in STEP_DATA.fields])))
+    with STEP_DATA.open(path) as file:
+        rows = file.read()
+    return {name: numbers(rows.column(name)) for name, _ in STEP_DATA.fields}
 
 
 def samples(rows: Columns) -> Iterator[tuple[str, Columns]]:

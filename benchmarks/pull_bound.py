@@ -37,7 +37,8 @@ from parkf.params.configuration import flat, noise_scale
 from parkf.params.parameter_set import ParameterSet, load, with_blobs
 from parkf.proof.validation.core import fit_core
 from parkf.proof.validation.validate import MOMENTUM_EDGES
-from parkf.training.fit_noise import fitted_numbers, noise_factors, way_through_magnet
+from parkf.training.fit_noise import noise_factors, way_through_magnet
+from parkf.training.result import load_results
 
 F64 = NDArray[np.float64]
 
@@ -101,15 +102,14 @@ def genuine(run: Path, sample: str) -> list[Tracks]:
 
 
 class Noise:
-    """Makes parameter sets from the run's numbers with other noise."""
+    """Makes parameter sets from a run's numbers with other noise."""
 
-    def __init__(self, parameters: ParameterSet) -> None:
-        self._parameters = parameters
+    def __init__(self, run: Path) -> None:
+        self._parameters = parameters = load(run / "set")
         manifest = parameters.manifest
         self._forms = FORMS[manifest.forms]
         self._way = way_through_magnet(parameters.layout, parameters.constant)
-        held = {name: parameters.block(name).astype(np.float64) for name in self._forms.steps}
-        self._fitted = fitted_numbers(self._forms, held, manifest.configuration, self._way)
+        self._fitted = {name: one.numbers for name, one in load_results(run / "fits").items()}
         self.now = noise_scale(manifest.configuration)
 
     def scaled(self, scales: dict[str, float]) -> ParameterSet:
@@ -203,7 +203,7 @@ def best(noise: Noise, tracks: Sequence[Tracks], names: Sequence[str], resolutio
 def main() -> None:
     """Measure, print and write."""
     given = parser(__doc__, run="results/default").parse_args()
-    noise = Noise(load(given.run / "set"))
+    noise = Noise(given.run)
     training, validation = (genuine(given.run, sample) for sample in ("training", "validation"))
     choices = {
         "steps as fitted": {**dict.fromkeys(KINDS, 1.0), "BEND": 1.0},

@@ -40,8 +40,7 @@ def ways(parameters: ParameterSet) -> dict[str, Way]:
 
     def robust(one: Truth) -> tuple[Fitted, np.ndarray]:
         fitted = fit(parameters, one.candidates, threads=1, robust=True)
-        assert fitted.before is not None
-        return fitted, fitted.before["treated"] != 0
+        return fitted, fitted.more["treated"] != 0
 
     return {"plain": plain, "robust": robust}
 

@@ -15,15 +15,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import parkf._fitter as _fitter
 from benchmarks.command import parser, write
 from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
-from parkf.fit.cpu import POINTS, trace
+from parkf.fit.cpu import kernel_arguments
+from parkf.fit.fitted import Fitted
 from parkf.io.project import PROJECT
 from parkf.params.exchange.trigger import as_the_trigger_reads
 from parkf.params.parameter_set import ParameterSet, load
 
+# Points at which :func:`trace` records a track. At a layer, the state is the one before its hit is used.
+# ``back`` is at the last VELO hit, with the final q/p and covariance.
+POINTS = (
+    *("V_end", "UT0", "UT1", "UT2", "UT3", "UT_end", "UTT_in", "UTT_out"),
+    *(f"T{layer}" for layer in range(12)),
+    *("T_end", "back"),
+)
 SET = PROJECT / "params/2026-run3-like-2-r007"
 F64 = NDArray[np.float64]
 # The lower triangle of a 5×5 matrix: rows, columns, and the positions of the diagonal.
@@ -35,6 +44,17 @@ RESULTS = {
     **{"xx": "c00", "xtx": "c02", "txtx": "c22", "yy": "c11", "yty": "c13", "tyty": "c33", "qopqop": "c44"},
 }
 STATES = {"x": "c00", "y": "c11", "tx": "c22", "ty": "c33", "qop": "c44"}
+
+
+def trace(parameters: ParameterSet, tracks: Candidates) -> tuple[NDArray[Any], Fitted]:
+    """Fit candidates in the trigger's arithmetic, one after the other, and record each of them on its way.
+
+    This is for comparisons with the trigger's own code. The numbers (n, 22, 21) are, at each of ``POINTS``,
+    x, y (mm), tx, ty and q/p (1/MeV), the lower triangle of their covariance row by row, and z (mm). The fits
+    are those of the scheme `trigger`. The set must have production's forms.
+    """
+    points, numbers, integers = _fitter.trace_trigger(*kernel_arguments(parameters, tracks, 1, ""))
+    return points, Fitted.from_kernel(numbers, integers)
 
 
 @dataclass(frozen=True)

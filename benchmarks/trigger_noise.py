@@ -29,7 +29,7 @@ from scipy.optimize import minimize
 
 from parkf.fit import fit, is_good
 from parkf.fit.sample import chi2_per_ndof
-from parkf.params.parameter_set import ParameterSet, load
+from parkf.params.parameter_set import ParameterSet
 from parkf.proof.validation.core import fit_core
 
 KINDS = ("VUT", "UT", "UTTF", "TFT", "T", "BEND")
@@ -103,7 +103,7 @@ def _factors(logarithms: NDArray[np.float64]) -> dict[str, float]:
 
 def main(run: Path, like: Path) -> dict[str, Any]:
     """Choose factors, measure them and those for the smoother; print all as JSON, and return it."""
-    noise = Noise(load(run / "set"))
+    noise = Noise(run)
     chosen = choose(noise, [with_truth(one, "training") for one in (run, like)])
     validations = {one.name: with_truth(one, "validation") for one in (run, like)}
     found = {

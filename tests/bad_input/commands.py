@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from .case import ROOT, Case, command, staged
 
@@ -10,7 +9,6 @@ GEOMETRY = ("--geometry", ROOT / "data/geometry/run3.yaml")
 DETECTOR = (*GEOMETRY, "--alignment", ROOT / "data/geometry/alignment_nominal.yaml", "--field", "field.npz")
 FIND = ("candidates", "h.parquet", "x.parquet", *DETECTOR)
 FIELD = ("field", ROOT / "data/field/dipole.json", "field.npz")
-TRAIN: dict[str, Any] = {"datasets": [Path("d.parquet")], "outputs": [Path("x.json")]}
 
 
 def usage(wrong: str, *arguments: str | Path) -> Case:
@@ -37,17 +35,6 @@ CASES = [
     usage("no threads", "fit", "s", "c", "f", "--threads", "0"),
     usage("polarity 3", *FIND, "--polarity", "3"),
     usage("unknown scheme", "fit", "s", "c", "f", "--scheme", "best"),
-    Case(
-        "stage",
-        "a field without a geometry",
-        staged("train", **TRAIN, steps=["T"], field=Path("field.npz")),
-    ),
-    Case(
-        "stage",
-        "two datasets of a step",
-        staged("train", **(TRAIN | {"datasets": [Path("a.parquet"), Path("b.parquet")]}), steps=["V"]),
-    ),
-    Case("stage", "unknown step", staged("train", **TRAIN, steps=["MAG"])),
     Case(
         "stage",
         "a set without its manifest",

@@ -89,7 +89,6 @@ CASES = [
     Case("registry", "time without its zone", command("params", "for", "2026-05-03T12:00"), 2),
     trigger("no JSON", "{'VParams': 1}"),
     trigger("block twice", '{"VParams": [],\n "VParams": []}'),
-    trigger("block missing", "{}"),
     trigger("a list", "[]"),
     trigger("NaN", '{"VParams": [[NaN]]}'),
     Case("trigger's files", "missing", command("params", "import", ".", "made"), 2),

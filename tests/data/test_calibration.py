@@ -20,7 +20,7 @@ from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.description import Description
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, geometry_of
-from parkf.fit.displaced import joined
+from parkf.fit.displaced import join_candidates
 from parkf.io.documents.models import load_document
 from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT
@@ -61,7 +61,7 @@ def alignment_of(seed=None):
 
 def toys(seed, count):
     found = [generate(count, p, seed=seed + 10 * i, efficiency=0.97) for i, p in enumerate(MOMENTA)]
-    tracks = joined([toy.candidates("float32") for toy in found])
+    tracks = join_candidates([toy.candidates("float32") for toy in found])
     return found[0].parameters, tracks.rows(np.random.default_rng(seed).permutation(tracks.count))
 
 

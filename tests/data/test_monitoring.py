@@ -19,7 +19,7 @@ from parkf.data.moving import shifted
 from parkf.data.quantities import NAMES, STRIP_LAYERS, core_level, measure, usable
 from parkf.data.reference import load_reference, make_reference
 from parkf.data.verdict import Means, Table, Verdict, _holes, judge
-from parkf.fit.displaced import joined
+from parkf.fit.displaced import join_candidates
 from parkf.fit.residuals import fit_residuals
 from parkf.io.errors import ParkfError
 from parkf.io.tables import VELO_SLOTS
@@ -32,7 +32,7 @@ BLOB = Blob(numbers=0, sha256="0" * 64)
 
 def sample(seed, count=800):
     toys = [generate(count, p, seed=seed + 10 * i, efficiency=0.97) for i, p in enumerate(MOMENTA)]
-    tracks = joined([toy.candidates("float32") for toy in toys])
+    tracks = join_candidates([toy.candidates("float32") for toy in toys])
     return toys[0].parameters, tracks.rows(np.random.default_rng(seed).permutation(tracks.count))
 
 

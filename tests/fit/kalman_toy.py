@@ -11,8 +11,8 @@ from parkf.fit.candidates import from_arrays
 from parkf.model.layout import TABLE_SHAPE
 from parkf.model.steps import FORMS
 from parkf.model.steps.rich import RICH_STEPS
+from parkf.params.blobs import aligned
 from parkf.params.imported import EMPTY
-from parkf.params.parameter_set import aligned
 
 SCIFI_Z = [7826, 7896, 7966, 8036, 8508, 8578, 8648, 8718, 9193, 9263, 9333, 9403]
 UT_Z = [2327.5, 2372.5, 2597.5, 2642.5]

@@ -14,14 +14,13 @@ from tools.mismatches.wrong import MISTAKES
 import parkf
 from parkf.fit import fit_file
 from parkf.fit.detector_check import DetectorCheck
-from parkf.fit.displaced import MOTIONS, Distance, Motion, _distances, fitted_moved
+from parkf.fit.displaced import MOTIONS, Distance, Motion, _distances, fit_moved
 from parkf.fit.hits import from_arrow
 from parkf.fit.suspicions import _placed, suspicions
-from parkf.fit.truth import Files, joined
 from parkf.io.checksums import is_sealed
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import PREFIX, detector_metadata, recorded_detector
-from parkf.io.tables import CANDIDATES, FITTED, MEASURED, PARTICLES
+from parkf.io.tables import FITTED, MEASURED
 from parkf.params.parameter_set import load
 from parkf.params.validity import shown_validity
 
@@ -99,7 +98,7 @@ def test_a_displacement_is_measured_with_its_error(example):
     parameters = load(SET)
     for column, by in (("scifi_x", 1.0), ("ut_x", -0.6), ("velo_z", 20.0)):
         rows = changed(example, lambda columns, c=column, d=by: columns.update({c: columns[c] + d}))
-        _, distances = fitted_moved(parameters, from_arrow(rows, "float64"))
+        _, distances = fit_moved(parameters, from_arrow(rows, "float64"))
         detector, axis = column.split("_")
         (found,) = (
             one
@@ -270,17 +269,6 @@ def test_the_front_door_reads_the_record_of_a_table(example, record):
     metadata = {**MEASURED.schema.metadata, **record, PREFIX + "geometry": 64 * "0"}
     with pytest.raises(ParkfError, match="another geometry"):
         parkf.load(SET).fit(example.replace_schema_metadata(metadata))
-
-
-def test_fits_and_candidates_of_other_detectors_are_not_joined(example, tmp_path, record):
-    fit_of(example, tmp_path, record)
-    with CANDIDATES.writer(tmp_path / "other.parquet", record | {PREFIX + "field": 64 * "0"}) as writer:
-        writer.write_table(example.cast(CANDIDATES.schema))
-    with PARTICLES.writer(tmp_path / "particles.parquet"):
-        pass
-    files = [tmp_path / f"{name}.parquet" for name in ("particles", "other", "fitted")]
-    with pytest.raises(ParkfError, match=r"fitted\.parquet: fitted from candidates of another field than"):
-        next(joined(Files(*files)))
 
 
 @pytest.mark.parametrize("qop", [0.0, np.nan])

@@ -38,7 +38,7 @@ def grid(width, high=12.0):
 
 def estimate(tracks, numbers=NUMBERS):
     names = ("qop", "qopqop", *[name for name, _ in ELECTRON if not name.startswith("pion_")])
-    return dict(zip(names, _electron.estimate(numbers, *tracks.columns), strict=True))
+    return dict(zip(names, _electron.estimate(numbers, *tracks), strict=True))
 
 
 CASES = {
@@ -117,7 +117,7 @@ def test_both_charges_are_alike():
 
 @pytest.mark.parametrize("qop", [0.0, np.nan, np.inf])
 def test_a_track_without_momentum_keeps_its_fit(qop):
-    tracks = dataclasses.replace(seen(), qop=np.array([qop]))
+    tracks = seen()._replace(qop=np.array([qop]))
     found = estimate(tracks)
     np.testing.assert_array_equal(found["qop"], [qop])
     assert np.isnan(found["hard"][0])

@@ -112,6 +112,5 @@ def test_a_robust_fit_keeps_the_warning_of_the_plain_fit():
     plain, robust = (
         cpu.fit(bad.parameters, tracks, smoother=True, robust=r, threads=1) for r in (False, True)
     )
-    assert robust.before is not None
-    assert (robust.before["treated"] > 0).mean() > 0.99
+    assert (robust.more["treated"] > 0).mean() > 0.99
     np.testing.assert_array_equal(robust.status & FAR, plain.status & FAR)

@@ -6,10 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from kalman_toy import generate
 
-from parkf.fit import fit, fit_file, fitter
+from parkf.fit import cpu, fit, fit_file, fitter
 from parkf.fit.fitted import common_set, fitted_with, set_metadata
 from parkf.fit.hits import from_arrow
-from parkf.fit.rich import fit_with_rich
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.io.planes import RICH_PLANES
@@ -54,7 +53,7 @@ def test_ghost_scores_are_written_beside_their_fits(toy, files, monkeypatch):
     monkeypatch.setattr(fitter, "load", lambda folder, **_: scored)
     fit_file(files.set, files.candidates, files.fitted, score=True)
     table = pq.read_table(files.fitted)
-    expected = fit(scored, rows(toy), score=True).scores
+    expected = fit(scored, rows(toy), score=True).more
     assert set(expected) == {"score", "score_kinematic"}
     for name, values in expected.items():
         np.testing.assert_array_equal(table.column(name).to_numpy(), values)
@@ -107,10 +106,10 @@ def test_a_fitted_file_says_with_which_set(toy, files, tmp_path):
 def test_rich_states_are_columns_of_their_own(toy, files):
     fit_file(files.set, files.candidates, files.fitted, rich_states=True)
     table = FITTED.open(files.fitted).read()
-    _, states = fit_with_rich(toy.parameters, from_arrow(rows(toy), "float32"))
-    for i, z in enumerate(RICH_PLANES):
+    _, states = cpu.fit_with_rich(toy.parameters, from_arrow(rows(toy), "float32"), threads=1)
+    for z in RICH_PLANES:
         got = table.column(f"state_{z}").combine_chunks().flatten().to_numpy().reshape(-1, 4)
-        np.testing.assert_array_equal(got, states.state[:, i])
+        np.testing.assert_array_equal(got, states[f"state_{z}"])
 
 
 @pytest.mark.parametrize("asked", [{"rich_states": True}, {"robust": True}, {"origin": "first-hit"}])

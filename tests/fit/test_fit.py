@@ -213,8 +213,8 @@ def test_a_score_is_given_where_it_is_asked_for_and_the_set_has_one():
     for score in (None, SimpleNamespace(numbers=network)):
         toy.parameters.score = score
         for asked in ({}, {"score": False}, {"score": True}):
-            got = cpu.fit(toy.parameters, tracks, smoother=True, threads=1, **asked).scores
-            assert (got is not None) == (score is not None and asked == {"score": True})
+            got = cpu.fit(toy.parameters, tracks, smoother=True, threads=1, **asked).more
+            assert bool(got) == (score is not None and asked == {"score": True})
 
 
 def test_the_last_gap_of_the_ut_leads_on_to_the_magnet():

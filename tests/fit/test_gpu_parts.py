@@ -87,5 +87,5 @@ def test_rows_that_the_kernel_cannot_read_are_copied(toy, launches):
 
 def test_a_robust_fit_of_no_track_has_what_it_was_before(toy, launches):
     fitted = gpu.fit(toy.parameters, toy.candidates("float32").rows(slice(0, 0)), smoother=True, robust=True)
-    assert {values.shape for values in fitted.before.values()} == {(0,)}
-    assert (fitted.scores, launches) == (None, [])
+    assert {values.shape for values in fitted.more.values()} == {(0,)}
+    assert launches == []

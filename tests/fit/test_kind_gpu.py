@@ -40,6 +40,6 @@ def test_threads_give_what_lanes_give(tmp_path, monkeypatch, forms):
         for name in NUMBERS:
             given, wanted = getattr(got, name), getattr(expected, name)
             np.testing.assert_allclose(given, wanted, rtol=1e-8, atol=1e-11, err_msg=f"{kind.name} {name}")
-        assert set(got.more or {}) == (set() if kind.velo else set(dict(BEHIND_VELO)))
-        for name, values in (got.more or {}).items():
+        assert set(got.more) == (set() if kind.velo else set(dict(BEHIND_VELO)))
+        for name, values in got.more.items():
             np.testing.assert_allclose(values, expected.more[name], rtol=1e-8, atol=1e-14, err_msg=name)

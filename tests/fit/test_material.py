@@ -55,7 +55,7 @@ def test_a_set_without_a_loss_gives_the_same_bytes(toy):
 def test_fits_with_rich_states_know_the_loss(toy):
     p, tracks = with_loss(toy), toy.candidates("float64")
     plain = fit(p, tracks)
-    states, _ = cpu.fit_with_rich(p, p.rich.numbers, tracks, threads=1)
+    states, _ = cpu.fit_with_rich(p, tracks, threads=1)
     np.testing.assert_allclose(states.qop, plain.qop, rtol=1e-9)
 
 

@@ -67,7 +67,7 @@ def test_pulls_are_standard_and_residuals_those_without_the_hit():
     tracks = toy.candidates("float64")
     _, residuals = fit_residuals(toy.parameters, tracks)
     for layer in (*range(4), *range(4, 16)):
-        pulls = residuals.pull[2 * VELO_SLOTS + layer]
+        pulls = (residuals.w / np.sqrt(residuals.weight))[2 * VELO_SLOTS + layer]
         pulls = pulls[np.isfinite(pulls)]
         assert abs(pulls.mean()) < 4 / np.sqrt(len(pulls))
         assert pulls.std() == pytest.approx(1, abs=4 / np.sqrt(2 * len(pulls)) + 0.02)
@@ -85,7 +85,9 @@ def test_pulls_are_standard_and_residuals_those_without_the_hit():
         np.testing.assert_allclose(curvature, residuals.weight[number][has], rtol=0.02)
         offset = ((up - down) / 0.04)[has] / curvature
         error = 1 / np.sqrt(curvature)
-        assert np.quantile(np.abs(offset - residuals.unbiased[number][has]) / error, 0.95) < 0.01
+        assert (
+            np.quantile(np.abs(offset - (residuals.w / residuals.weight)[number][has]) / error, 0.95) < 0.01
+        )
 
 
 def test_noise_that_is_seen_is_what_the_set_assumes():

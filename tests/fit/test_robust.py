@@ -38,16 +38,16 @@ def test_a_wrong_ut_set_is_taken_out(forms):
     bad = moved(toy, {"ut_x": np.full((600, 4), 6.0)})
     tracks = bad.candidates("float64")
     got = fit(bad.parameters, tracks, precision="float64", robust=True)
-    out = (got.before["treated"] & UT_OUT) > 0
+    out = (got.more["treated"] & UT_OUT) > 0
     assert out.mean() > 0.99
     without = fit(bad.parameters, moved(toy, {"ut_x": np.full((600, 4), np.nan)}).candidates("float64"))
-    alone = got.before["treated"] == UT_OUT
+    alone = got.more["treated"] == UT_OUT
     assert alone.mean() > 0.9
     shift = (got.qop - without.qop)[alone] / np.sqrt(without.qopqop[alone])
     # The positions of the hits still define where the steps end.
     assert np.abs(shift).max() < 0.01
     assert (got.ndof_ut[out] == 0).all()
-    assert (got.before["ndof_ut_before"] == 4).all()
+    assert (got.more["ndof_ut_before"] == 4).all()
 
 
 def test_chi2_before_is_that_of_the_plain_fit():
@@ -58,8 +58,8 @@ def test_chi2_before_is_that_of_the_plain_fit():
         cpu.fit(bad.parameters, tracks, smoother=True, threads=1, robust=r) for r in (False, True)
     )
     for name in ("chi2_velo", "chi2_ut", "chi2_scifi", "ndof_ut"):
-        np.testing.assert_array_equal(robust.before[f"{name}_before"], getattr(plain, name))
-    same = robust.before["treated"] == 0
+        np.testing.assert_array_equal(robust.more[f"{name}_before"], getattr(plain, name))
+    same = robust.more["treated"] == 0
     assert 0.7 < same.mean() < 0.9
     for name in (*NUMBERS, *INTEGERS):
         np.testing.assert_array_equal(getattr(robust, name)[same], getattr(plain, name)[same])
@@ -76,7 +76,7 @@ def test_the_output_has_chi2_of_the_plain_fit_and_the_other_under_a_name_that_wa
     np.testing.assert_array_equal(out.qop, robust.qop)
     assert set(more) == {name for name, _ in ROBUST}
     assert (out.chi2 > robust.chi2).mean() > 0.9
-    assert plain.for_output() == (plain, {})
+    assert plain.for_output()[1] == {}
 
 
 def test_clean_tracks_are_rarely_touched():
@@ -90,7 +90,7 @@ def test_clean_tracks_are_rarely_touched():
         toy = generate(3000, momentum, seed=9)
         got = fit(toy.parameters, toy.candidates("float32"), robust=True)
         for bit, bound in bounds.items():
-            assert (got.before["treated"] & bit > 0).mean() < bound + 3 * np.sqrt(bound / 3000)
+            assert (got.more["treated"] & bit > 0).mean() < bound + 3 * np.sqrt(bound / 3000)
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -99,11 +99,11 @@ def test_a_hard_kick_is_found_where_it_is_and_no_longer_shifts_the_momentum(prec
     angle = 4e-3 * np.random.default_rng(4).choice([-1, 1], 2000)
     tracks = kicked(toy, angle).candidates(precision)
     plain, robust = (fit(toy.parameters, tracks, precision=precision, robust=r) for r in (False, True))
-    found = (robust.before["treated"] & ENLARGED) > 0
+    found = (robust.more["treated"] & ENLARGED) > 0
     assert found.mean() > 0.95
     # The kick is behind SciFi layer 5, slot 35: the step to layer 6 is found, or one beside it.
-    assert np.isin(robust.before["scattered"][found], (35, 36, 37)).mean() > 0.9
-    assert (robust.before["scattered"][~found] == -1).all()
+    assert np.isin(robust.more["scattered"][found], (35, 36, 37)).mean() > 0.9
+    assert (robust.more["scattered"][~found] == -1).all()
     clean = fit(toy.parameters, toy.candidates(precision), precision=precision)
     shifts = [np.std((f.qop - clean.qop)[found] / np.sqrt(f.qopqop[found])) for f in (plain, robust)]
     assert shifts[1] < 0.5 * shifts[0]
@@ -155,13 +155,11 @@ def test_a_kick_is_hard_when_a_fit_with_a_free_kick_there_is_better_by_14(axis):
     )
     k2 = chi2_plain - chi2_free
     # The step to the first UT layer ends at the first slot behind those of the VELO.
-    here = (robust.before["treated"] == ENLARGED) & (
-        robust.before["scattered"] == toy.arrays["velo_x"].shape[1]
-    )
+    here = (robust.more["treated"] == ENLARGED) & (robust.more["scattered"] == toy.arrays["velo_x"].shape[1])
     assert 0.3 < here.mean() < 0.7
     assert k2[here].min() > 13
     # A track with a good fit's χ² is not treated, whatever its k².
-    assert k2[robust.before["treated"] == 0].max() < 20
+    assert k2[robust.more["treated"] == 0].max() < 20
     left = (chi2_robust - chi2_free)[here]
     assert left.max() < 3
     assert np.median(left) == pytest.approx(1, abs=0.5)
@@ -183,7 +181,7 @@ def test_a_kick_in_the_magnet_widens_the_error_of_the_momentum(z, momentum):
     x, y = ((angle * part)[:, None] * lever for part in (np.cos(turn), np.sin(turn)))
     bad = moved(toy, {"scifi_x": x - toy.arrays["scifi_dxdy"] * y})
     got = fit(bad.parameters, bad.candidates("float32"), robust=True)
-    found = (got.before["treated"] & ENLARGED) > 0
+    found = (got.more["treated"] & ENLARGED) > 0
     assert found.sum() > 200
     pull = ((got.qop - toy.vertex[:, 4]) / np.sqrt(got.qopqop))[found]
     low, high = np.quantile(pull, (0.1587, 0.8413))
@@ -200,12 +198,12 @@ def test_neither_neighbours_nor_threads_nor_builds_matter():
         part = cpu.fit(toy.parameters, tracks.rows(rows), smoother=True, threads=threads, robust=True)
         for name in (*NUMBERS, *INTEGERS):
             np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[rows])
-        for name, values in part.before.items():
-            np.testing.assert_array_equal(values, whole.before[name][rows])
+        for name, values in part.more.items():
+            np.testing.assert_array_equal(values, whole.more[name][rows])
     for build in _fitter.builds():
         other = cpu.fit(toy.parameters, tracks, smoother=True, threads=1, robust=True, build=build)
-        assert (other.before["treated"] == whole.before["treated"]).mean() > 0.998
-        agree = other.before["treated"] == whole.before["treated"]
+        assert (other.more["treated"] == whole.more["treated"]).mean() > 0.998
+        agree = other.more["treated"] == whole.more["treated"]
         shift = (other.qop - whole.qop)[agree] / np.sqrt(whole.qopqop[agree])
         assert np.quantile(np.abs(shift), 0.99) < 0.01
 
@@ -219,8 +217,8 @@ def test_what_cannot_be_fitted_stays_as_the_plain_fit_left_it():
     tracks = toy.candidates("float32")
     plain, got = (fit(toy.parameters, tracks, robust=r) for r in (False, True))
     bad = [3, 5, 7]
-    assert (got.before["treated"][bad] == 0).all()
-    assert (np.delete(got.before["treated"], bad) & UT_OUT > 0).all()
+    assert (got.more["treated"][bad] == 0).all()
+    assert (np.delete(got.more["treated"], bad) & UT_OUT > 0).all()
     for name in (*NUMBERS, *INTEGERS):
         np.testing.assert_array_equal(getattr(got, name)[bad], getattr(plain, name)[bad])
     assert (got.status[bad] != 0).all()

@@ -43,11 +43,11 @@ def test_threads_give_what_lanes_give(tmp_path):
     module.get_function("fit_robust")(blocks, threads, (np.int64(len(which)), which, *arguments))
 
     for name, values in zip(INTEGERS_BEFORE, integers[len(INTEGERS) :], strict=True):
-        np.testing.assert_array_equal(values, expected.before[name], err_msg=name)
-    assert {1, 2} <= set(expected.before["treated"])
+        np.testing.assert_array_equal(values, expected.more[name], err_msg=name)
+    assert {1, 2} <= set(expected.more["treated"])
     for name, values in zip(INTEGERS, integers, strict=False):
         np.testing.assert_array_equal(values, getattr(expected, name), err_msg=name)
     for name, values in zip(NUMBERS, numbers, strict=False):
         np.testing.assert_allclose(values, getattr(expected, name), rtol=1e-9, atol=1e-11, err_msg=name)
     for name, values in zip(NUMBERS_BEFORE, numbers[len(NUMBERS) :], strict=True):
-        np.testing.assert_array_equal(values, expected.before[name], err_msg=name)
+        np.testing.assert_array_equal(values, expected.more[name], err_msg=name)

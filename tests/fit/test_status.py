@@ -8,12 +8,11 @@ import parkf._fitter as _fitter
 import pytest
 from kalman_toy import generate, parameters
 
-from parkf.fit import STATUS, STATUS_BITS, fit, is_good
+from parkf.fit import STATUS, STATUS_BITS, cpu, fit, is_good
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted
 from parkf.fit.fitter import fit_file
 from parkf.fit.hits import from_arrow
 from parkf.fit.reference.full import fit_full
-from parkf.fit.rich import fit_with_rich
 from parkf.fit.summary import Summary
 from parkf.io import tables
 from parkf.io.tables import CANDIDATES, FITTED
@@ -157,7 +156,7 @@ def test_nulls_among_hits_are_named(toy, fitting, column):
 
 def test_what_is_asked_besides_survives_bad_numbers(toy, fitting):
     tracks = spoiled(toy, "float32")
-    fit_with_rich(toy.parameters, tracks, threads=1)
+    cpu.fit_with_rich(toy.parameters, tracks, threads=1)
 
 
 def test_bits_have_one_name_and_the_schema_lists_them():

@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import parkf._fitter as _fitter
 import pytest
-from benchmarks.trigger_golden import SET, candidates, compared
+from benchmarks.trigger_golden import POINTS, SET, candidates, compared, trace
 from kalman_toy import generate
 
 from parkf.fit import cpu, fit
-from parkf.fit.cpu import POINTS, trace
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
 from parkf.params.exchange.trigger import as_the_trigger_reads, export_trigger, import_trigger

@@ -160,7 +160,7 @@ CASES: dict[str, tuple[Spoil, str]] = {
         _replace('"source": "test"', '"source": "test", "source": "x"'),
         "manifest.json: not a JSON file that can be read: key 'source' is there twice",
     ),
-    "large": (_pad, "manifest.json: 4"),
+    "large": (_pad, "manifest.json: more than 4194304 bytes"),
     "newer format": (
         edit(lambda c: c.update(format_version=10, minimum_reader=10)),
         "manifest.json: minimum_reader: got 10, expected at most 9; read it with a newer version of parkf",
@@ -204,30 +204,30 @@ CASES: dict[str, tuple[Spoil, str]] = {
     ),
     "duplicate block": (
         edit(lambda c: c["layout"][1].update(name="V")),
-        "manifest.json: layout: block 1: got V, expected VUT",
+        "manifest.json: layout: got block, set and index ('V', 'forward', 0), expected ('VUT', 'forward', 0)",
     ),
     "block twice": (
         edit(lambda c: c["layout"].append(c["layout"][0])),
-        "manifest.json: layout: blocks: got 11, expected 10",
+        "manifest.json: layout: got block, set and index ('V', 'forward', 0), expected None",
     ),
     "other value": (
         _number(lambda n: n.update(value=0.25)),
-        "manifest.json: layout: block V set 0 index 0: got 0.25, expected ",
+        "manifest.json: layout: block V, forward, index 0: got 0.25, expected ",
     ),
     "NaN in a block": (
         _blob("constant.f32", "constant", _set(30, np.nan)),
-        "constant.f32: block UT set 0 index 3: got nan, expected a number",
+        "constant.f32: index 30: got nan, expected a number",
     ),
     "infinity in the last number": (
         _blob("constant.f32", "constant", _set(465, -np.inf)),
-        "constant.f32: block BEAM set 1 index 3: got -inf, expected a number",
+        "constant.f32: index 465: got -inf, expected a number",
     ),
     "infinity in the table": (
         _blob("global.f32", "table", _set((3 * 50 + 7) * 80 + 11, np.inf)),
-        "global.f32: bin 3,7 index 11: got inf, expected a number",
+        f"global.f32: index {(3 * 50 + 7) * 80 + 11}: got inf, expected a number",
     ),
     "other endianness": (
         _blob("constant.f32", "constant", lambda numbers: np.arange(466).astype(">f4").view("<f4")),
-        "manifest.json: layout: block V set 0 index 0: got ",
+        "manifest.json: layout: block V, forward, index 0: got ",
     ),
 }

@@ -11,7 +11,8 @@ from hypothesis.extra.numpy import arrays
 
 from parkf.io.errors import ParkfError
 from parkf.params import load
-from parkf.params.parameter_set import aligned, with_blobs
+from parkf.params.blobs import aligned
+from parkf.params.parameter_set import with_blobs
 
 _reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=10)
 
@@ -69,9 +70,9 @@ def test_a_newer_format_that_older_readers_may_read(tmp_path, parameters):
 def test_numbers_that_are_none_do_not_become_a_set(parameters):
     constant, table = parameters.constant.copy(), parameters.table.copy()
     constant[30], table[3, 7, 11] = np.nan, np.inf
-    with pytest.raises(ParkfError, match="block UT set 0 index 3: got nan"):
+    with pytest.raises(ParkfError, match="index 30: got nan"):
         with_blobs(parameters.manifest, constant, parameters.table)
-    with pytest.raises(ParkfError, match="bin 3,7 index 11: got inf"):
+    with pytest.raises(ParkfError, match="magnet table: index 3,7,11: got inf"):
         with_blobs(parameters.manifest, parameters.constant, table)
 
 

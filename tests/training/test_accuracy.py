@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from toy_steps import MISFIT, STEPS, draw, no_field, result_of, truth, write
 
-from parkf.io.errors import DamagedFileError, ParkfError
+from parkf.io.errors import ParkfError
 from parkf.io.files import sha256, write_json
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.training.accuracy import measure_accuracy
@@ -39,9 +39,8 @@ def _measure(run):
 def test_names_and_ratios(run):
     content = _measure(run)
     assert set(content) == {"forms", "steps", "chain", "table"}
-    names = {"V.forward", "VUT", "TFT", *(f"UT.gap{i}" for i in range(3)), *(f"T.gap{i}" for i in range(11))}
-    assert names <= set(content["steps"])
-    for name in names - {"TFT"}:
+    assert {"V.forward", "VUT", "UT.gap2", "UT.gap2.backward", "UTTF", "TFT"} <= set(content["steps"])
+    for name in (f"T.gap{i}" for i in range(11)):
         for component in ("x", "y", "tx", "ty"):
             bins = content["steps"][name][component]
             assert [b["p_min"] for b in bins] == [1.5, 3, 5, 10, 20, 50]
@@ -65,19 +64,6 @@ def test_step_without_noise_is_measured_in_the_magnets(run):
     )
     assert rms["truth_width"] is None
     assert rms["truth_width_error"] is None
-
-
-def test_another_dataset_is_refused(run):
-    rows = draw("V", 300, 99, truth("V"))
-    path = run / "datasets/V.parquet"
-    kept = path.read_bytes()
-    write(rows, path)
-    with pytest.raises(ParkfError, match=r"V\.parquet: not the dataset that .*V\.json was fitted to"):
-        _measure(run)
-    path.write_bytes(kept[:-100] + bytes([kept[-100] ^ 1]) + kept[-99:])
-    with pytest.raises(DamagedFileError, match=r"V\.parquet: not a Parquet file as it was written"):
-        _measure(run)
-    path.write_bytes(kept)
 
 
 def test_bins_share_no_row():

@@ -6,11 +6,9 @@ from toy_steps import STEPS, train_rows
 
 from parkf.detector.geometry import SCIFI_PLANES
 from parkf.detector.transport import propagate
-from parkf.io.errors import ParkfError
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.training.displaced import displaced_rows
 from parkf.training.rows import residuals
-from parkf.training.train import train_step
 
 SEED = 31
 GAP = 3  # between stations, where ty turns most
@@ -79,10 +77,3 @@ def test_rows_are_carried_by_runge_kutta(field, geometry, displaced):
 def test_the_number_of_threads_changes_nothing(field, geometry, displaced):
     for one, two in zip(displaced, displaced_rows(field, geometry, seed=SEED, threads=2), strict=True):
         assert all(np.array_equal(one[name], two[name]) for name in one)
-
-
-def test_refuses_a_fit_without_them_and_a_step_that_has_none(tmp_path, displaced):
-    with pytest.raises(ParkfError, match="step T, forms 'improved': give --field and --geometry"):
-        train_step(tmp_path / "T.parquet", "T", forms="improved")
-    with pytest.raises(ParkfError, match="step UT, forms 'improved': give neither --field nor --geometry"):
-        train_step(tmp_path / "UT.parquet", "UT", forms="improved", displaced=displaced)

@@ -93,6 +93,6 @@ def test_few_electrons_are_refused(geometry, field):
 def test_a_file_of_other_numbers_is_refused(tmp_path):
     write_sealed(tmp_path / "electron.json", {"values": [1.0], "errors": [None], "tracks": 3})
     with pytest.raises(
-        ParkfError, match=r"(?s)values: got 1 entries, expected at least 13\n.*; train them again"
+        ParkfError, match=r"(?s)values: got 1 entries, expected at least 13\n.*; make it again"
     ):
         ElectronFit.load(tmp_path / "electron.json")

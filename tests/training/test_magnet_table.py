@@ -28,7 +28,7 @@ from parkf.training.magnet_table.form import (
     stencil,
 )
 from parkf.training.magnet_table.rays import Magnet, Rays, _slopes, independent_rays, training_rays
-from parkf.training.magnet_table.solve import Rows, accumulate, monomials, solve_grid, solve_grids
+from parkf.training.magnet_table.solve import Rows, accumulate, monomials, solve_grids
 from parkf.training.magnet_table.table import MagnetTable
 from parkf.training.magnet_table.train import ROUGH_ACCURACY, _targets, fit_slope_change, train_table
 
@@ -251,7 +251,7 @@ def test_bins_without_rays_follow_from_their_neighbours():
     states[:, :2] = 0.02 * states[:, :2]
     states[:, 2:] = 0.0
     rows, order = _rows(header, states, qop)
-    found = solve_grid(rows, np.ones((300, 1)), degrees)
+    (found,) = solve_grids(rows, [(np.ones((300, 1)), degrees, ACCURACY)])
     assert np.isfinite(found).all()
     basis, weights = _design(header, states[order], qop[order], degrees)
     fitted = np.einsum("nmt,nm->nt", np.tensordot(weights, found, 1), basis)
@@ -269,7 +269,8 @@ def test_solver_is_exact_for_coefficients_linear_in_the_grid():
     grid = np.stack([grid, -2 * grid], axis=2)
     grid += (np.arange(BINS) % BINS_Y)[:, None, None] * 1e-3
     targets = np.einsum("nmt,nm->nt", np.tensordot(weights, grid, 1), basis)
-    np.testing.assert_allclose(solve_grid(rows, targets, degrees), grid, atol=1e-3)
+    (found,) = solve_grids(rows, [(targets, degrees, ACCURACY)])
+    np.testing.assert_allclose(found, grid, atol=1e-3)
 
 
 def test_fits_of_different_degrees_to_the_same_rays_are_independent():
@@ -282,7 +283,7 @@ def test_fits_of_different_degrees_to_the_same_rays_are_independent():
         for n, degrees in ((2, (2, 1, 1)), (1, (1, 2, 1)))
     ]
     for fit, found in zip(fits, solve_grids(rows, fits), strict=True):
-        alone = solve_grid(rows, *fit)
+        (alone,) = solve_grids(rows, [fit])
         np.testing.assert_allclose(found, alone, atol=1e-4 * np.abs(alone).max())
 
 
@@ -304,12 +305,13 @@ def test_a_change_of_slope_is_added_to_the_table(monkeypatch):
     """The change falls as 1/p everywhere, so one number replaces the solution, which saves time."""
     states, qop = _states(300), _qop(300)
 
-    def one_number(rows, targets, degrees, *_):
+    def one_number(rows, fits):
+        ((targets, degrees, _),) = fits
         solution = np.zeros((BINS, sum(degrees), 1))
         solution[:, 0] = targets.mean()
-        return solution
+        return [solution]
 
-    monkeypatch.setattr("parkf.training.magnet_table.train.solve_grid", one_number)
+    monkeypatch.setattr("parkf.training.magnet_table.train.solve_grids", one_number)
     random = np.random.default_rng(9)
     coefficients = random.normal(0, 0.01, size=TABLE_SHAPE).astype(np.float32)
     table = MagnetTable(HEADERS["production"].numbers.astype(np.float32), coefficients)

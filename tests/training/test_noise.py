@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from toy_steps import STEPS, draw, train_rows, truth
+from toy_steps import COMPONENTS, STEPS, draw, mean_core, train_rows, truth
 
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.proof.validation.core import fit_core
@@ -46,8 +46,8 @@ def _between_layers(turn, seed):
 @pytest.mark.parametrize(("turn", "low", "high"), [(_normal, 0.985, 1.015), (_thin_layer, 0.97, 1.0)])
 def test_widths_are_those_of_the_core(turn, low, high):
     result = train_rows([_between_layers(turn, 7)], STEPS["UT"], numbers=range(1))[0]
-    for component, width in result.truth_width.items():
-        assert low < width < high, component
+    for component in COMPONENTS:
+        assert low < mean_core(result.accuracy, component) < high, component
 
 
 def test_tails_of_scattering_do_not_add_up_as_cores_do():

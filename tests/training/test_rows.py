@@ -115,7 +115,6 @@ def test_changed_rows_are_the_same_whoever_changes_them(tmp_path, monkeypatch):
         stored = StoredRows(tmp_path / str(workers), workers=workers)
         stored.append(columns)
         changed = stored.changed(
-            lambda rows: int(np.sum(rows["qop"] % 7 > 0)),
             lambda rows: select(rows | dict.fromkeys(BEFORE_COLUMNS, -rows["qop"]), rows["qop"] % 7 > 0),
         )
         blocks = list(changed.blocks())

@@ -1,11 +1,9 @@
 """Neither the number of processes nor the order of row groups changes a fit."""
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from toy_steps import STEPS, draw, groups_of_sets, truth, write
 
-from parkf.io.errors import DamagedFileError
 from parkf.training.rows import select
 from parkf.training.train import train_step
 
@@ -42,15 +40,3 @@ def test_rows_sorted_by_set_give_the_same(dataset, tmp_path):
         train_step(path, "UT", forms="improved").sets for path in (dataset, tmp_path / "sorted.parquet")
     )
     assert one == other
-
-
-def test_a_damaged_column_that_no_fit_reads(dataset, tmp_path):
-    """The bytes of such a column count for the fingerprint of the dataset."""
-    damaged = tmp_path / "V.parquet"
-    content = bytearray(dataset.read_bytes())
-    group = pq.read_metadata(dataset).row_group(0)
-    column = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema == "pdg_id")
-    content[column.data_page_offset + column.total_compressed_size // 2] ^= 1
-    damaged.write_bytes(content)
-    with pytest.raises(DamagedFileError, match=r"V\.parquet: not a Parquet file as it was written"):
-        train_step(damaged, "UT", forms="improved")

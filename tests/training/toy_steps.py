@@ -15,7 +15,7 @@ from parkf.model.layout import TABLE_SHAPE
 from parkf.model.steps import FORMS, Step
 from parkf.training.magnet_table import MagnetTable
 from parkf.training.magnet_table.form import make_header
-from parkf.training.result import FitResult, SetResult
+from parkf.training.result import BinAccuracy, FitResult, SetResult
 from parkf.training.rows import StoredRows, store_sets
 from parkf.training.train import train_sets
 
@@ -129,6 +129,12 @@ def train_rows(
         return train_sets(store_sets(batches, numbers, step.joined, Path(folder)), step, numbers, **options)
 
 
+def mean_core(bins: list[BinAccuracy], component: str) -> float:
+    """Mean core width of a component over all momenta."""
+    own = [one for one in bins if one.component == component]
+    return float(np.average([one.truth_width for one in own], weights=[one.n for one in own]))
+
+
 def no_field(forms: FormsName = "improved") -> MagnetTable:
     """Let every track go straight through the magnet."""
     header = make_header(FORMS[forms].table, 2665.0, 7826.0, BENDS).numbers.astype(np.float32)
@@ -146,7 +152,6 @@ def result_of(name: str, p: np.ndarray | None = None) -> FitResult:
             errors=[None] * len(values),
             minima=[],
             accuracy=[],
-            truth_width={},
             profiles=[],
         )
         for label in STEPS[name].sets

@@ -157,7 +157,7 @@ rule accuracy:
         fits=FITS,
         table=TABLE,
         table_accuracy=TABLE_ACCURACY,
-        **({"closed": CLOSED["output"], "closed_accuracy": CLOSED["accuracy"]} if CLOSURE else {}),
+        **({"closed_accuracy": CLOSED["accuracy"]} if CLOSURE else {}),
         datasets=[f"{RESULTS}/datasets/{step}.parquet" for step in STEPS],
     output: f"{RESULTS}/accuracy.json"
     params: code=code_of("accuracy")
@@ -167,7 +167,7 @@ rule accuracy:
     shell:
         stage(
             "accuracy",
-            passed(("set", "fits", "table", "table_accuracy", *(("closed", "closed_accuracy") if CLOSURE else ()), "datasets")),
+            passed(("set", "fits", "table", "table_accuracy", *(("closed_accuracy",) if CLOSURE else ()), "datasets")),
             " --output {output:q} --threads {threads}",
             log=" > {log} 2>&1",
         )

@@ -10,7 +10,7 @@ from parkf.data.equations import Floats
 from parkf.detector.geometry import VELO_PLANES, Geometry
 from parkf.fit.candidate_files import open_candidates
 from parkf.fit.candidates import SCIFI, UT, VELO, Candidates
-from parkf.fit.displaced import joined
+from parkf.fit.displaced import join_candidates
 from parkf.fit.residuals import STRIPS
 from parkf.io.arrow import table
 from parkf.io.planes import UT_LAYERS
@@ -47,7 +47,7 @@ class Moving:
 
     def __call__(self, tracks: Candidates) -> Candidates:
         """Move the hits of candidates; what they lack stays NaN."""
-        return joined([self._moved(some) for some in tracks.pieces(_AT_A_TIME)])
+        return join_candidates([self._moved(some) for some in tracks.pieces(_AT_A_TIME)])
 
     def _moved(self, tracks: Candidates) -> Candidates:
         velo = np.stack(tracks.velo, axis=-1).astype(np.float64)

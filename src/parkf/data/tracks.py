@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from parkf.fit.candidate_files import open_candidates
 from parkf.fit.candidates import Candidates
-from parkf.fit.displaced import joined
+from parkf.fit.displaced import join_candidates
 from parkf.io.errors import ParkfError
 from parkf.io.tables import MEASURED
 
@@ -37,4 +37,4 @@ def read_tracks(paths: Sequence[Path], fewest: int = 1) -> tuple[Events, Candida
         raise ParkfError(
             f"{' '.join(map(str, paths))}: {count} candidates, expected at least {fewest}; give more"
         )
-    return np.unique(np.concatenate(events), axis=0, return_inverse=True)[1].ravel(), joined(batches)
+    return np.unique(np.concatenate(events), axis=0, return_inverse=True)[1].ravel(), join_candidates(batches)

@@ -7,15 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from parkf.io.checks import POLARITY, require
-from parkf.io.errors import ParkfError
-from parkf.io.planes import SCIFI_LAYERS, UT_LAYERS
-from parkf.io.tables import VELO_SLOTS
-
 VELO = ("velo_x", "velo_y", "velo_z")
 UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
 SCIFI = ("scifi_x", "scifi_z", "scifi_dxdy", "scifi_sigma")
-_SCALARS = ("polarity", "qop", "velo_n")
 
 
 @dataclass(frozen=True)
@@ -62,45 +56,19 @@ class Candidates:
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]], precision: DTypeLike) -> Candidates:
-    """Read candidates from arrays, which have the names in the table ``candidates``; hits are (n, slots).
+    """Take candidates from arrays that have the names in the table ``candidates``; hits are (n, slots).
 
-    C-contiguous arrays in the precision are not copied. Numbers may be rounded to the precision; otherwise
-    they stay the same. A ParkfError is raised if an array is missing, has another shape or has no plain
-    numbers, if a number of hits is not a whole number, or if a polarity is neither +1 nor -1.
+    C-contiguous arrays in the precision are not copied. :func:`parkf.fit.hits.hits_of` checks those of users.
     """
-    for name in (*_SCALARS, *VELO, *UT, *SCIFI):
-        if name not in arrays:
-            raise ParkfError(f"candidates: '{name}' is missing")
-    count = len(arrays["qop"])
-    require("candidates", arrays, POLARITY)
 
-    def contiguous(name: str, shape: tuple[int, ...], dtype: DTypeLike = precision) -> NDArray[Any]:
-        if arrays[name].shape != shape:
-            raise ParkfError(f"candidates: '{name}' has shape {arrays[name].shape}, expected {shape}")
-        _check_numbers(arrays[name], name, np.dtype(dtype))
+    def contiguous(name: str, dtype: DTypeLike = precision) -> NDArray[Any]:
         return np.ascontiguousarray(arrays[name], dtype=dtype)
 
     return Candidates(
-        polarity=contiguous("polarity", (count,)),
-        qop=contiguous("qop", (count,)),
-        velo_n=contiguous("velo_n", (count,), np.int32),
-        velo=tuple(contiguous(name, (count, VELO_SLOTS)) for name in VELO),
-        ut=tuple(contiguous(name, (count, UT_LAYERS)) for name in UT),
-        scifi=tuple(contiguous(name, (count, SCIFI_LAYERS)) for name in SCIFI),
+        polarity=contiguous("polarity"),
+        qop=contiguous("qop"),
+        velo_n=contiguous("velo_n", np.int32),
+        velo=tuple(map(contiguous, VELO)),
+        ut=tuple(map(contiguous, UT)),
+        scifi=tuple(map(contiguous, SCIFI)),
     )
-
-
-def _check_numbers(values: NDArray[Any], name: str, target: np.dtype[Any]) -> None:
-    """Refuse values that are no plain numbers, or that the target type cannot represent."""
-    if values.dtype.kind not in "iuf":
-        raise ParkfError(f"candidates: '{name}' has type {values.dtype}, expected numbers")
-    if np.ma.is_masked(values):
-        raise ParkfError(
-            f"candidates: '{name}' has masked entries; fill them, hits that are missing with NaN"
-        )
-    if target.kind == "i" and values.dtype != target:
-        limits = np.iinfo(target)
-        whole = (values == np.floor(values)) & (values >= limits.min) & (values <= limits.max)
-        if not whole.all():
-            row = int(np.argmin(whole))
-            raise ParkfError(f"candidates: '{name}', row {row}: got {values[row]}, expected a whole number")

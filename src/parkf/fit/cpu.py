@@ -12,15 +12,10 @@ from parkf.fit.fitted import NUMBERS, Fitted
 from parkf.fit.source import kernel_of
 from parkf.io.kinds import Kind
 from parkf.io.option_types import Origin
+from parkf.io.planes import RICH_PLANES
+from parkf.io.tables import BEHIND_VELO
+from parkf.params.ghost_score import FEATURES, NAMES
 from parkf.params.parameter_set import ParameterSet
-
-# Points at which :func:`trace` records a track. At a layer, the state is the one before its hit is used.
-# ``back`` is at the last VELO hit, with the final q/p and covariance.
-POINTS = (
-    *("V_end", "UT0", "UT1", "UT2", "UT3", "UT_end", "UTT_in", "UTT_out"),
-    *(f"T{layer}" for layer in range(12)),
-    *("T_end", "back"),
-)
 
 
 def fit(
@@ -32,21 +27,25 @@ def fit(
     build: str = "",
     robust: bool = False,
     score: bool = False,
+    features: bool = False,
     origin: Origin = "vertex",
 ) -> Fitted:
     """Fit a batch in the precision of its arrays, as described at :func:`parkf.fit.fit`.
 
     Without `smoother`, it is fitted in the trigger's arithmetic. `build` is one of
     ``_fitter.builds()``, by default the fastest for this machine. `threads` is by default the number of
-    cores; the result does not depend on it.
+    cores; the result does not depend on it. With `features`, ``more`` has the inputs of ghost scores,
+    :data:`parkf.params.ghost_score.FEATURES`, instead of scores.
     """
+    networks = parameters.score.numbers if score and parameters.score is not None else None
+    names = FEATURES if features else () if networks is None else NAMES
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks, threads, build, origin),
+        *kernel_arguments(parameters, tracks, threads, build, origin),
         smoother=smoother,
         robust=robust,
-        score=parameters.score.numbers if score and parameters.score is not None else None,
+        score=np.empty(0, np.float32) if features else networks,
     )
-    return Fitted.from_kernel(numbers, integers)
+    return Fitted.from_kernel(numbers, integers, names)
 
 
 def fit_kind(
@@ -59,22 +58,12 @@ def fit_kind(
         zip(("numbers", "place", "centre", "scatterers"), slices.for_kernel, strict=True)
     )
     numbers, integers = _fitter.fit_kind(
-        *_arguments(parameters, tracks, threads, build),
+        *kernel_arguments(parameters, tracks, threads, build),
         kind=kind.name,
         loss=slices.loss_before(ut=kind.ut),
         **given,
     )
-    return Fitted.from_kernel(numbers, integers, behind_velo=not kind.velo)
-
-
-def fit_features(
-    parameters: ParameterSet, tracks: Candidates, *, threads: int | None
-) -> tuple[Fitted, NDArray[Any]]:
-    """Fit a batch by the smoother; also return :data:`parkf.params.ghost_score.FEATURES`, (17, n) float."""
-    numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks, threads, ""), smoother=True, score=np.empty(0, np.float32)
-    )
-    return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
+    return Fitted.from_kernel(numbers, integers, () if kind.velo else dict(BEHIND_VELO))
 
 
 def fit_residuals(
@@ -91,40 +80,36 @@ def fit_residuals(
     Also return the kernel's rows, (456, n) float, or (2986, n) with `covariances`.
     """
     numbers, integers = _fitter.fit_residuals(
-        *_arguments(parameters, tracks, threads, build, origin), covariances=covariances
+        *kernel_arguments(parameters, tracks, threads, build, origin), covariances=covariances
     )
     return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
 
 
 def fit_with_rich(
     parameters: ParameterSet,
-    rich: NDArray[np.float32],
     tracks: Candidates,
     *,
     threads: int | None,
     build: str = "",
     origin: Origin = "vertex",
-) -> tuple[Fitted, NDArray[Any]]:
-    """Fit a batch by the smoother; also return the states at the RICH planes, (56, n) float.
+) -> tuple[Fitted, dict[str, NDArray[Any]]]:
+    """Fit a batch by the smoother; also return states at the RICH planes, the columns ``RICH_STATES``.
 
-    For each plane they are x, y, tx, ty and the lower triangle of their covariance. `rich`, (n,), are the
-    set's constants for the steps to these planes, `RichConstants.kernel_numbers`.
+    Steps with the set's RICH constants lead to z = 990, 2165, 9450 and 11900 mm. The step to 990 mm begins at
+    the smoothed state at the last VELO hit, the step to 2165 mm at the smoothed state at the first UT layer,
+    and the others at the last SciFi layer. Scattering on the way is left out. ``python -m
+    benchmarks.rich_states`` compares the states with Runge-Kutta from the true state.
     """
+    assert parameters.rich is not None
     numbers, integers = _fitter.fit(
-        *_arguments(parameters, tracks, threads, build, origin), smoother=True, rich=rich
+        *kernel_arguments(parameters, tracks, threads, build, origin),
+        smoother=True,
+        rich=parameters.rich.kernel_numbers,
     )
-    return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), numbers[len(NUMBERS) :]
-
-
-def trace(parameters: ParameterSet, tracks: Candidates) -> tuple[NDArray[Any], Fitted]:
-    """Fit candidates in the trigger's arithmetic, one after the other, and record each of them on its way.
-
-    This is for comparisons with the trigger's own code. The numbers (n, 22, 21) are, at each of ``POINTS``,
-    x, y (mm), tx, ty and q/p (1/MeV), the lower triangle of their covariance row by row, and z (mm). The fits
-    are the same as from :func:`fit` without `smoother`. The set must have production's forms.
-    """
-    points, numbers, integers = _fitter.trace_trigger(*_arguments(parameters, tracks, 1, ""))
-    return points, Fitted.from_kernel(numbers, integers)
+    planes = numbers[len(NUMBERS) :].reshape(len(RICH_PLANES), -1, tracks.count)
+    columns = {f"state_{z}": plane[:4].T for z, plane in zip(RICH_PLANES, planes, strict=True)}
+    columns |= {f"covariance_{z}": plane[4:].T for z, plane in zip(RICH_PLANES, planes, strict=True)}
+    return Fitted.from_kernel(numbers[: len(NUMBERS)], integers), columns
 
 
 def foil(origin: Origin) -> float:
@@ -132,7 +117,7 @@ def foil(origin: Origin) -> float:
     return 1.0 if origin == "vertex" else 0.0
 
 
-def _arguments(
+def kernel_arguments(
     parameters: ParameterSet,
     tracks: Candidates,
     threads: int | None,

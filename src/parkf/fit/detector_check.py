@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
-from parkf.fit.displaced import joined
+from parkf.fit.displaced import join_candidates
 from parkf.fit.suspicions import suspicions
 from parkf.io.errors import ParkfError
 from parkf.io.findings import Finding
@@ -96,7 +96,7 @@ class DetectorCheck:
     def finish(self) -> None:
         """Compare a sample of all later batches; if it shows nothing, its hits are not moved."""
         if self._later:
-            self._judge(joined(self._later), moved=False)
+            self._judge(join_candidates(self._later), moved=False)
 
     def _judge(self, tracks: Candidates, *, moved: bool = True) -> None:
         whole = moved and tracks.count <= SAMPLE

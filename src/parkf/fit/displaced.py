@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from parkf.fit import cpu
 from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import INTEGERS, NUMBERS, Fitted, is_good
-from parkf.fit.medians import Floats, medians, weighted_medians
 from parkf.params.parameter_set import ParameterSet
 
+Floats = NDArray[np.float64]
 Detector = Literal["velo", "ut", "scifi"]
 FEWEST = 5
 """Fewer tracks with a good fit measure nothing."""
@@ -65,7 +65,7 @@ class Distance:
         return abs(self.value) / self.error
 
 
-def fitted_moved(
+def fit_moved(
     parameters: ParameterSet, tracks: Candidates, motions: Sequence[Motion] = MOTIONS
 ) -> tuple[Fitted, list[Distance]]:
     """Fit candidates by the smoother as they are and with moved hits, in one call.
@@ -75,7 +75,7 @@ def fitted_moved(
     halves, x > 0 and x < 0.
     """
     shape = (1 + 2 * len(motions), tracks.count)
-    copies = joined([tracks] * shape[0])
+    copies = join_candidates([tracks] * shape[0])
     for number, motion in enumerate(motions):
         ways = motion.of(copies).reshape(*shape, -1)[1 + 2 * number : 3 + 2 * number]
         ways[0] += motion.step
@@ -122,7 +122,31 @@ def _distances(
             half += 2
 
 
-def joined(batches: list[Candidates]) -> Candidates:
+def medians(columns: NDArray[Any]) -> NDArray[Any]:
+    """Return the medians of columns (n, k) without NaN, and NaN where there is nothing else, (k,).
+
+    For small samples, it takes a tenth of NumPy's time.
+    """
+    ordered, count = np.sort(columns, axis=0), (~np.isnan(columns)).sum(axis=0)
+    each = np.arange(len(count))
+    found: NDArray[Any] = 0.5 * (
+        ordered[np.maximum(count - 1, 0) // 2, each] + ordered[count // 2 * (count > 0), each]
+    )
+    found[count == 0] = np.nan
+    return found
+
+
+def weighted_medians(rows: Floats, weights: Floats) -> Floats:
+    """Return the values (k, n) at which half of the weights (k, n) of each row is reached, (k,)."""
+    order = np.argsort(rows, axis=1)
+    each = np.arange(len(rows))[:, None]
+    below = np.cumsum(weights[each, order], axis=1)
+    first = (below < 0.5 * below[:, -1:]).sum(axis=1)
+    found: Floats = rows[each[:, 0], order[each[:, 0], first]]
+    return found
+
+
+def join_candidates(batches: list[Candidates]) -> Candidates:
     """Join batches of candidates."""
 
     def column(name: str) -> NDArray[Any]:

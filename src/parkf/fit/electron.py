@@ -6,8 +6,8 @@ mixture of little and of hard radiation (``src/kernel/fit/electron.hpp``).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,8 @@ UPSTREAM = KINDS["upstream"]
 NAMES = tuple(name for name, _ in ELECTRON if not name.startswith("pion_"))
 
 
-@dataclass(frozen=True)
-class TrackSeen:
-    """What fits of a pion say of tracks, (n,) each."""
+class TrackSeen(NamedTuple):
+    """What fits of a pion say of tracks, (n,) each, as functions of the kernel take them."""
 
     qop: F64  # 1/MeV
     variance: F64
@@ -55,18 +54,11 @@ class TrackSeen:
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Join the tracks of several parts."""
-        return cls(
-            *(np.concatenate(columns) for columns in zip(*(part.columns for part in parts), strict=True))
-        )
-
-    @property
-    def columns(self) -> tuple[F64, F64, F64, F64, F64]:
-        """The columns, as functions of the kernel take them."""
-        return self.qop, self.variance, self.velo_hits, self.upstream_qop, self.upstream_variance
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def rows(self, rows: NDArray[Any]) -> Self:
         """Return the tracks that a mask or row numbers choose."""
-        return type(self)(*(np.ascontiguousarray(column[rows]) for column in self.columns))
+        return type(self)(*(np.ascontiguousarray(column[rows]) for column in self))
 
 
 def needed(parameters: ParameterSet) -> F64:
@@ -93,13 +85,13 @@ def as_electrons(
     seen, good = TrackSeen.of(fitted, upstream, tracks)
     found = np.full((2 + len(NAMES), len(good)), np.nan)
     found[:2] = fitted.qop, fitted.qopqop
-    found[:, good] = _electron.estimate(numbers, *seen.rows(good).columns)
+    found[:, good] = _electron.estimate(numbers, *seen.rows(good))
     rows = found.astype(fitted.qop.dtype)
     more = {"pion_qop": fitted.qop, "pion_qopqop": fitted.qopqop, **dict(zip(NAMES, rows[2:], strict=True))}
-    return replace(fitted, qop=rows[0], qopqop=rows[1], electrons=more)
+    return replace(fitted, qop=rows[0], qopqop=rows[1], more={**fitted.more, **more})
 
 
 def density(numbers: F64, seen: TrackSeen, loss: F64) -> tuple[F64, F64]:
     """Return the density of ln(p where produced / p of the fit) at `loss`, and its integral, (n,)."""
-    at, below = _electron.density(numbers, *seen.columns, np.ascontiguousarray(loss, np.float64))
+    at, below = _electron.density(numbers, *seen, np.ascontiguousarray(loss, np.float64))
     return at, below

@@ -1,7 +1,7 @@
 """Fitted tracks, and the meaning of their status."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 import parkf._fitter as _fitter
 from parkf.io.errors import ParkfError
-from parkf.io.tables import BEHIND_VELO, FITTED
-from parkf.params.ghost_score import NAMES
+from parkf.io.tables import FITTED
 from parkf.params.manifest import Blobs
 
 NUMBERS = (
@@ -98,16 +97,13 @@ class Fitted:
     evaluated at the q/p from all hits together. The status is a sum of the bits in :data:`STATUS`, and
     :func:`is_good` says which fits are good. The start from two hits reduces the VELO's ndof by four. q/p
     reduces SciFi's ndof by one, or the UT's if there is no SciFi hit. The full fit counts in the order of its
-    filter, so q/p reduces the UT's ndof if there are UT hits. A robust fit has ``before``, the rows
-    `NUMBERS_BEFORE` and `INTEGERS_BEFORE` by name. ``scores``, if requested, are log odds that a track is
-    genuine, (n,) by name.
+    filter, so q/p reduces the UT's ndof if there are UT hits.
 
-    Tracks without VELO hits are at their first layer, with q/p there, and have ``more``, the elements
-    `BEHIND_VELO` of the covariance by name. Their position and direction cost four degrees of freedom: the
-    UT's, then the SciFi's.
-
-    Tracks that were fitted as electrons have q/p where these were produced, and ``electrons``, the columns
-    `ELECTRON` of the table ``fitted`` by name.
+    ``more`` has what some fits add, (n,) by name: a robust fit `NUMBERS_BEFORE` and `INTEGERS_BEFORE`; ghost
+    scores, if requested, log odds that a track is genuine; tracks without VELO hits, which are at their first
+    layer, with q/p there, the elements `BEHIND_VELO` of the covariance; electrons, whose q/p is the one where
+    they were produced, the columns `ELECTRON` of the table ``fitted``. Position and direction of tracks
+    without VELO hits cost four degrees of freedom: the UT's, then the SciFi's.
     """
 
     z: NDArray[Any]
@@ -130,10 +126,7 @@ class Fitted:
     ndof_ut: NDArray[np.int32]
     ndof_scifi: NDArray[np.int32]
     status: NDArray[np.int32]
-    before: Mapping[str, NDArray[Any]] | None = None
-    scores: Mapping[str, NDArray[Any]] | None = None
-    more: Mapping[str, NDArray[Any]] | None = None
-    electrons: Mapping[str, NDArray[Any]] | None = None
+    more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def chi2(self) -> NDArray[Any]:
@@ -148,47 +141,39 @@ class Fitted:
     @property
     def covariances(self) -> NDArray[Any]:
         """Lower triangles (n, 15) of the covariances of x, y, tx, ty, q/p of tracks without VELO hits."""
-        found = {name: getattr(self, name) for name in NUMBERS} | dict(self.more or {})
+        found = {name: getattr(self, name) for name in NUMBERS} | dict(self.more)
         return np.stack([found[name] for name in TRIANGLE], axis=1)
 
     @classmethod
     def from_kernel(
-        cls, numbers: NDArray[Any], integers: NDArray[np.int32], *, behind_velo: bool = False
+        cls, numbers: NDArray[Any], integers: NDArray[np.int32], more: Iterable[str] = ()
     ) -> "Fitted":
         """Name the rows of the kernel's arrays, (16, n) and (4, n), which are not copied.
 
-        The arrays of a robust fit are (19, n) and (7, n); their last rows become ``before``. If there are two
-        more rows of numbers, they become ``scores``. Tracks that begin `behind_velo` have eight more rows,
-        which become ``more``.
+        The arrays of a robust fit are (19, n) and (7, n). `more` are the names of further rows of numbers.
         """
-        count, whole = len(NUMBERS), len(INTEGERS)
-        named = dict(zip(NUMBERS, numbers[:count], strict=True))
-        named |= dict(zip(INTEGERS, integers[:whole], strict=True))
-        before = scores = None
-        if len(integers) > whole:
-            before = dict(zip(NUMBERS_BEFORE, numbers[count : count + len(NUMBERS_BEFORE)], strict=True))
-            before |= dict(zip(INTEGERS_BEFORE, integers[whole:], strict=True))
-            count += len(NUMBERS_BEFORE)
-        if behind_velo:
-            return cls(**named, more=dict(zip(dict(BEHIND_VELO), numbers[count:], strict=True)))
-        if len(numbers) > count:
-            scores = dict(zip(NAMES, numbers[count:], strict=True))
-        return cls(**named, before=before, scores=scores)
+        robust = len(integers) > len(INTEGERS)
+        names = (*NUMBERS, *(NUMBERS_BEFORE if robust else ()), *more)
+        rows = dict(zip(names, numbers, strict=True))
+        rows |= zip(INTEGERS + (INTEGERS_BEFORE if robust else ()), integers, strict=True)
+        plain = {name: rows.pop(name) for name in (*NUMBERS, *INTEGERS)}
+        return cls(**plain, more=rows)
 
     def for_output(self) -> tuple["Fitted", dict[str, NDArray[Any]]]:
-        """Return the tracks with χ² and ndof of the plain fit, and the additional columns of a robust fit.
+        """Return the tracks with χ² and ndof of the plain fit, and all additional columns.
 
-        The treatment makes ghosts fit well, too, so that its χ² is a poor cut. Its χ² and the UT's ndof are
-        therefore additional columns with names that end in ``_treated``. Other fits are returned as they are.
+        The treatment of a robust fit makes ghosts fit well, too, so that its χ² is a poor cut. Its χ² and the
+        UT's ndof are therefore additional columns with names that end in ``_treated``.
         """
-        if self.before is None:
-            return self, {}
-        others = dict(self.before)
-        plain: dict[str, Any] = {
-            name.removesuffix("_before"): others.pop(name) for name in self.before if name.endswith("_before")
+        plain = {
+            name.removesuffix("_before"): values
+            for name, values in self.more.items()
+            if name.endswith("_before")
         }
-        treated = {f"{name}_treated": getattr(self, name) for name in plain}
-        return replace(self, before=None, **plain), treated | others
+        columns = {f"{name}_treated": getattr(self, name) for name in plain}
+        columns |= {name: values for name, values in self.more.items() if not name.endswith("_before")}
+        changed: dict[str, Any] = {**plain, "more": {}}
+        return replace(self, **changed), columns
 
     def flagged(self, rows: NDArray[np.bool_] | None, name: str) -> "Fitted":
         """Return the same tracks, with the bit `name` of the status set where `rows` (n,) is true."""

@@ -14,12 +14,11 @@ from parkf.fit.detector_check import DetectorCheck
 from parkf.fit.electron import as_electrons, needed
 from parkf.fit.fitted import FAR, INTEGERS, NUMBERS, Fitted, is_good, set_metadata
 from parkf.fit.hits import as_candidates
-from parkf.fit.rich import fit_with_rich
 from parkf.fit.source import kernel_of
 from parkf.fit.summary import Summary, note_on_seeds
 from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.detector import detector_keys, recorded_detector
-from parkf.io.kinds import KINDS, LONG, Kind, kind_named
+from parkf.io.kinds import KINDS, LONG, Kind
 from parkf.io.option_types import Backend, Origin, Precision, Scheme
 from parkf.io.tables import (
     BEHIND_VELO,
@@ -87,6 +86,11 @@ class FitOptions:
             needed(parameters)
         if self.score and parameters.score is None:
             raise ParkfError("parameter set: it has no ghost score that this kernel evaluates")
+        if self.rich_states and parameters.rich is None:
+            raise ParkfError(
+                "states at the RICH planes: the parameter set has no constants for them (rich.f32), which"
+                " sets have since manifest format 6; train one, or take a newer one of `parkf params list`"
+            )
         kernel_of(parameters.manifest)
         if self.scheme == "trigger" and parameters.manifest.forms != "production":
             raise ParkfError(
@@ -140,7 +144,7 @@ def fit(
     UT is fitted again without UT hits. This fit is kept if χ² falls by more than 12 plus one for each removed
     hit. All other measurements may show that a step behind the VELO scattered by k² = k_x² + k_y² > 14. Then
     its noise is multiplied by 1 + k²/(I·Q_tt), with the information I on its kick, and the track is fitted
-    again. The treatment and the χ² before it are in ``before`` of the result. Cut on the χ² before it: after
+    again. The treatment and the χ² before it are in ``more`` of the result. Cut on the χ² before it: after
     the treatment, 75 % of the ghosts pass a cut that keeps 91 % of the genuine tracks.
 
     With `score`, the smoother on processor cores computes the ghost scores of the set, from the plain fit.
@@ -180,13 +184,10 @@ def fit_columns(parameters: ParameterSet, tracks: Candidates, how: FitOptions) -
     """Fit a batch; return the tracks of a plain fit, and columns of everything else that was asked for."""
     more: dict[str, NDArray[Any]] = {}
     if how.score or not how.rich_states:
-        options = {name: value for name, value in vars(how).items() if name != "rich_states"}
-        fitted, treated = fit(parameters, tracks, **options).for_output()
-        for added in (treated, fitted.scores, fitted.more, fitted.electrons):
-            more |= added or {}
+        fitted, more = fit(parameters, tracks, **vars(how)).for_output()
     if how.rich_states:
-        fitted, states = fit_with_rich(parameters, tracks, threads=how.threads, origin=how.origin)
-        more |= states.columns()
+        fitted, states = cpu.fit_with_rich(parameters, tracks, threads=how.threads, origin=how.origin)
+        fitted, more = fitted.flagged(tracks.nulls, "null_number"), more | states
     if how.kind == LONG.name and not how.electrons:
         off = np.abs(fitted.qop - tracks.qop)
         fitted = fitted.flagged(is_good(fitted.status) & (off > FAR * np.abs(tracks.qop)), "far_seed")
@@ -198,7 +199,6 @@ def fit_file(
     candidates: Path,
     fitted: Path,
     *,
-    rich_states: bool = False,
     trust: bool = False,
     withdrawn: bool = False,
     **options: Any,
@@ -207,7 +207,7 @@ def fit_file(
 
     `candidates` is a file that :func:`parkf.fit.candidate_files.open_candidates` reads; `fitted` is the table
     ``fitted`` to write, in the format of its ending (.parquet, .root or .csv).
-    `rich_states` adds ``RICH_STATES`` (:func:`parkf.fit.rich.fit_with_rich`), on processor cores.
+    `rich_states` adds ``RICH_STATES`` (:func:`parkf.fit.cpu.fit_with_rich`), on processor cores.
     Candidates of another detector than the set's raise a ParkfError (:mod:`parkf.fit.detector_check`); with
     `trust`, they are fitted, and the summary names what disagrees. A set that was withdrawn is used only with
     `withdrawn`.
@@ -219,10 +219,11 @@ def fit_file(
     from parkf.io.checksums import is_sealed
 
     numbers = load(parameters, withdrawn=withdrawn)
-    how, kind = FitOptions(**options, rich_states=rich_states), kind_named(options.get("kind", LONG.name))
+    how = FitOptions(**options)
     how.check(numbers)
+    kind = KINDS[how.kind]
     table = FITTED.with_columns(
-        (RICH_STATES if rich_states else ())
+        (RICH_STATES if how.rich_states else ())
         + (ROBUST if how.robust else ())
         + (() if kind.velo else BEHIND_VELO)
         + (SCORES if how.score else ())
@@ -266,7 +267,7 @@ def fit_file_full(
 
     def batch(candidates: Candidates) -> Batch:
         tracks = fit_full(geometry, field, candidates, kind=kind, threads=threads)
-        return tracks, dict(tracks.more or {})
+        return tracks, dict(tracks.more)
 
     table = FITTED.with_columns(() if kind.velo else BEHIND_VELO)
     return _fit_batches(batch, candidates, fitted, table, precision="float64")

@@ -3,7 +3,6 @@
 The results of GPU and processor agree to rounding, but not byte for byte.
 """
 
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
@@ -48,17 +47,31 @@ def fit(
     are copied to the GPU in parts, by two streams in turn, and the results are copied back in the same way. A
     ParkfError is raised without CuPy or a GPU.
     """
-    kernel = LongKernel(parameters, tracks.qop.dtype, smoother=smoother, robust=robust, origin=origin)
+    name = "fit_smoother" if smoother else "fit_trigger"
+    kernel = Kernel(parameters, tracks.qop.dtype, name, robust=robust, origin=origin)
     return Fitted.from_kernel(*_fit_in_parts(kernel, tracks))
 
 
 def fit_kind(parameters: ParameterSet, tracks: Candidates, kind: Kind) -> Fitted:
     """Fit tracks of a kind other than long ones on the current GPU; arrays are treated as by :func:`fit`."""
-    kernel = KindKernel(parameters, tracks.qop.dtype, kind)
-    return Fitted.from_kernel(*_fit_in_parts(kernel, tracks), behind_velo=not kind.velo)
+    cupy, real, slices = _cupy(), tracks.qop.dtype, parameters.slices
+    assert slices is not None
+    maps, place, centre, scatterers = slices.for_kernel
+    first = (
+        *map(np.bool_, (kind.velo, kind.ut, kind.scifi)),
+        real.type(slices.loss_before(ut=kind.ut)),
+        *(cupy.asarray(maps), np.int32(len(centre)), *map(np.float64, place), cupy.asarray(centre)),
+        *(np.int32(len(scatterers)), cupy.asarray(scatterers)),
+    )
+    more = () if kind.velo else tuple(dict(BEHIND_VELO))
+    rows = len(NUMBERS) + len(more), len(INTEGERS)
+    numbers, integers = _fit_in_parts(
+        Kernel(parameters, real, "fit_kind", file="fit/kind.cu", rows=rows, first=first), tracks
+    )
+    return Fitted.from_kernel(numbers, integers, more)
 
 
-def _fit_in_parts(kernel: "_Kernel", tracks: Candidates) -> Sequence[Any]:
+def _fit_in_parts(kernel: "Kernel", tracks: Candidates) -> Sequence[Any]:
     """Return numbers and integers, (rows, n) each, where the arrays of the candidates are."""
     cupy = kernel.cupy
     if isinstance(tracks.qop, cupy.ndarray):
@@ -104,19 +117,44 @@ def device() -> str:
     return runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
 
 
-class _Kernel(ABC):
-    """A compiled file of the kernel with the data that all tracks share, on the current GPU."""
+class Kernel:
+    """A function of the kernel with the data that all tracks share, on the current GPU.
 
-    rows: tuple[int, int]  # of the results: numbers and integers
+    `rows` are those of its results, numbers and integers. `first` are its arguments in front of the tracks.
+    """
 
     def __init__(
-        self, parameters: ParameterSet, real: np.dtype, file: str, *, origin: Origin = "vertex"
+        self,
+        parameters: ParameterSet,
+        real: np.dtype,
+        function: str,
+        *,
+        file: str = "fit/fit.cu",
+        rows: tuple[int, int] = (len(NUMBERS), len(INTEGERS)),
+        first: tuple[Any, ...] = (),
+        robust: bool = False,
+        origin: Origin = "vertex",
     ) -> None:
         self.cupy = _cupy()
         constants = parameters.manifest.constants
-        self._blob, self._forms = parameters.constant.tobytes(), kernel_of(parameters.manifest)
-        self._real = real.type
-        self._module = self._compiled(file)
+        made_for = (
+            parameters.constant.tobytes(),
+            kernel_of(parameters.manifest),
+            np.dtype(real).name,
+            self.cupy.cuda.Device().id,
+        )
+        self.function = _module(*made_for, file).get_function(function)
+        self.rows, self._first, self._real, self._again = rows, first, real.type, None
+        if not first:
+            # Prefer shared memory over cache: hits and coefficients lie in shared memory, and all other data
+            # is read only once.
+            self.function.preferred_shared_memory_carveout = 100
+        if robust:
+            # The second fits of single tracks are in a separate module, so that the plain fit does not have
+            # to wait until this module is compiled.
+            again = _module(*made_for, "fit/robust.cu")
+            self.rows = len(NUMBERS + NUMBERS_BEFORE), len(INTEGERS + INTEGERS_BEFORE)
+            self._again = again.get_function("choose_robust"), again.get_function("fit_robust")
         self._table = self.cupy.asarray(parameters.table)
         place = constants.beam_x, constants.beam_y
         shared = constants.velo_sigma**2, *place, constants.velo_loss, foil(origin)
@@ -124,88 +162,30 @@ class _Kernel(ABC):
 
     def __call__(self, tracks: Candidates) -> list[Any]:
         """Start a fit in the current stream; return numbers and integers, (rows, n) each, on the GPU."""
-        count = tracks.count
+        count, threads = tracks.count, (THREADS_PER_BLOCK,)
         results = [
             self.cupy.empty((rows, count), dtype=kind)
             for rows, kind in zip(self.rows, (self._real, np.int32), strict=True)
         ]
         hits = (*tracks.velo, *tracks.ut, *tracks.scifi)
         arrays = [self._readable(a) for a in (tracks.polarity, tracks.qop, tracks.velo_n, *hits)]
-        if count:
-            self._start(count, results, (np.int64(count), *arrays, self._table, *self._shared, *results))
+        if not count:
+            return results
+        arguments = (*self._first, np.int64(count), *arrays, self._table, *self._shared, *results)
+        self.function(_blocks(count), threads, arguments)
+        if self._again:
+            choose, fit_again = self._again
+            chosen = self.cupy.empty(count, dtype=np.bool_)
+            choose(_blocks(count), threads, (np.int64(count), *results, chosen))
+            which = self.cupy.flatnonzero(chosen)
+            if len(which):
+                fit_again(_blocks(len(which)), threads, (np.int64(len(which)), which, *arguments))
         return results
-
-    @abstractmethod
-    def _start(self, count: int, results: Sequence[Any], arguments: tuple[Any, ...]) -> None:
-        """Launch the fit of `count` tracks, whose results it writes."""
-
-    def _compiled(self, file: str) -> Any:
-        return _module(self._blob, self._forms, np.dtype(self._real).name, self.cupy.cuda.Device().id, file)
 
     def _readable(self, array: Any) -> Any:
         """Make an array contiguous and aligned to 16 bytes, as the kernel reads several numbers at a time."""
         there = self.cupy.ascontiguousarray(self.cupy.asarray(array))
         return there if there.data.ptr % 16 == 0 else there.copy()
-
-
-class LongKernel(_Kernel):
-    """The fits of long tracks."""
-
-    def __init__(
-        self,
-        parameters: ParameterSet,
-        real: np.dtype,
-        *,
-        smoother: bool,
-        robust: bool = False,
-        origin: Origin = "vertex",
-    ) -> None:
-        super().__init__(parameters, real, "fit/fit.cu", origin=origin)
-        self.function = self._module.get_function("fit_smoother" if smoother else "fit_trigger")
-        # Prefer shared memory over cache: hits and coefficients lie in shared memory, and all other data is
-        # read only once.
-        self.function.preferred_shared_memory_carveout = 100
-        self.rows, self._again = (len(NUMBERS), len(INTEGERS)), None
-        if robust:
-            # The second fits of single tracks are in a separate module, so that the plain fit does not have
-            # to wait until this module is compiled.
-            again = self._compiled("fit/robust.cu")
-            self.rows = len(NUMBERS + NUMBERS_BEFORE), len(INTEGERS + INTEGERS_BEFORE)
-            self._again = again.get_function("choose_robust"), again.get_function("fit_robust")
-
-    def _start(self, count: int, results: Sequence[Any], arguments: tuple[Any, ...]) -> None:
-        self.function(_blocks(count), (THREADS_PER_BLOCK,), arguments)
-        if self._again:
-            choose, fit_again = self._again
-            chosen = self.cupy.empty(count, dtype=np.bool_)
-            choose(_blocks(count), (THREADS_PER_BLOCK,), (np.int64(count), *results, chosen))
-            which = self.cupy.flatnonzero(chosen)
-            if len(which):
-                few = _blocks(len(which))
-                fit_again(few, (THREADS_PER_BLOCK,), (np.int64(len(which)), which, *arguments))
-
-
-class KindKernel(_Kernel):
-    """The fit of a kind besides long tracks, with a set that has steps inside the magnet."""
-
-    def __init__(self, parameters: ParameterSet, real: np.dtype, kind: Kind) -> None:
-        super().__init__(parameters, real, "fit/kind.cu")
-        self.function = self._module.get_function("fit_kind")
-        self.rows = len(NUMBERS) + (0 if kind.velo else len(BEHIND_VELO)), len(INTEGERS)
-        slices = parameters.slices
-        assert slices is not None
-        numbers, place, centre, scatterers = slices.for_kernel
-        self._slices = [self.cupy.asarray(one) for one in (numbers, centre, scatterers)]
-        there, centre_there, scatterers_there = self._slices
-        self._of_kind = (
-            *map(np.bool_, (kind.velo, kind.ut, kind.scifi)),
-            self._real(slices.loss_before(ut=kind.ut)),
-            *(there, np.int32(len(centre)), *map(np.float64, place), centre_there),
-            *(np.int32(len(scatterers)), scatterers_there),
-        )
-
-    def _start(self, count: int, results: Sequence[Any], arguments: tuple[Any, ...]) -> None:
-        self.function(_blocks(count), (THREADS_PER_BLOCK,), (*self._of_kind, *arguments))
 
 
 def _blocks(count: int) -> tuple[int]:

@@ -120,8 +120,6 @@ def _columns(hits: Any, where: str) -> dict[str, Any]:
         names = hits.fields
     elif hasattr(hits, "columns") and hasattr(hits, "dtypes"):
         names = hits.columns
-    elif isinstance(hits, np.ndarray) and hits.dtype.names:
-        names = hits.dtype.names
     else:
         expected = "a path, an Arrow table, a pandas table, arrays by name or an Awkward array of records"
         raise ParkfError(f"hits: got {type(hits).__name__}, expected {expected}")

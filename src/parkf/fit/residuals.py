@@ -75,16 +75,6 @@ class Residuals:
         left = self.d - self.by_k**2 * self.qop_variance
         return np.where(self.has & (left > 0), left, np.nan)
 
-    @property
-    def unbiased(self) -> NDArray[Any]:
-        """Residuals from all other hits, (68, n), mm."""
-        return self.w / self.weight
-
-    @property
-    def pull(self) -> NDArray[Any]:
-        """Residuals from all other hits in units of their errors, (68, n)."""
-        return self.w / np.sqrt(self.weight)
-
     def modules(
         self, tracks: Candidates, number: Callable[[NDArray[Any]], NDArray[np.int64]]
     ) -> NDArray[np.int64]:

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.fit.candidates import Candidates
-from parkf.fit.displaced import FEWEST, MOTIONS, Distance, fitted_moved
+from parkf.fit.displaced import FEWEST, MOTIONS, Distance, Floats, fit_moved, medians
 from parkf.fit.fitted import STATUS, STATUS_BITS, Fitted, is_good
-from parkf.fit.medians import Floats, medians, quantile
 from parkf.io.findings import Finding, judged
 from parkf.params.parameter_set import ParameterSet
 
@@ -48,7 +47,7 @@ def suspicions(
     """
     with np.errstate(all="ignore"):
         early = [*_layers(parameters, tracks), *_errors(parameters, tracks), *_momenta(tracks)]
-        fitted, distances = fitted_moved(parameters, tracks, MOTIONS if moved else ())
+        fitted, distances = fit_moved(parameters, tracks, MOTIONS if moved else ())
         good = is_good(fitted.status)
         if any(one.verdict == "wrong" for one in early):
             return early
@@ -137,8 +136,8 @@ def _bend(
             f"{100 * other:.0f} % of fitted q/p have the other sign than the candidates' own, expected below"
             f" {100 * _SIGNS[0]:.0f} %: {reason}",
         )
-    middle = quantile(np.abs(ratio), 0.5)
-    width = quantile(np.abs(np.abs(ratio) - middle), 0.5) * 1.86 / np.sqrt(count)
+    middle = np.quantile(np.abs(ratio), 0.5)
+    width = np.quantile(np.abs(np.abs(ratio) - middle), 0.5) * 1.86 / np.sqrt(count)
     if abs(middle - 1) > significance * width:
         yield from judged(
             abs(np.log(middle)),
@@ -161,11 +160,11 @@ def _chi2(
         if use.sum() < FEWEST:
             continue
         chi2, n = getattr(fitted, f"chi2_{detector}")[use], ndof[use]
-        middle = quantile(chi2 / n, 0.5)
+        middle = np.quantile(chi2 / n, 0.5)
         # Above, the lower quartile counts, because many tracks may scatter or radiate more than pions do.
-        quarter = quantile(chi2 / _quartile(n), 0.25)
+        quarter = np.quantile(chi2 / _quartile(n), 0.25)
         # Of few tracks both fluctuate by several tens of per cent.
-        error = 1.2533 * np.sqrt(2 / (quantile(n, 0.5) * use.sum()))
+        error = 1.2533 * np.sqrt(2 / (np.quantile(n, 0.5) * use.sum()))
         spread = 1 + significance * error
         above, below = quarter / (high * spread * (1 if enough else _SOFT)), low / spread / max(middle, 1e-9)
         if above > 1:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from parkf.io.arrow import numbers
 from parkf.io.errors import ParkfError
 from parkf.io.events import particle_key, tables_by_event
-from parkf.io.fingerprints.detector import recorded_detector
 from parkf.io.tables import (
     BEHIND_VELO,
     CANDIDATES,
@@ -60,10 +59,8 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
     """Yield fits and truth, some events at a time; the columns are those of :class:`Sample`'s rows.
 
     With `field`, true states are carried through it from the origin to the fitted z, else on a straight line.
-    Candidates and fits with different rows or of different detectors, or a file that is not sorted by event,
-    raise a ParkfError.
+    Candidates and fits with different rows, or a file that is not sorted by event, raise a ParkfError.
     """
-    _require_one_detector(files.fitted, files.candidates)
     events = _events_at_once(files)
     particles = _Pieces(PARTICLES, files.particles, _TRUTH, events)
     fates = _Pieces(FATES, files.fates, ("event", "particle", "hardest"), events)
@@ -96,17 +93,6 @@ def joined(files: Files, field: "FieldMap | None" = None) -> Iterator[Columns]:
         if files.first_plane is not None:
             rows |= _true_in_layer(rows, key, crossings.of(number), files.first_plane)
         yield rows
-
-
-def _require_one_detector(fitted: Path, candidates: Path) -> None:
-    """Refuse fits that record another detector or polarity than the candidates; without records, neither."""
-    with FITTED.open(fitted) as fits, CANDIDATES.open(candidates) as found:
-        theirs, ours = (recorded_detector(file.schema_arrow.metadata) for file in (fits, found))
-    if others := [name for name in theirs.keys() & ours.keys() if theirs[name] != ours[name]]:
-        raise ParkfError(
-            f"{fitted}: fitted from candidates of another {', '.join(sorted(others))} than {candidates}; fit"
-            " this file of candidates again"
-        )
 
 
 def _events_at_once(files: Files) -> int:

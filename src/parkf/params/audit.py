@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from parkf.io.errors import ParkfError
-from parkf.params.binary_form import digest
 from parkf.params.index import INDEX_FILE, VERSION, Entry, index_bytes, parse_index
-from parkf.params.parameter_set import read_files
+from parkf.params.parameter_set import load
 from parkf.params.set_folder import SetFolder
 from parkf.params.signature import check
 
@@ -44,10 +43,7 @@ def _of_set(folder: Path, entry: Entry) -> Iterator[str]:
     if found:
         return
     try:
-        with SetFolder(folder, links=False) as files:
-            loaded, form = read_files(files)
-        if digest(form) != entry.sha256 or not entry.agrees(folder.name, loaded.manifest):
-            yield f"{folder}: other than its entry in {INDEX_FILE}; get both again from another copy"
+        load(folder, withdrawn=True)
     except ParkfError as error:
         yield str(error)
 

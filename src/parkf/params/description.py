@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from parkf.model.layout import Block, Layout
 from parkf.params.manifest import BlockDescription, NumberDescription, SetDescription
 
-# Errors by block, set and index.
-Errors = Mapping[tuple[str, int, int], float | None]
+# Errors by block, label of the set, and index.
+Errors = Mapping[tuple[str, str, int], float | None]
 
 _POWER = re.compile(r"(1e-?\d+|10)(?: |(?=/)|$)")
 
@@ -23,16 +23,6 @@ def describe(layout: Layout, constant: NDArray[np.float32], errors: Errors) -> l
     return [
         describe_block(block, constant[layout.block_slice(block.name)], errors) for block in layout.blocks
     ]
-
-
-def errors_of(layout: list[BlockDescription]) -> dict[tuple[str, int, int], float | None]:
-    """Return the errors of a description, for :func:`describe`."""
-    return {
-        (block.name, i, j): number.error
-        for block in layout
-        for i, one in enumerate(block.sets)
-        for j, number in enumerate(one.numbers)
-    }
 
 
 def split_unit(unit: str) -> tuple[float, str]:
@@ -52,12 +42,12 @@ def shortest(value: np.float32) -> float:
 def describe_block(block: Block, values: NDArray[np.float32], errors: Errors) -> BlockDescription:
     """Describe every number of a block; `values` are (sets, columns) float32 or flattened."""
     rows, sets = values.reshape(block.shape), []
-    for i, label in enumerate(block.sets):
+    for label, row in zip(block.sets, rows, strict=True):
         numbers = []
         for j, (name, unit, text, parity) in enumerate(block.columns):
             scale, unit = split_unit(unit)
             about = {"name": name, "text": text, "unit": unit, "scale": scale}
-            about |= {"value": shortest(rows[i, j]), "error": errors.get((block.name, i, j))}
+            about |= {"value": shortest(row[j]), "error": errors.get((block.name, label, j))}
             about["parity"] = -1 if parity < 0 else 1
             numbers.append(NumberDescription.model_validate(about))
         sets.append(SetDescription(label=label, numbers=numbers))

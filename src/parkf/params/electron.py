@@ -3,7 +3,6 @@
 The kernel lists them with their meanings and has the formulas (``src/kernel/fit/electron.hpp``).
 """
 
-from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -11,8 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 import parkf._electron as _electron
-from parkf.io.documents.models import Strict, validated
-from parkf.io.files import read_json, write_sealed
+from parkf.io.documents.models import StoredModel
 from parkf.params.manifest import BlockDescription, Electron, NumberDescription, SetDescription, numbers_in
 
 F64 = NDArray[np.float64]
@@ -23,7 +21,7 @@ BLOCK = "ELECTRON"
 COUNT = len(_electron.names)
 
 
-class ElectronFit(Strict):
+class ElectronFit(StoredModel):
     """Trained numbers, as their training writes them."""
 
     values: list[float] = Field(min_length=COUNT, max_length=COUNT)
@@ -35,15 +33,6 @@ class ElectronFit(Strict):
         """Make it from values and errors (:data:`COUNT`,); an error that is NaN was not determined."""
         told = [float(one) if np.isfinite(one) else None for one in errors]
         return cls(values=values.tolist(), errors=told, tracks=tracks)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read what :meth:`save` wrote; a file that is missing, or of other numbers, raises a ParkfError."""
-        return validated(read_json(path), cls, lambda place: str(path), remedy="train them again")
-
-    def save(self, path: Path) -> None:
-        """Write the numbers."""
-        write_sealed(path, self.model_dump())
 
     def described(self) -> Electron:
         """Return the entry of the manifest."""

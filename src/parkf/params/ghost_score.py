@@ -16,7 +16,7 @@ import parkf._fitter as _fitter
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_sealed
 from parkf.params.binary_form import SCORE_FILE
-from parkf.params.blobs import blob_of, read_finite_blob
+from parkf.params.blobs import blob_of, read_blob
 from parkf.params.manifest import GhostScore, ScoreNetwork
 from parkf.params.set_folder import SetFolder
 
@@ -86,5 +86,5 @@ def read_score(files: SetFolder, described: GhostScore | None) -> Score | None:
     """
     if described is None or described.version != VERSION:
         return None
-    numbers = read_finite_blob(files, SCORE_FILE, described.blob, NUMBERS)
+    numbers = read_blob(files, SCORE_FILE, described.blob, NUMBERS)
     return Score(numbers, described.genuine, described.ghosts)

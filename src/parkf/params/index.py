@@ -21,8 +21,6 @@ from parkf.params.manifest import Manifest, Sha256, Time, Validity, Version
 from parkf.params.set_folder import SetFolder
 
 INDEX_FILE = "index.json"
-LARGEST = 4 << 20
-"""Bytes of an index."""
 VERSION = re.compile(r"(?P<year>[0-9]{4})-(?P<detector>[a-z0-9][a-z0-9-]{0,40})-r(?P<revision>[0-9]{3})")
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,40}$")]
 
@@ -99,18 +97,12 @@ def index_bytes(folder: Path) -> bytes | None:
     return None
 
 
+@lru_cache(maxsize=8)
 def parse_index(folder: Path, content: bytes | None) -> Index:
     """Check the bytes of a registry's index, as :func:`index_bytes` returns them."""
-    return Index() if content is None else _parsed(folder / INDEX_FILE, content)
-
-
-@lru_cache(maxsize=8)
-def _parsed(path: Path, content: bytes) -> Index:
-    if len(content) > LARGEST:
-        raise ParkfError(
-            f"{path}: {len(content)} bytes, expected at most {LARGEST}; get it from another copy"
-        )
-    document = document_of(path, content)
+    if content is None:
+        return Index()
+    document = document_of(folder / INDEX_FILE, content)
     return validated(document.content, Index, document.where, remedy="get it again from another copy")
 
 

@@ -34,8 +34,6 @@ OLDEST_FORMAT = 2
 # The oldest format in which the checksum is required.
 CHECKED_FORMAT = 5
 
-LARGEST = 4 << 20
-"""Bytes of a manifest."""
 # Placeholder for the checksum in the text from which it is computed.
 _NONE = "0" * 64
 
@@ -296,9 +294,6 @@ def read_manifest(path: Path) -> Manifest:
 @lru_cache(maxsize=64)
 def parse_manifest(path: Path, written: bytes) -> Manifest:
     """Check the bytes of the manifest at `path`, as :func:`read_manifest` does; equal ones only once."""
-    if len(written) > LARGEST:
-        said = f"{len(written)} bytes, expected a manifest of at most {LARGEST}"
-        raise ParkfError(f"{path}: {said}; get the set again")
     try:
         document = document_of(path, written)
     except ParkfError as error:

@@ -1,6 +1,7 @@
 """The parameter set: the numbers shared by all tracks, 240,000 of the magnet table, and a manifest."""
 
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +19,25 @@ from parkf.params.binary_form import (
     binary_form,
     digest,
 )
-from parkf.params.blobs import blob_of, read_blob, write_blob
+from parkf.params.blobs import aligned, blob_of, read_blob, refuse_non_finite, refuse_others, write_blob
 from parkf.params.claims import check_claim, place_in_registry
-from parkf.params.description import describe, errors_of
+from parkf.params.description import describe
 from parkf.params.electron import numbers_of
 from parkf.params.ghost_score import Score, read_score
-from parkf.params.manifest import Blobs, BlockDescription, Manifest, parse_manifest, write_manifest
+from parkf.params.manifest import (
+    Blobs,
+    BlockDescription,
+    Manifest,
+    numbers_in,
+    parse_manifest,
+    write_manifest,
+)
 from parkf.params.rich import RichConstants, read_rich
 from parkf.params.set_folder import SetFolder
 from parkf.params.slices import MagnetSlices, read_slices
 
 F32 = NDArray[np.float32]
 
-CACHE_LINE = 64
 _UNPUBLISHED = {"state": "open", "version": None, "supersedes": None, "created": None}
 
 
@@ -44,8 +51,8 @@ class ParameterSet:
     score: Score | None = None  # the ghost score, if the set has one that this kernel evaluates
     rich: RichConstants | None = None  # for states at the RICH planes, if the set has them
     slices: MagnetSlices | None = None  # for states inside the magnet, if the set has them
-    # Of a set that was loaded: its digest, and the reason if it was withdrawn.
-    sha256: str | None = field(default=None, init=False)
+    # Of a set that was loaded: its binary form, and the reason if it was withdrawn.
+    form: bytes | None = field(default=None, init=False, repr=False)
     withdrawn: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -61,6 +68,11 @@ class ParameterSet:
     def layout(self) -> Layout:
         """Meaning of the numbers, by the set of forms and the version of its layout."""
         return layouts_of(self.manifest.forms)[self.manifest.layout_version]
+
+    @property
+    def sha256(self) -> str | None:
+        """Digest of a set that was loaded."""
+        return None if self.form is None else digest(self.form)
 
     @property
     def state(self) -> str:
@@ -106,10 +118,12 @@ def with_blobs(
     for name, numbers, shape in expected:
         if numbers.shape != shape:
             raise ParkfError(f"parameter set: {name} has shape {numbers.shape}, expected {shape}")
-    _refuse_non_finite("parameter set", known, constant, table)
+    refuse_non_finite("parameter set", constant)
+    refuse_non_finite("parameter set: magnet table", table)
+    errors = {(block, label, i): number.error for block, label, i, number in numbers_in(manifest.layout)}
     more = {
         "blobs": Blobs(constant=blob_of(constant), table=blob_of(table)),
-        "layout": describe(known, constant, errors_of(manifest.layout)),
+        "layout": describe(known, constant, errors),
         "ghost_score": score and score.description(),
         "rich": rich and rich.description(),
         "slices": slices and slices.described,
@@ -125,17 +139,10 @@ def load(folder: Path, *, sha256: str | None = None, withdrawn: bool = False) ->
     So does a published set that is not what its registry lists (:mod:`parkf.params.claims`), and one that
     was withdrawn, which is read only with `withdrawn`, to repeat old results.
     """
-    return load_with_form(folder, sha256=sha256, withdrawn=withdrawn)[0]
-
-
-def load_with_form(
-    folder: Path, *, sha256: str | None = None, withdrawn: bool = False
-) -> tuple[ParameterSet, bytes]:
-    """Read a set as :func:`load` does, and return its binary form, too."""
     place = place_in_registry(folder)
     with SetFolder(folder, links=place is None, place=place) as files:
-        loaded, form = read_files(files)
-    got = digest(form)
+        loaded = read_files(files)
+    got = str(loaded.sha256)
     if sha256 is not None and got != sha256:
         raise ParkfError(f"{folder}: digest {got}, expected {sha256}; it is not the set that you want")
     withdrawal = check_claim(folder, place, loaded.manifest, got, pinned=sha256 is not None)
@@ -146,12 +153,11 @@ def load_with_form(
                 " repeat old results with withdrawn=True (--withdrawn)"
             )
         object.__setattr__(loaded, "withdrawn", withdrawal.reason)
-    object.__setattr__(loaded, "sha256", got)
-    return loaded, form
+    return loaded
 
 
-def read_files(files: SetFolder) -> tuple[ParameterSet, bytes]:
-    """Read a whole set, whatever a registry says about it, and return its binary form, too."""
+def read_files(files: SetFolder) -> ParameterSet:
+    """Read a whole set, whatever a registry says about it."""
     path = files.path / MANIFEST_FILE
     manifest = parse_manifest(path, files.read(MANIFEST_FILE))
     layouts = layouts_of(manifest.forms)
@@ -165,55 +171,21 @@ def read_files(files: SetFolder) -> tuple[ParameterSet, bytes]:
     constant = read_blob(files, CONSTANT_FILE, manifest.blobs.constant, known.constant_count)
     table = read_blob(files, TABLE_FILE, manifest.blobs.table, int(np.prod(TABLE_SHAPE)))
     table = table.reshape(TABLE_SHAPE)
-    _refuse_non_finite(str(files.path), known, constant, table)
     _compare(path, known, manifest.layout, constant)
     score, rich = read_score(files, manifest.ghost_score), read_rich(files, manifest.rich)
     slices = read_slices(files, manifest.slices)
-    return ParameterSet(constant, table, manifest, score, rich, slices), binary_form(manifest, files.read)
-
-
-def _refuse_non_finite(where: str, known: Layout, constant: F32, table: F32) -> None:
-    for position in np.flatnonzero(~np.isfinite(constant))[:1]:
-        name = next(b.name for b in known.blocks if position < known.block_slice(b.name).stop)
-        row, column = divmod(int(position) - known.offsets[name], known.block(name).shape[1])
-        raise ParkfError(
-            f"{where}/{CONSTANT_FILE}: block {name} set {row} index {column}: got {constant[position]}, "
-            "expected a number"
-        )
-    for i, j, index in np.argwhere(~np.isfinite(table))[:1]:
-        raise ParkfError(
-            f"{where}/{TABLE_FILE}: bin {i},{j} index {index}: got {table[i, j, index]}, expected a number"
-        )
+    loaded = ParameterSet(constant, table, manifest, score, rich, slices)
+    object.__setattr__(loaded, "form", binary_form(manifest, files.read))
+    return loaded
 
 
 def _compare(path: Path, known: Layout, layout: list[BlockDescription], constant: F32) -> None:
     """Refuse a manifest that describes other numbers than the blob holds."""
-
-    def expect(what: str, got: object, expected: object) -> None:
-        if got != expected:
-            raise ParkfError(f"{path}: layout: {what}: got {got}, expected {expected}")
-
-    expect("blocks", len(layout), len(known.blocks))
-    for b, (described, block) in enumerate(zip(layout, known.blocks, strict=True)):
-        expect(f"block {b}", described.name, block.name)
-        expect(f"sets of block {block.name}", len(described.sets), block.shape[0])
-        values = constant[known.block_slice(block.name)].reshape(block.shape)
-        for i, one in enumerate(described.sets):
-            expect(f"numbers of block {block.name} set {i}", len(one.numbers), block.shape[1])
-            described_values = np.array([number.value for number in one.numbers])
-            with np.errstate(over="ignore"):
-                others = np.flatnonzero(described_values.astype(np.float32) != values[i])
-            for j in others[:1]:
-                expected = f"{values[i, j]:.9g} of {CONSTANT_FILE}"
-                expect(f"block {block.name} set {i} index {j}", f"{described_values[j]:.9g}", expected)
-
-
-def aligned(numbers: F32) -> F32:
-    """Return the numbers, copied if they do not begin at a cache line."""
-    if numbers.ctypes.data % CACHE_LINE == 0 or not numbers.size:
-        return numbers
-    room = np.empty(numbers.nbytes + CACHE_LINE, dtype=np.uint8)
-    start = -room.ctypes.data % CACHE_LINE
-    moved = room[start : start + numbers.nbytes].view(numbers.dtype).reshape(numbers.shape)
-    moved[...] = numbers
-    return moved
+    told = [tuple(place) for *place, _ in numbers_in(layout)]
+    expected = [
+        (one.name, label, j) for one in known.blocks for label in one.sets for j in range(one.shape[1])
+    ]
+    for got, ours in zip_longest(told, expected):
+        if got != ours:
+            raise ParkfError(f"{path}: layout: got block, set and index {got}, expected {ours}")
+    refuse_others(path, layout, constant, CONSTANT_FILE)

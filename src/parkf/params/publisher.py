@@ -23,7 +23,6 @@ from parkf.io.files import copy, read_json, sha256
 from parkf.io.process_settings import environment
 from parkf.model.layout.built import layout_files, layout_in
 from parkf.params import claims
-from parkf.params.binary_form import digest
 from parkf.params.index import (
     INDEX_FILE,
     VERSION,
@@ -39,7 +38,7 @@ from parkf.params.manifest import Gate, Manifest, Validity
 from parkf.params.parameter_set import ParameterSet, load, read_files
 from parkf.params.registry import Registry
 from parkf.params.set_folder import SetFolder
-from parkf.params.validity import Interval, Series
+from parkf.params.validity import Interval
 
 _STAGING = ".publishing-"  # how names of folders of unfinished work begin
 
@@ -116,10 +115,6 @@ class Publisher(Registry):
                 "version; expected a name such as 2026-run3-r001"
             )
         # A set of other forms is not superseded: a fitter cannot use the set of another layout.
-        alike = self.valid(detector=manifest.detector, forms=manifest.forms)
-        intervals = {version: Interval.of(entry.validity) for version, entry in alike.items()}
-        # Refuse limits in both units, which would leave it unclear which set to use.
-        Series(intervals | {name: Interval.of(manifest.validity)}, {})
         update = {"version": name, "state": "published", "supersedes": self.newest_alike(manifest)}
         return manifest.model_copy(update=update | {"created": _now(), "environment": environment()})
 
@@ -188,11 +183,11 @@ class Publisher(Registry):
     def _entry(self, folder: Path) -> tuple[Entry, tuple[str, str]]:
         """Describe the whole set in a folder, and its layout, for the index."""
         with SetFolder(folder, links=False) as files:
-            loaded, form = read_files(files)
+            loaded = read_files(files)
         manifest, layout = loaded.manifest, str(loaded.manifest.layout_version)
         about = {name: getattr(manifest, name) for name in ("detector", "forms", "validity", "supersedes")}
         entry = Entry(
-            sha256=digest(form),
+            sha256=str(loaded.sha256),
             files={path.name: sha256(path) for path in folder.iterdir()},
             published=manifest.created or _now(),
             withdrawn=None,

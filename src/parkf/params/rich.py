@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.io.errors import ParkfError
-from parkf.params.binary_form import RICH_FILE
-from parkf.params.blobs import blob_of, read_finite_blob
+from parkf.params.binary_form import MANIFEST_FILE, RICH_FILE
+from parkf.params.blobs import blob_of, read_blob, refuse_others
 from parkf.params.description import Errors, describe_block
 from parkf.params.manifest import BlockDescription, Rich, numbers_in
 from parkf.params.set_folder import SetFolder
@@ -91,13 +91,6 @@ def read_rich(files: SetFolder, described: Rich | None) -> RichConstants | None:
     """
     if described is None:
         return None
-    told = [number.value for *_, number in numbers_in(described.layout)]
-    numbers = read_finite_blob(files, RICH_FILE, described.blob, len(told))
-    with np.errstate(over="ignore"):
-        others = np.flatnonzero(np.array(told).astype(np.float32) != numbers)
-    for position in others[:1]:
-        raise ParkfError(
-            f"{files.path / RICH_FILE}: index {position}: got {numbers[position]:.9g}, expected"
-            f" {told[position]:.9g} of the manifest"
-        )
+    numbers = read_blob(files, RICH_FILE, described.blob, len(list(numbers_in(described.layout))))
+    refuse_others(files.path / MANIFEST_FILE, described.layout, numbers, RICH_FILE)
     return RichConstants(numbers, described.layout)

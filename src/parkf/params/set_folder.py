@@ -14,8 +14,8 @@ from typing import Self
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing
 
-# Largest size of a file in a set, bytes.
-LARGEST = 64 << 20
+# Largest size of a file in a set or of an index, bytes: of numbers, and of text.
+LARGEST, LARGEST_TEXT = 64 << 20, 4 << 20
 
 
 class SetFolder:
@@ -57,7 +57,7 @@ class SetFolder:
         return sorted(os.listdir(self._handle))  # noqa: PTH208  # of the open folder
 
     def _read(self, name: str) -> bytes:
-        path = self.path / name
+        path, largest = self.path / name, LARGEST_TEXT if name.endswith(".json") else LARGEST
         try:
             # Without O_NONBLOCK, a pipe would wait for its writer.
             handle = os.open(name, self._flags | os.O_NONBLOCK, dir_fd=self._handle)
@@ -73,11 +73,11 @@ class SetFolder:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 existing(path)
             with open(handle, "rb", closefd=False) as stream:
-                content = stream.read(LARGEST + 1)
+                content = stream.read(largest + 1)
         finally:
             os.close(handle)
-        if len(content) > LARGEST:
-            raise ParkfError(f"{path}: more than {LARGEST} bytes, expected at most as many")
+        if len(content) > largest:
+            raise ParkfError(f"{path}: more than {largest} bytes, expected at most as many; get it again")
         return content
 
 

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import parkf._slices as _slices
-from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.npz import load_arrays
 from parkf.params.binary_form import SLICES_FILE
-from parkf.params.blobs import blob_of, read_finite_blob
+from parkf.params.blobs import aligned, blob_of, read_blob
 from parkf.params.manifest import Scatterer, Slices
 from parkf.params.set_folder import SetFolder
 
@@ -87,12 +86,7 @@ class MagnetSlices:
         layers = np.array([[one.z, one.angle, one.opening] for one in described.scatterers]).reshape(-1, 3)
         length = (described.z_last - described.z_first) / len(described.centre)
         place = [described.z_first, length, described.edge_x, described.edge_y]
-        line = 64 // self.numbers.itemsize
-        memory = np.empty(self.numbers.size + line, self.numbers.dtype)
-        first = -(memory.ctypes.data // memory.itemsize) % line
-        numbers = memory[first : first + self.numbers.size].reshape(self.numbers.shape)
-        numbers[...] = self.numbers
-        return numbers, place, np.array(described.centre), layers
+        return aligned(self.numbers), place, np.array(described.centre), layers
 
     def save(self, path: Path) -> None:
         """Write as arrays in one .npz; equal numbers have equal bytes."""
@@ -104,10 +98,7 @@ class MagnetSlices:
 def load_slices(path: Path) -> MagnetSlices:
     """Read what :meth:`MagnetSlices.save` wrote; a ParkfError reports a file that is damaged."""
     arrays = load_arrays(path, ("numbers", "described"))
-    described = Slices.model_validate_json(str(arrays["described"]))
-    if blob_of(arrays["numbers"]) != described.blob:
-        raise ParkfError(f"{path}: the numbers are not those of the description; train the slices again")
-    return MagnetSlices(arrays["numbers"], described)
+    return MagnetSlices(arrays["numbers"], Slices.model_validate_json(str(arrays["described"])))
 
 
 def read_slices(files: SetFolder, described: Slices | None) -> MagnetSlices | None:
@@ -118,5 +109,5 @@ def read_slices(files: SetFolder, described: Slices | None) -> MagnetSlices | No
     if described is None or described.version != VERSION:
         return None
     shape = len(described.centre), described.nodes_x, described.nodes_y, ROW
-    numbers = read_finite_blob(files, SLICES_FILE, described.blob, int(np.prod(shape)))
+    numbers = read_blob(files, SLICES_FILE, described.blob, int(np.prod(shape)))
     return MagnetSlices(numbers.reshape(shape), described)

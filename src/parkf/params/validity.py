@@ -43,7 +43,9 @@ class Moment:
         return cls("time", int(time.timestamp() // 1))
 
     def __str__(self) -> str:
-        return shown(self.unit, self.value)
+        if self.unit == "run":
+            return str(self.value)
+        return datetime.fromtimestamp(self.value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Interval:
         if self.unit is None or (self.first is None and self.last is None):
             return "all data"
         limits = (self.first, self.last)
-        first, last = (None if value is None else shown(self.unit, value) for value in limits)
+        first, last = (None if value is None else Moment(self.unit, value) for value in limits)
         if first is None:
             return f"{self.unit}s to {last}"
         return f"{self.unit}s from {first} on" if last is None else f"{self.unit}s {first} to {last}"
@@ -175,11 +177,6 @@ def validity_of(limits: Mapping[str, int | str]) -> Validity:
     validity = Validity.model_validate(written)
     Interval.of(validity)
     return validity
-
-
-def shown(unit: Unit, value: int) -> str:
-    """Write a run's number, or a time as in the manifest."""
-    return str(value) if unit == "run" else datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _seconds(time: str | None) -> int | None:

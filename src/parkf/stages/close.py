@@ -8,7 +8,7 @@ from parkf.io.files import read_json, sha256, write_sealed
 from parkf.io.option_types import Scheme
 from parkf.stages.files import AllRead, Made, Read, folder_of
 from parkf.training.assembly import assemble
-from parkf.training.closure.close import close as correct
+from parkf.training.closure.close import close_table
 
 
 def close(
@@ -45,7 +45,7 @@ def close(
     configuration
         Keys of the run that decide the noise.
     """
-    closed = correct(
+    closed, figures = close_table(
         assemble(folder_of(fits), table, geometry, alignment, field, seed=seed, configuration=configuration),
         samples,
         geometry=load_geometry(geometry, alignment),
@@ -56,7 +56,7 @@ def close(
         scheme=scheme,
         threads=threads,
     )
-    closed.table.save(output)
-    write_sealed(accuracy, {**closed.accuracy, "before": read_json(table_accuracy)})
+    closed.save(output)
+    write_sealed(accuracy, {**figures, "before": read_json(table_accuracy)})
     inputs = {f"closure tracks {path.stem}": sha256(path) for path in samples}
     write_sealed(summary, {"inputs": inputs})

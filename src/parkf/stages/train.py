@@ -2,7 +2,6 @@
 
 from parkf.detector.field import load_field
 from parkf.detector.geometry import load_geometry
-from parkf.io.errors import ParkfError
 from parkf.io.option_types import FormsName
 from parkf.model.steps import FORMS
 from parkf.stages.files import AllMade, AllRead, Read
@@ -36,23 +35,16 @@ def train(
         For T of forms 'improved', which is also fitted to tracks that are born in the magnet. They are drawn
         with the seed and carried through the field.
     """
-    if (field is None) != (geometry is None):
-        raise ParkfError("train: got --field or --geometry alone, expected both or neither")
-    if len(datasets) != len(steps):
-        raise ParkfError(f"train: got {len(datasets)} datasets of {len(steps)} steps, expected one of each")
     born = None
     if field is not None and geometry is not None:
         place = load_field(field), load_geometry(geometry)
         born = displaced_rows(*place, seed=seed, threads=threads)
-    of_forms = FORMS[forms].steps
-    of_tables, of_born = ["UTTF"], [step for step in steps if step in of_forms and of_forms[step].displaced]
     for step, dataset, output in zip(steps, datasets, outputs, strict=True):
         train_step(
             dataset,
             step,
             forms=forms,
-            # What no step takes is given to the first one, which refuses it.
-            table=table if step in of_tables or not {*of_tables} & {*steps} else None,
-            displaced=born if step in of_born or not of_born else None,
+            table=table if step == "UTTF" else None,
+            displaced=born if FORMS[forms].steps[step].displaced else None,
             workers=threads,
         ).save(output)

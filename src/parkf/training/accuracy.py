@@ -1,25 +1,32 @@
 """``accuracy.json``: how far every form is from Runge–Kutta, in units of the scattering."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from operator import call
 from pathlib import Path
 from typing import Any
 
-from parkf.io.checksums import check_pages
-from parkf.io.errors import ParkfError
-from parkf.io.files import read_json, scratch_folder, sha256
+from parkf.io.files import read_json, scratch_folder
 from parkf.io.workers import parallel_map
 from parkf.model.codegen.numpy_step import BEFORE_COLUMNS, COLUMNS, numpy_step
-from parkf.model.steps import FORMS, Forms
+from parkf.model.steps import FORMS
+from parkf.model.steps.scifi import GAPS
 from parkf.training import MOST_ROWS
 from parkf.training.chain import measure_chain
 from parkf.training.magnet_hop import Trained
 from parkf.training.magnet_table import load_table
-from parkf.training.result import BinAccuracy, FitResult, load_results
-from parkf.training.rows import COMPONENTS, F64, Rows, StoredRows, read_batches, store_sets
+from parkf.training.result import BinAccuracy, load_results
+from parkf.training.rows import COMPONENTS, F64, Rows, read_batches, store_sets
 from parkf.training.spread import Spreads, core_error
 from parkf.training.train import add_residuals
+
+# Names in the file of each set of the steps that scatter, and are measured set by set.
+_MEASURED = {
+    "V": ("V.forward", "V.backward"),
+    "VUT": ("VUT",),
+    "UT": tuple(f"UT.gap{gap % 3}{'.backward' if gap > 2 else ''}" for gap in range(6)),
+    "UTTF": ("UTTF",),
+}
 
 
 def measure_accuracy(
@@ -50,12 +57,17 @@ def measure_accuracy(
     trained = Trained(forms, results, load_table(table), datasets)
     measurements: list[Callable[[], Any]] = [
         lambda: _collect(measure_chain(trained)),
-        *(partial(_of_step, trained, name, fits) for name in ("V", "VUT", "UT", "TFT", "T")),
+        *(partial(_of_step, trained, name) for name in ("TFT", "T")),
     ]
     chain, *others = parallel_map(call, measurements, threads)
-    steps = {label: figures for one in others for label, figures in one.items()}
-    # The accuracy of the hop through the magnet was measured in its fit, where the table was available.
-    steps["UTTF"] = _collect(results["UTTF"].sets[0].accuracy)
+    # Fits have measured these steps already.
+    steps = {
+        label: _collect(one.accuracy)
+        for name, labels in _MEASURED.items()
+        for label, one in zip(labels, results[name].sets, strict=True)
+    }
+    for one in others:
+        steps |= one
     return {
         "forms": forms.name,
         "steps": steps,
@@ -64,58 +76,35 @@ def measure_accuracy(
     }
 
 
-def _of_step(trained: Trained, name: str, fits: Path) -> dict[str, Any]:
-    """Measure the sets of a step that are measured together, by their name in the file."""
-    path, result, step = trained.dataset(name), trained.results[name], trained.forms.steps[name]
-    if sha256(path) != result.dataset:
-        check_pages(path)
-        raise ParkfError(f"{path}: not the dataset that {fits / f'{name}.json'} was fitted to; fit it again")
-    scattering = trained.results["UTTF"].numbers[0]
-    with scratch_folder() as folder:
-        batches = read_batches(path, most=MOST_ROWS)
-        rows = store_sets(batches, range(len(step.sets)), step.joined, Path(folder))
-        return {
-            label: _collect(_step_accuracy(trained.forms, result, rows, numbers, scattering))
-            for label, numbers in _groups(name, step.joined).items()
-        }
+def _of_step(trained: Trained, name: str) -> dict[str, Any]:
+    """Measure the sets of a step that are measured together, by their name in the file.
 
-
-def _groups(step: str, joined: int) -> dict[str, Sequence[int]]:
-    """Return the sets that are measured together, by their name in the file."""
-    if step == "V":
-        return {"V.forward": [0], "V.backward": [1]}
-    if step == "UT":
-        return {f"UT.gap{gap % 3}{'.backward' if gap > 2 else ''}": [gap] for gap in range(6)}
-    if step == "T":
-        sides = 2 // joined
-        return {f"T.gap{gap}": range(sides * gap, sides * (gap + 1)) for gap in range(11)}
-    return {step: [0]}
-
-
-def _step_accuracy(
-    forms: Forms, result: FitResult, rows: list[StoredRows], sets: Sequence[int], scattering: F64
-) -> list[BinAccuracy]:
-    """Measure the accuracy of several sets together.
-
-    A step without noise is measured in units of the noise of UTTF, with its parameters `scattering`. Such a
-    step has no standardised differences from the truth.
+    A step without noise is measured in units of the noise of UTTF. Such a step has no standardised
+    differences from the truth.
     """
-    functions = numpy_step(forms.steps[result.step])
-    spreads = Spreads()
-    for number in sets:
-        p = result.numbers[number]
-        noise = partial(functions.noise, p) if functions.step.noise else partial(_magnets, forms, scattering)
-        add_residuals(spreads, functions, p, rows[number], noise)
-    figures = spreads.figures()
-    if functions.step.noise:
-        return figures
-    return [figure.model_copy(update={"truth_width": None}) for figure in figures]
+    step, numbers = trained.forms.steps[name], trained.results[name].numbers
+    functions, sides = numpy_step(step), max(1, len(step.sets) // GAPS)
+    found = {}
+    with scratch_folder() as folder:
+        batches = read_batches(trained.dataset(name), most=MOST_ROWS)
+        rows = store_sets(batches, range(len(step.sets)), step.joined, Path(folder))
+        for gap in range(len(step.sets) // sides):
+            spreads = Spreads()
+            for number in range(sides * gap, sides * (gap + 1)):
+                p = numbers[number]
+                noise = partial(functions.noise, p) if step.noise else partial(_magnets, trained)
+                add_residuals(spreads, functions, p, rows[number], noise)
+            truth = {} if step.noise else {"truth_width": None}
+            label = f"{name}.gap{gap}" if name == "T" else name
+            found[label] = _collect([one.model_copy(update=truth) for one in spreads.figures()])
+    return found
 
 
-def _magnets(forms: Forms, p: F64, rows: Rows) -> dict[str, F64]:
+def _magnets(trained: Trained, rows: Rows) -> dict[str, F64]:
     """Compute UTTF's scattering for rows at z_out; their unknown origins are replaced by the states there."""
+    functions, p = trained.step("UTTF", 0)
     begins = {name: rows[column] for name, column in zip(BEFORE_COLUMNS, COLUMNS, strict=False)}
-    return numpy_step(forms.steps["UTTF"]).noise(p, {**rows, **begins})
+    return functions.noise(p, {**rows, **begins})
 
 
 def _collect(bins: list[BinAccuracy]) -> dict[str, list[dict[str, Any]]]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, Geometry, load_geometry
 from parkf.io.errors import ParkfError
 from parkf.io.files import sha256
@@ -18,8 +17,8 @@ from parkf.params.description import describe
 from parkf.params.electron import ElectronFit
 from parkf.params.ghost_score import load_score
 from parkf.params.imported import ALWAYS, new_manifest
-from parkf.params.manifest import Blobs, Constants, FitSummary, Validity
-from parkf.params.parameter_set import ParameterSet, load, with_blobs
+from parkf.params.manifest import Constants, FitSummary, Validity
+from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.params.slices import load_slices
 from parkf.training.fit_noise import noise_factors, way_through_magnet
 from parkf.training.magnet_table import load_table
@@ -60,12 +59,8 @@ def assemble(
     `slices` has the steps inside the magnet, and `electron` is the fit of what electrons radiate.
     """
     detector = load_geometry(geometry, alignment)
-    # A damaged map is refused before its fingerprint goes into the manifest.
-    FieldMap.load(field)
     results = load_results(fits)
     magnet = load_table(table)
-    if results["UTTF"].table != sha256(table):
-        raise ParkfError(f"{fits / 'UTTF.json'}: fitted with another magnet table than {table}; fit it again")
     forms = FORMS[results["UTTF"].forms]
     layout = forms.layout
     flattened = None if configuration is None else flat(configuration)
@@ -138,36 +133,12 @@ def assemble(
     )
 
 
-def check_made_of(parameters: Path, fits: Path, table: Path) -> Blobs:
-    """Check that a set is made of these fits and this table, and return the fingerprints of its blobs."""
-    loaded, magnet = load(parameters), load_table(table)
-    results = load_results(fits)
-    same_forms = all(result.forms == loaded.manifest.forms for result in results.values())
-    grown = _grown_noise(loaded, results) if same_forms else {}
-    for name, result in results.items():
-        held = loaded.block(name)
-        if not grown or not np.array_equal(held, (result.numbers * grown[name]).astype(np.float32)):
-            raise ParkfError(
-                f"{parameters}: block {name} is not that of {fits / f'{name}.json'}; assemble the set again"
-            )
-    if not np.array_equal(loaded.table, magnet.coefficients.astype(np.float32)):
-        raise ParkfError(f"{parameters}: its magnet table is not that of {table}; assemble the set again")
-    return loaded.manifest.blobs
-
-
-def _grown_noise(parameters: ParameterSet, results: Mapping[str, FitResult]) -> dict[str, F64]:
-    """Return the factors by which a set's numbers differ from the fitted ones, (sets, m) of each step."""
-    manifest, way = parameters.manifest, way_through_magnet(parameters.layout, parameters.constant)
-    fitted = {name: result.numbers for name, result in results.items()}
-    return noise_factors(FORMS[manifest.forms], fitted, manifest.configuration, way)
-
-
 def _grown_errors(
     results: Mapping[str, FitResult], grown: Mapping[str, F64]
-) -> dict[tuple[str, int, int], float | None]:
+) -> dict[tuple[str, str, int], float | None]:
     """Return the errors of a set's numbers, by step, set and index, from fits and noise factors."""
     return {
-        (name, i, j): None if error is None else error * abs(float(grown[name][i, j]))
+        (name, one.label, j): None if error is None else error * abs(float(grown[name][i, j]))
         for name, result in results.items()
         for i, one in enumerate(result.sets)
         for j, error in enumerate(one.errors)

@@ -67,19 +67,6 @@ def noise_factors(
     return factors
 
 
-def fitted_numbers(
-    forms: Forms, held: BlockNumbers, configuration: Mapping[str, str] | None, way: float
-) -> dict[str, F64]:
-    """Invert :func:`noise_factors`: return the fitted numbers of all steps from the numbers in a set."""
-    numbers = {name: np.array(held[name], np.float64) for name in forms.steps}
-    stays = _stays(forms, configuration)
-    if stays != 1:
-        # Now the noise behind the bend allows only `stays` times the largest turn that it allowed before.
-        _move_in_front(numbers, way, 1 - 1 / stays)
-    factors = _widenings(forms, configuration)
-    return {name: values / factors[name] for name, values in numbers.items()}
-
-
 def way_through_magnet(layout: Layout, constant: NDArray[Any]) -> float:
     """Return the distance in mm from the last UT layer to z_out, from a constant blob."""
     layers, header = (constant[layout.block_slice(name)] for name in ("UTLayer", "UTT_META"))

@@ -41,7 +41,7 @@ def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64)
                 f"step UTTF: column {column} has {rows[column].min()} to {rows[column].max()}, the table's "
                 f"{plane} is {header[plane]}; train the table and build the dataset with one geometry"
             )
-    origins = _origins(rows)
+    origins = np.column_stack([rows[f"{c}0"] for c in COMPONENTS])
     inside = inside_grid(table.header, origins)
     rows, origins = select(rows, inside), origins[inside]
     assumed = table.extrapolate(origins, functions.local_qop(p, rows["qop"]), rows["polarity"])
@@ -49,15 +49,6 @@ def through_magnet(functions: NumpyStep, table: MagnetTable, rows: Rows, p: F64)
     moved = {f"{c}e": rows[f"{c}e"] + assumed[:, i] - own[:, i] for i, c in enumerate(COMPONENTS)}
     begins = dict(zip(BEFORE_COLUMNS, origins.T, strict=True))
     return {**rows, **begins, **{f"{c}0": assumed[:, i] for i, c in enumerate(COMPONENTS)}, **moved}
-
-
-def count_inside(table: MagnetTable, rows: Rows) -> int:
-    """Count the rows of UTTF that :func:`through_magnet` keeps."""
-    return int(np.count_nonzero(inside_grid(table.header, _origins(rows))))
-
-
-def _origins(rows: Rows) -> F64:
-    return np.column_stack([rows[name] for name in ("x0", "y0", "tx0", "ty0")])
 
 
 def loss_before_bend(functions: NumpyStep, table: MagnetTable, rows: StoredRows, start: F64) -> float:

@@ -1,18 +1,15 @@
 """The result of a step's fits, stored as JSON. It has everything that a report or a parameter set needs."""
 
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from parkf.io.documents.models import Noted, Strict, validated
-from parkf.io.errors import ParkfError
-from parkf.io.files import read_json, write_sealed
+from parkf.io.documents.models import Noted, StoredModel, Strict
 from parkf.io.option_types import FormsName
-from parkf.model.steps import FORMS, STEP_NAMES
-
-RESULT_VERSION = 4
+from parkf.model.steps import STEP_NAMES
 
 
 class Minimum(Strict):
@@ -64,40 +61,15 @@ class SetResult(Noted):
     rows: int  # number of rows that were fitted
     values: list[float]  # of all parameters, in their order
     errors: list[float | None]  # None for parameters that no fit determined: fixed or unused ones
-    minima: list[Minimum]  # in the order in which they were fitted
-    accuracy: list[BinAccuracy]  # for bins with enough rows
-    truth_width: dict[str, float]  # core width of (form − truth)/σ_MS by component; empty without scattering
-    profiles: list[Profile]  # empty without scattering
-
-
-class StoredModel(Strict):
-    """A result with a file of its own, and the version of the file's format."""
-
-    what: ClassVar[str]
-
-    version: int = RESULT_VERSION
-
-    def save(self, path: Path) -> None:
-        """Write as JSON; equal results have equal bytes."""
-        write_sealed(path, self.model_dump(mode="json"))
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read a result; a ParkfError reports a file of another version, or one that is no such result."""
-        content = read_json(path)
-        version = content.get("version") if isinstance(content, dict) else None
-        if version != RESULT_VERSION:
-            raise ParkfError(
-                f"{path}: {cls.what} of version {version}, expected {RESULT_VERSION}; fit the step again"
-            )
-        return validated(content, cls, lambda place: str(path), remedy="fit the step again")
+    minima: list[Minimum] = Field(default_factory=list)  # in the order in which they were fitted
+    accuracy: list[BinAccuracy] = Field(default_factory=list)  # for bins with enough rows
+    profiles: list[Profile] = Field(default_factory=list)  # empty without scattering
 
 
 class FitResult(StoredModel):
     """All fits of one step; `table` and `dataset` are SHA-256."""
 
-    what = "fit result"
-
+    version: Literal[4] = 4
     forms: FormsName
     step: str
     formula: str  # fingerprint of the step's formulas
@@ -112,23 +84,5 @@ class FitResult(StoredModel):
 
 
 def load_results(folder: Path) -> dict[str, FitResult]:
-    """Read the fit results of all steps from ``<step>.json``.
-
-    They must have one set of forms, and the formulas that these forms have now.
-    """
-    results: dict[str, FitResult] = {}
-    for name in STEP_NAMES:
-        path = folder / f"{name}.json"
-        result = FitResult.load(path)
-        if result.step != name:
-            raise ParkfError(f"{path}: fit of step {result.step}, expected {name}")
-        for other in results.values():
-            if other.forms != result.forms:
-                raise ParkfError(
-                    f"{path}: fitted with forms '{result.forms}', {other.step} with '{other.forms}'; "
-                    "fit all steps with one set of forms"
-                )
-        if result.formula != FORMS[result.forms].steps[name].formula_hash():
-            raise ParkfError(f"{path}: fitted with other formulas than step {name} has now; fit it again")
-        results[name] = result
-    return results
+    """Read the fit results of all steps of a run from ``<step>.json``."""
+    return {name: FitResult.load(folder / f"{name}.json") for name in STEP_NAMES}

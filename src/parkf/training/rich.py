@@ -6,21 +6,23 @@ by Runge-Kutta. Behind the end of the field map the track is straight.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from parkf.detector.field import FieldMap
+from parkf.io.documents.models import StoredModel
 from parkf.io.files import scratch_folder
 from parkf.io.planes import SCIFI_LAYERS
 from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.model.steps.rich import PLANES_OF, RICH_STEPS
 from parkf.params.rich import RichConstants
 from parkf.training import ROWS_OF_A_PLANE
-from parkf.training.datasets.carry import carried
+from parkf.training.datasets.carry import carry_rows
 from parkf.training.extrapolation import fit_extrapolation
 from parkf.training.minimise import Fits
-from parkf.training.result import SetResult, StoredModel
+from parkf.training.result import SetResult
 from parkf.training.rows import COMPONENTS, Rows, StoredRows, group_of_event, read_batches, select
 from parkf.training.train import set_result
 
@@ -35,17 +37,16 @@ DATASET = {"RICH1": "VUT", "RICH_VELO": "VUT", "RICH_UT": "UT", "RICH2": "T", "R
 class RichFit(StoredModel):
     """Fits of the steps to the RICH planes: the sets of each step by its name, in the order of planes."""
 
-    what = "fit of the RICH constants"
-
+    version: Literal[4] = 4
     sets: dict[str, list[SetResult]]
 
     def constants(self) -> RichConstants:
         """Return the numbers as a part of a parameter set."""
         numbers = {name: np.array([one.values for one in sets]) for name, sets in self.sets.items()}
         errors = {
-            (name, i, j): error
+            (name, one.label, j): error
             for name, sets in self.sets.items()
-            for i, one in enumerate(sets)
+            for one in sets
             for j, error in enumerate(one.errors)
         }
         return RichConstants.of(numbers, errors)
@@ -85,7 +86,7 @@ def rows_at(
         if dataset == "T":
             rows |= {"z0": rows["z1"], **{f"{c}0": rows[f"{c}1"] for c in COMPONENTS}}
         end = np.full(len(rows["qop"]), min(z, field.upper[2]))
-        states, arrived = carried({**rows, "charge": np.sign(rows["qop"]), "z1": end}, field, threads)
+        states, arrived = carry_rows({**rows, "charge": np.sign(rows["qop"]), "z1": end}, field, threads)
         states[:, :2] += (z - end)[:, None] * states[:, 2:]
         targets = {f"{c}{which}": states[:, i] for i, c in enumerate(COMPONENTS) for which in "1e"}
         rows |= {**targets, "z1": np.full(len(end), float(z)), "group": group_of_event(rows)}

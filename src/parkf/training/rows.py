@@ -6,7 +6,7 @@ parameter set. Memory then holds only a block of rows and a sample, no matter ho
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from itertools import accumulate, chain, groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -46,9 +46,8 @@ KEPT = (*COLUMNS, *(f"{c}{end}" for end in "1e" for c in COMPONENTS), "p_true", 
 # of long tracks' ty between stations, to 0.2 of the scattering. A hundredth leaves half of the misfit of
 # displaced tracks.
 DISPLACED_SHARE = 0.05
-# UNREAD are the columns of a step dataset that no fit reads; _READ are all others.
-UNREAD = ("pdg_id", "charge")
-_READ = tuple(name for name, _ in STEP_DATA.columns if name not in UNREAD)
+# Columns of a step dataset that fits read.
+_READ = [name for name, _ in STEP_DATA.columns if name not in ("pdg_id", "charge")]
 
 
 class StoredRows:
@@ -68,15 +67,6 @@ class StoredRows:
 
     def __len__(self) -> int:
         return self._rows
-
-    def first(self, rows: int) -> Self:
-        """Return the first `rows` rows, in the same file; what is appended to the result lies behind them.
-
-        Processes that know how many rows come before their own can thus write at the same time.
-        """
-        result = copy(self)
-        result._rows = rows
-        return result
 
     def append(self, rows: Rows) -> None:
         """Add rows."""
@@ -106,13 +96,10 @@ class StoredRows:
         number = (block * len(self._columns) + column) * BLOCK + place
         return number * np.dtype(np.float64).itemsize
 
-    def stripes(self) -> list[range]:
-        """Return the numbers of the blocks of each stripe; together these are all blocks of the set."""
-        return [range(begin, begin + STRIPE) for begin in range(0, -(-self._rows // BLOCK), STRIPE)]
-
     def by_stripe(self, function: Callable[[range], Result]) -> Iterator[Result]:
         """Yield the function of every stripe, in order; the workers share the stripes."""
-        stripes = self.stripes()
+        count = -(-self._rows // BLOCK)
+        stripes = [range(begin, begin + STRIPE) for begin in range(0, count, STRIPE)]
         length = max(1, min(STRIPES, -(-len(stripes) // self._workers)))
         runs = [stripes[begin : begin + length] for begin in range(0, len(stripes), length)]
         # A single run is not worth another process.
@@ -121,28 +108,19 @@ class StoredRows:
         )
         return chain.from_iterable(results)
 
-    def changed(self, kept: Callable[[Rows], int], change: Callable[[Rows], Rows]) -> "StoredRows":
+    def changed(self, change: Callable[[Rows], Rows]) -> "StoredRows":
         """Apply `change` block by block; return the rows in a new file beside this one.
 
-        `change` must add columns with the state at which the rows began. It keeps only some of the rows:
-        `kept` is their number.
+        `change` must add columns with the state at which the rows began, and may keep only some of the rows.
         """
         result = StoredRows(self._path.with_suffix(".changed"), KEPT + BEFORE_COLUMNS, self._workers)
-        counts = self.by_stripe(lambda stripe: sum(kept(block) for block in self.blocks(stripe)))
-        begins = list(accumulate(counts, initial=0))
-
-        def write(stripe: range) -> None:
-            own = result.first(begins[stripe.start // STRIPE])
-            for block in self.blocks(stripe):
-                own.append(change(block))
-
-        for _ in self.by_stripe(write):
-            pass
-        return result.first(begins[-1])
+        for block in self.blocks():
+            result.append(change(block))
+        return result
 
     def with_rows(self, more: Rows) -> Self:
         """Return these rows and more of them, in the same file."""
-        result = self.first(len(self))
+        result = copy(self)
         result.append(more)
         return result
 
@@ -182,23 +160,17 @@ def store_sets(
     return list(stored.values())
 
 
-def read_batches(
-    path: Path,
-    sets: range | None = None,
-    *,
-    most: int | None = None,
-    columns: Sequence[str] = _READ,
-) -> Iterator[Rows]:
-    """Read a step dataset: columns as float64, ``set``, ``event`` and ``particle`` as int64.
+def read_batches(path: Path, sets: range | None = None, *, most: int | None = None) -> Iterator[Rows]:
+    """Read a step dataset for fits: columns as float64, ``set``, ``event`` and ``particle`` as int64.
 
     Row groups are left out if their statistics show that they hold none of the wanted `sets`. If they
     have more than `most` rows, only every second, third … row group is read, so that not many more rows are
     read. A ParkfError is raised when the table is not a step dataset, or a number in it is not finite.
     """
     with STEP_DATA.open(path) as file:
-        for begin, batch in _record_batches(file, sets, most, columns):
+        for begin, batch in _record_batches(file, sets, most):
             rows: Rows = {}
-            for name in columns:
+            for name in _READ:
                 kind = np.int64 if name in ("set", "event", "particle") else np.float64
                 rows[name] = numbers(batch.column(name)).astype(kind, copy=False)
                 bad = np.flatnonzero(~np.isfinite(rows[name]))
@@ -209,10 +181,7 @@ def read_batches(
 
 
 def _record_batches(
-    file: pq.ParquetFile,
-    sets: range | None,
-    most: int | None,
-    columns: Sequence[str],
+    file: pq.ParquetFile, sets: range | None, most: int | None
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield batches of row groups that may hold some of the sets, each with the number of its first row."""
     groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
@@ -230,7 +199,7 @@ def _record_batches(
     for _, run in groupby(enumerate(wanted), lambda item: item[1] - item[0]):
         together = [number for _, number in run]
         begin = int(begins[together[0]])
-        for batch in file.iter_batches(batch_size=BATCH, row_groups=together, columns=list(columns)):
+        for batch in file.iter_batches(batch_size=BATCH, row_groups=together, columns=_READ):
             yield begin, batch
             begin += len(batch)
 

@@ -6,6 +6,7 @@ of what the field does to it, as in the fit of the magnet table.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -52,14 +53,12 @@ def _compiled(forms: list[sp.Expr]) -> Callable[..., list[Any]]:
     return numpy_function(arguments, forms, cse=True)
 
 
-class _Formulas:
-    """The formulas as NumPy functions."""
-
-    def __init__(self) -> None:
-        outputs = [slices.OUTPUTS[name] for name in COMPONENTS]
-        self.middle = _compiled(list(slices.MIDDLE))
-        self.outputs = _compiled(outputs)
-        self.gradients = _compiled([sp.diff(form, v) for form in outputs for v in _LINEAR])
+@cache
+def _formulas() -> tuple[Callable[..., list[Any]], ...]:
+    """Return NumPy functions of the place in the middle, of the outputs, and of their gradients."""
+    outputs = [slices.OUTPUTS[name] for name in COMPONENTS]
+    gradients = [sp.diff(form, v) for form in outputs for v in _LINEAR]
+    return _compiled(list(slices.MIDDLE)), _compiled(outputs), _compiled(gradients)
 
 
 def train_slices(
@@ -71,21 +70,14 @@ def train_slices(
     by default all cores.
     """
     planes = np.linspace(Z_FIRST, Z_LAST, 2 * SLICES + 1)
+    states = _tracks(field, planes, seed=seed, count=tracks, threads=threads)
+    numbers, centre = np.zeros((SLICES, len(MAPS), *NODES)), np.zeros(SLICES)
     # Sums of the normal equations must not depend on the number of threads.
     with threadpool_limits(1):
-        return _trained(field, geometry, planes, seed=seed, tracks=tracks, threads=threads)
-
-
-def _trained(
-    field: FieldMap, geometry: Geometry, planes: F64, *, seed: int, tracks: int, threads: int | None
-) -> MagnetSlices:
-    states = _tracks(field, planes, seed=seed, count=tracks, threads=threads)
-    formulas = _Formulas()
-    numbers, centre = np.zeros((SLICES, len(MAPS), *NODES)), np.zeros(SLICES)
-    for i in range(SLICES):
-        slice_ = slice(2 * i, 2 * i + 3)
-        there = np.isfinite(states[slice_]).all(axis=(0, 2))
-        numbers[i], centre[i] = _fit(formulas, states[slice_, there], planes[slice_])
+        for i in range(SLICES):
+            slice_ = slice(2 * i, 2 * i + 3)
+            there = np.isfinite(states[slice_]).all(axis=(0, 2))
+            numbers[i], centre[i] = _fit(states[slice_, there], planes[slice_])
     losses = mean_losses(field, geometry, seed=seed, threads=threads)
     return MagnetSlices.of(numbers, centre, scatterers(geometry), losses)
 
@@ -190,7 +182,7 @@ _BELOW = _UNKNOWNS[_LOWER[0]] - _COLUMN
 _REACH = int(_BELOW.max()) + 1
 
 
-def _fit(formulas: _Formulas, states: F64, planes: F64) -> tuple[F64, float]:
+def _fit(states: F64, planes: F64) -> tuple[F64, float]:
     """Return the maps (maps, *NODES) of a slice, and its bend in the centre, MeV/mm.
 
     `states` (3, n, 5) are those at the `planes` (3,), mm: at the ends of the slice and in its middle. The
@@ -199,13 +191,15 @@ def _fit(formulas: _Formulas, states: F64, planes: F64) -> tuple[F64, float]:
     """
     numbers, centre = np.zeros((len(MAPS), *NODES)), 0.0
     length = float(planes[2] - planes[0])
+    # The bend is the mean of the first map at its four central nodes.
+    i, j = NODES[0] // 2, NODES[1] // 2
     for hops in (_HOPS[:2], _HOPS):
         # Maps run fastest. The band has the lower half of the normal equations.
         band, right = np.zeros((_REACH, numbers.size)), np.zeros(numbers.size)
         for start, target, begin, end in hops:
             hop = (length, begin, end, centre)
             for node, design, residual in _rows(
-                formulas, states[start], states[target], hop, float(planes[1]), numbers
+                states[start], states[target], hop, float(planes[1]), numbers
             ):
                 first = node * len(MAPS)
                 band[_BELOW, first + _COLUMN] += (design @ design.T)[_LOWER]
@@ -213,18 +207,12 @@ def _fit(formulas: _Formulas, states: F64, planes: F64) -> tuple[F64, float]:
         band[0] += RIDGE * (band[0] + 1e-12 * band[0].max())
         change = solveh_banded(band, right, overwrite_ab=True, lower=True, check_finite=False)
         numbers += change.reshape(-1, len(MAPS)).T.reshape(numbers.shape)
-        centre = _in_the_centre(numbers[0])
+        centre = float(numbers[0, i - 1 : i + 1, j - 1 : j + 1].mean())
     return numbers, centre
 
 
-def _in_the_centre(bend: F64) -> float:
-    """Return the mean of a map (*NODES) at its four central nodes."""
-    i, j = NODES[0] // 2, NODES[1] // 2
-    return float(bend[i - 1 : i + 1, j - 1 : j + 1].mean())
-
-
 def _rows(
-    formulas: _Formulas, start: F64, target: F64, hop: tuple[float, ...], z: float, numbers: F64
+    start: F64, target: F64, hop: tuple[float, ...], z: float, numbers: F64
 ) -> Iterator[tuple[int, F64, F64]]:
     """Yield, cell by cell, the number of the first node, the design (unknowns, 4·n) and the residuals (4·n).
 
@@ -232,7 +220,8 @@ def _rows(
     displacement counts as the slope over half a slice.
     """
     nothing = (0.0,) * (len(slices.FIELDS) + len(slices.SLOPES))
-    middle = formulas.middle(*start.T, *hop, *nothing)
+    in_middle, outputs, gradients_of = _formulas()
+    middle = in_middle(*start.T, *hop, *nothing)
     on_x, on_y = (
         axis(np.broadcast_to(place, len(start)), edge * z, cells)
         for place, edge, cells in zip(middle, EDGES, CELLS, strict=True)
@@ -252,10 +241,10 @@ def _rows(
     gradients = [(by * one).sum(axis=0) for one in here[:2] for by in (by_x, by_y)]
     arguments = (*state, *hop, *maps, *gradients)
     scale = np.array([2 / hop[0], 2 / hop[0], 1.0, 1.0])[:, None] / np.abs(state[4])
-    residual = (target[order, :4].T - np.array(formulas.outputs(*arguments))) * scale
+    residual = (target[order, :4].T - np.array(outputs(*arguments))) * scale
     # By what the outputs depend on, (linear, outputs, n).
     by = np.empty((len(_LINEAR), *residual.shape))
-    for i, one in enumerate(formulas.gradients(*arguments)):
+    for i, one in enumerate(gradients_of(*arguments)):
         np.multiply(one, scale[i // len(_LINEAR)], out=by[i % len(_LINEAR), i // len(_LINEAR)])
     for begin, stop in pairwise(np.flatnonzero(np.diff(node, prepend=-1, append=-1))):
         part = np.s_[..., begin:stop]

@@ -102,12 +102,6 @@ class Spreads:
             if self._count[b] >= FEWEST_ROWS
         ]
 
-    def truth_width(self) -> dict[str, float]:
-        """Core width of the standardised differences over all momenta, by component; empty without σ_MS."""
-        if not self._has_sigma or self._count.sum() < FEWEST_ROWS:
-            return {}
-        return {name: core_width(self._pulls[:, c].sum(axis=0)) for c, name in enumerate(COMPONENTS)}
-
 
 def core_width(counts: NDArray[Any], edges: F64 = _PULL_EDGES) -> float:
     """Return the width of the normal core of a histogram of standardised differences.

@@ -14,12 +14,12 @@ from parkf.model.codegen.numpy_step import NumpyStep, numpy_step
 from parkf.model.steps import FORMS, Step
 from parkf.training.displaced import beside
 from parkf.training.extrapolation import fit_extrapolation
-from parkf.training.magnet_hop import count_inside, loss_before_bend, through_magnet
+from parkf.training.magnet_hop import loss_before_bend, through_magnet
 from parkf.training.magnet_table import MagnetTable, load_table
 from parkf.training.minimise import Fits
 from parkf.training.noise import fit_noise
 from parkf.training.result import FitResult, Minimum, SetResult
-from parkf.training.rows import F64, SAMPLE, UNREAD, Rows, StoredRows, read_batches, residuals, store_sets
+from parkf.training.rows import F64, SAMPLE, Rows, StoredRows, read_batches, residuals, store_sets
 from parkf.training.spread import Spreads, residual_profiles
 
 # The type of a function of rows that returns σ of each component, and correlations, (n,) each.
@@ -45,36 +45,12 @@ def train_step(
     (:mod:`parkf.training.datasets.checks`). Equal inputs lead to equal results, with any number of processes,
     `workers`. TMPDIR must have room for 150 to 320 bytes a row. A ParkfError reports a fit that is invalid.
     """
-    steps = FORMS[forms].steps
-    if step not in steps:
-        raise ParkfError(f"step '{step}' does not exist, expected one of {', '.join(steps)}")
-    if (step == "UTTF") != (table is not None):
-        raise ParkfError(f"step {step}: a magnet table is needed for UTTF and for no other step")
-    magnet = load_table(table) if table else None
-    if magnet is not None and magnet.form is not FORMS[forms].table:
-        raise ParkfError(
-            f"{table}: a magnet table of other forms than '{forms}'; train it with `--forms {forms}`"
-        )
-    own, numbers = steps[step], range(len(steps[step].sets))
-    if own.displaced != (displaced is not None):
-        need = "give --field and --geometry" if own.displaced else "give neither --field nor --geometry"
-        raise ParkfError(f"step {step}, forms '{forms}': {need}, for tracks that are born in the magnet")
+    own, magnet = FORMS[forms].steps[step], load_table(table) if table else None
+    numbers = range(len(own.sets))
     # One thread for linear algebra, so that sums have the same order on any machine.
     with threadpool_limits(1), scratch_folder() as folder:
-        wanted = range(own.joined * numbers.start, own.joined * numbers.stop)
-        stored = store_sets(read_batches(dataset, wanted), numbers, own.joined, Path(folder), workers)
-        sets = train_sets(
-            stored,
-            own,
-            numbers,
-            table=magnet,
-            displaced=displaced,
-            where=str(dataset),
-        )
-    # The fits read some columns, and checked them. The rest is read here, so that the fingerprint belongs to
-    # an undamaged file.
-    for _ in read_batches(dataset, columns=UNREAD):
-        pass
+        stored = store_sets(read_batches(dataset), numbers, own.joined, Path(folder), workers)
+        sets = train_sets(stored, own, numbers, table=magnet, displaced=displaced, where=str(dataset))
     return FitResult(
         forms=forms,
         step=step,
@@ -110,9 +86,7 @@ def train_sets(
         start[list(step.indices("loss"))] = mean_energy_loss(rows)
         if table is not None:
             start[list(step.indices("loss"))] = loss_before_bend(functions, table, rows, start)
-            rows = rows.changed(
-                partial(count_inside, table), partial(through_magnet, functions, table, p=start)
-            )
+            rows = rows.changed(partial(through_magnet, functions, table, p=start))
         fits = Fits(rows, len(start), name)
         followed = fits
         if displaced is not None:
@@ -135,10 +109,6 @@ def _without_rows(step: Step, label: str) -> SetResult:
         rows=0,
         values=[0.0] * len(none),
         errors=none,
-        minima=[],
-        accuracy=[],
-        truth_width={},
-        profiles=[],
     )
 
 
@@ -157,7 +127,6 @@ def set_result(
         errors=[errors.get(f"p{i}") for i in range(len(p))],
         minima=minima,
         accuracy=spreads.figures(),
-        truth_width=spreads.truth_width(),
         profiles=residual_profiles(functions, p, rows) if scatters else [],
     )
 
@@ -169,16 +138,11 @@ def mean_energy_loss(rows: StoredRows) -> float:
     distribution.
     """
     largest = np.quantile(_energy_loss(rows.sample(SAMPLE)), 0.99)
-
-    def of_block(block: Rows) -> tuple[float, int]:
+    total, count = 0.0, 0
+    for block in rows.blocks():
         loss = _energy_loss(block)
         kept = loss[loss <= largest]
-        return float(kept.sum()), len(kept)
-
-    total, count = 0.0, 0
-    for blocks in rows.by_stripe(lambda stripe: [of_block(block) for block in rows.blocks(stripe)]):
-        for loss, kept in blocks:
-            total, count = total + loss, count + kept
+        total, count = total + float(kept.sum()), count + len(kept)
     return total / count
 
 

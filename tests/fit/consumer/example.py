@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from unittest.mock import patch
 
-from parkf.params.parameter_set import load_with_form
+from parkf.params.parameter_set import load
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ARCHITECTURES = {"v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4"}
@@ -40,7 +40,7 @@ def convert(*words):
 
 def exported(parameters, file):
     """Write the set in a folder as the one file that the header reads; return its digest."""
-    file.write_bytes(load_with_form(parameters)[1])
+    file.write_bytes(load(parameters).form)
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 

@@ -24,7 +24,7 @@ from parkf.model.layout import layout_of
 from parkf.params.comparison import compare
 from parkf.params.exchange.trigger import export_trigger
 from parkf.params.imported import imported
-from parkf.params.parameter_set import load_with_form
+from parkf.params.parameter_set import load
 from parkf.params.registry import Registry
 
 LIKE = "2026-run3-like-2-r005"
@@ -43,7 +43,7 @@ def main(params, candidates, folder):
         rows = [getattr(fitted, name).tobytes() for name in (*NUMBERS, *INTEGERS)]
         (folder / f"{version}.fit").write_bytes(b"".join(rows))
         one.save(folder / version)
-        (folder / f"{version}.parkf").write_bytes(load_with_form(registry.path(version))[1])
+        (folder / f"{version}.parkf").write_bytes(load(registry.path(version)).form)
         facts[version] = {
             "layout": one.layout.layout_version,
             "sha256": one.sha256,
@@ -61,7 +61,7 @@ def main(params, candidates, folder):
             *(asdict(one) for one in differing.differences),
         ]
     _today_like(sets[LIKE]).save(folder / "today")
-    (folder / "today.parkf").write_bytes(load_with_form(folder / "today")[1])
+    (folder / "today.parkf").write_bytes(load(folder / "today").form)
     (folder / "parkf.hpp").write_text(cpp_header())
     (folder / "facts.json").write_text(json.dumps(facts))
 

@@ -42,7 +42,7 @@ def rows(toy, tmp_path):
 
 def expect_same_bits(path, expected, *, last=0):
     """Compare a file of fitted tracks with parkf's own, to `last` units in the last place."""
-    values = {name: getattr(expected, name) for name in (*NUMBERS, *INTEGERS)} | dict(expected.more or {})
+    values = {name: getattr(expected, name) for name in (*NUMBERS, *INTEGERS)} | dict(expected.more)
     fitted = FITTED.with_columns(BEHIND_VELO if expected.more else ()).open(path).read()
     for name in values:
         got, bits = fitted.column(name).to_numpy(), f"i{values[name].itemsize}"
@@ -83,7 +83,7 @@ def test_electrons_have_the_same_numbers(tmp_path, built_example, rows, toy_set)
     plain = cpu.fit(knowing, tracks, smoother=True, threads=1, build=FASTEST)
     expected = as_electrons(knowing, tracks, plain, threads=1)
     fitted = FITTED.with_columns(ELECTRON).open(path).read()
-    for name, values in {"qop": expected.qop, "qopqop": expected.qopqop, **expected.electrons}.items():
+    for name, values in {"qop": expected.qop, "qopqop": expected.qopqop, **expected.more}.items():
         # The example may contract multiplications and additions otherwise than the module.
         np.testing.assert_allclose(fitted.column(name).to_numpy(), values, rtol=1e-6, err_msg=name)
     assert fitted.column("chi2_ut").to_numpy().tobytes() == plain.chi2_ut.tobytes()

@@ -13,7 +13,6 @@ from parkf.io.errors import ParkfError
 from parkf.params import claims, load
 from parkf.params.binary_form import binary_form, digest
 from parkf.params.manifest import Gate
-from parkf.params.parameter_set import load_with_form
 from parkf.params.publisher import Publisher
 from parkf.params.registry import Registry
 
@@ -78,12 +77,13 @@ def cpp_load(reader):
 def form(parameters, tmp_path) -> bytes:
     """The binary form of a whole set."""
     parameters.save(tmp_path / "whole")
-    return load_with_form(tmp_path / "whole")[1]
+    return load(tmp_path / "whole").form
 
 
 @pytest.mark.parametrize("version", PUBLISHED.versions())
 def test_published_sets_are_read_by_the_digest_of_the_index(version, cpp_load, tmp_path):
-    one, content = load_with_form(PUBLISHED.path(version), withdrawn=True)
+    one = load(PUBLISHED.path(version), withdrawn=True)
+    content = one.form
     (tmp_path / "set.parkf").write_bytes(content)
     said = cpp_load((tmp_path / "set.parkf", PUBLISHED.index().sets[version].sha256))
     numbers = (one.constant[0], one.table.ravel()[-1], one.manifest.constants.velo_sigma)
@@ -199,7 +199,7 @@ def test_random_bytes_are_refused_or_read(form, reader, tmp_path):
 
 
 def test_versions_that_the_header_does_not_know_are_passed_over(parameters, tmp_path, cpp_load):
-    one, _ = load_with_form(PUBLISHED.path("2026-run3-like-2-r014"))
+    one = load(PUBLISHED.path("2026-run3-like-2-r014"))
     manifest = one.manifest
     newer = {
         name: getattr(manifest, name).model_copy(update={"version": 99})
@@ -220,7 +220,7 @@ def here(parameters, tmp_path, monkeypatch):
     parameters.save(tmp_path / "set")
     sets = Publisher(claims.FOLDER)
     version = sets.publish(tmp_path / "set", year=2026, gates=GATES)
-    content = load_with_form(sets.path(version))[1]
+    content = load(sets.path(version)).form
     (tmp_path / "set.parkf").write_bytes(content)
     return version, digest(content)
 
@@ -246,7 +246,7 @@ def test_a_forged_set_is_refused_whatever_its_name_and_place(here, cpp_load):
         assert message.startswith(f"{path}: digest ")
         assert f"expected {pinned}" in message
     with pytest.raises(ParkfError, match="says that it is published"):
-        load_with_form(Path("forged"))
+        load(Path("forged"))
 
 
 def test_a_set_swapped_while_it_is_read_is_the_pinned_one_or_refused(here, cpp_load):

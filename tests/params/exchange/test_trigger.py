@@ -214,7 +214,7 @@ def test_an_order_that_nobody_knows_is_refused(parameters, files):
     # Files of earlier versions have the older order and no such key.
     np.testing.assert_array_equal(import_trigger(files).block("UT")[[3, 5]], parameters.block("UT")[[5, 3]])
     edit(files / "parkf.json", lambda content: content.update(ut_rows="newest"))
-    with pytest.raises(ParkfError, match="ut_rows: got 'newest', expected 2026 or older"):
+    with pytest.raises(ParkfError, match="ut_rows: got the text 'newest', expected '2026' or 'older'"):
         import_trigger(files)
     (files / "parkf.json").unlink()
     with pytest.raises(ParkfError, match=r"which of the backward rows 3 and 5 .* name it with --ut-rows"):
@@ -228,14 +228,20 @@ def test_only_production_s_forms_are_exported(parameters, tmp_path):
 
 
 BAD_JSON = {
-    "short row": (lambda c: c["UTTFParams"][0].pop(), r"block UTTFParams set 0: 19 values, expected 20"),
-    "missing block": (lambda c: c.pop("TLayer"), r"block TLayer is missing"),
-    "other block": (lambda c: c.update(VParams_MagDown=[]), r"block VParams_MagDown is unknown"),
+    "short row": (lambda c: c["UTTFParams"][0].pop(), r"UTTFParams.0: got 19 entries, expected at least 20"),
+    "missing block": (lambda c: c.pop("TLayer"), r"TLayer: missing; expected a value"),
+    "other block": (
+        lambda c: c.update(VParams_MagDown=[]),
+        r"unknown key 'VParams_MagDown'; did you mean 'VParams'",
+    ),
     "text": (
         lambda c: c["VParams"][1].__setitem__(2, "1.5x"),
-        r"VParams set 1 index 2: got '1.5x', expected a n",
+        r"VParams.1.2: got the text '1.5x', expected a number",
     ),
-    "too large": (lambda c: c["VParams"][1].__setitem__(2, 1e39), r"got 1e\+39, expected a finite number"),
+    "too large": (
+        lambda c: c["VParams"][1].__setitem__(2, 1e39),
+        r"got 1e\+39, expected at most 3402823",
+    ),
     "other header": (
         lambda c: c["UTT_META"][0].__setitem__(3, 1),
         r"bendx: got -29.5, expected 1 of UTT_META",
@@ -258,7 +264,7 @@ def test_bad_json_is_refused(files, name):
 def test_a_block_that_is_there_twice_is_refused(files):
     path = files / "params.json"
     path.write_text(path.read_text().replace("{", '{"VParams": [],', 1))
-    with pytest.raises(ParkfError, match=r"params\.json: not a JSON file: key 'VParams' is there twice"):
+    with pytest.raises(ParkfError, match=r"params\.json: .* key .VParams. is there twice"):
         import_trigger(files)
 
 
@@ -266,7 +272,7 @@ BAD_TABLE = {
     "cut": (lambda t: t[:-200], r"\d+ coefficients, expected 240000"),
     "short header": (lambda t: t.replace(" 0.005\n", "\n", 1), r"header line 1: 10 values, expected 11"),
     "other bins": (lambda t: t.replace("60 50", "60 51", 1), r"header, nbin_y: got 51, expected 50"),
-    "NaN": (lambda t: _word(t, 5, "nan"), r"bin 0,0 index 5: got nan, expected a finite number"),
+    "NaN": (lambda t: _word(t, 5, "nan"), r"index 0,0,5: got nan, expected a number"),
     "garbage": (lambda t: _word(t, 5, "0,5"), r"'0,5', expected numbers"),
     "empty": (lambda t: "", r"header line 1: 0 values, expected 11"),
 }

@@ -1,9 +1,7 @@
 """Core and width of values by momentum do not depend on the tails."""
 
 import numpy as np
-import pytest
 
-from parkf.io.errors import ParkfError
 from parkf.training.closure.bias import Widths
 from parkf.training.closure.targets import EDGES
 
@@ -23,13 +21,6 @@ def test_core_by_momentum_is_blind_to_tails():
     mean, half = found.core(at)
     np.testing.assert_allclose(mean, 1e-3 * np.log(at / 1e4), atol=1.5e-4)
     np.testing.assert_allclose(half, 2e-3 * np.sqrt(1e4 / at), rtol=0.06)
-
-
-def test_too_few_tracks_in_each_bin_are_named():
-    found = Widths()
-    found.add(np.geomspace(1400.0, 120e3, 900), np.zeros(900))
-    with pytest.raises(ParkfError, match="at most 59 in a bin of momentum, expected 100"):
-        found.core(np.array([1e4]))
 
 
 def test_a_response_is_measured_in_narrow_bins_of_all_momenta():

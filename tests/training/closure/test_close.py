@@ -9,7 +9,7 @@ from parkf.io.errors import ParkfError
 from parkf.model.steps import FORMS
 from parkf.params.parameter_set import with_blobs
 from parkf.training.closure.bias import Widths
-from parkf.training.closure.close import close
+from parkf.training.closure.close import close_table
 from parkf.training.closure.sample import read_sample
 from parkf.training.closure.targets import measure_response
 from parkf.training.magnet_table.form import polynomials
@@ -19,7 +19,7 @@ from parkf.training.magnet_table.train import CHANGE
 @pytest.fixture(scope="module")
 def closed(trained, samples, geometry, field):
     detector = {"geometry": geometry, "field": field}
-    return close(trained, samples, **detector, rays=40_000, passes=2, seed=SEED, threads=2)
+    return close_table(trained, samples, **detector, rays=40_000, passes=2, seed=SEED, threads=2)
 
 
 def biases(parameters, samples, scheme="smoother"):
@@ -48,9 +48,9 @@ def core(slopes, p, difference, p_min, *, vertical=False):
 
 
 def closed_set(trained, closed):
-    constants = trained.manifest.constants.model_copy(update={"velo_loss": closed.table.velo_loss})
+    constants = trained.manifest.constants.model_copy(update={"velo_loss": closed[0].velo_loss})
     manifest = trained.manifest.model_copy(update={"constants": constants})
-    return with_blobs(manifest, trained.constant, closed.table.coefficients)
+    return with_blobs(manifest, trained.constant, closed[0].coefficients)
 
 
 def test_the_bias_by_direction_goes(closed, trained, samples):
@@ -63,7 +63,7 @@ def test_the_bias_by_direction_goes(closed, trained, samples):
 
 def test_the_bias_of_the_triggers_own_fit_goes(trained, samples, geometry, field):
     detector = {"geometry": geometry, "field": field}
-    closed = close(
+    closed = close_table(
         trained, samples, **detector, scheme="trigger", rays=40_000, passes=2, seed=SEED, threads=2
     )
     before, _ = core(*biases(trained, samples, "trigger"), 5)
@@ -76,16 +76,16 @@ def test_only_tx_of_the_table_changes(closed, trained):
     """Its terms with u_x and u_y change up to the degrees of the change."""
     pieces = polynomials(FORMS["production"].table, "tx").values()
     own = {n for piece, degree in zip(pieces, CHANGE, strict=True) for n in range(80)[piece][:degree]}
-    changed = (closed.table.coefficients != trained.table).any(axis=(0, 1))
+    changed = (closed[0].coefficients != trained.table).any(axis=(0, 1))
     assert set(np.flatnonzero(changed)) == own
-    assert closed.table.closed_with == trained.manifest.blobs.constant.sha256
+    assert closed[0].closed_with == trained.manifest.blobs.constant.sha256
 
 
 def test_accuracy_is_against_the_new_targets(closed):
-    figures = {(row["p_min"], row["component"]): row for row in closed.accuracy["fiducial"]}
+    figures = {(row["p_min"], row["component"]): row for row in closed[1]["fiducial"]}
     # The closure moved tx by half a per cent of the bend, 6 MeV over p. The table follows that to a fifth.
     assert figures[20.0, "tx"]["q68"] < 1.5 / 20e3
-    assert "Runge-Kutta" in closed.accuracy["targets"]
+    assert "Runge-Kutta" in closed[1]["targets"]
 
 
 def test_nothing_depends_on_cores(trained, samples, monkeypatch):
@@ -109,4 +109,4 @@ def test_too_few_tracks_are_refused(trained, samples, geometry, field, tmp_path)
     with pytest.raises(
         ParkfError, match=r"closure: \d+ tracks .* expected 2000; raise training.closure.tracks"
     ):
-        close(trained, [few], geometry=geometry, field=field, rays=1000, passes=1, seed=SEED, threads=1)
+        close_table(trained, [few], geometry=geometry, field=field, rays=1000, passes=1, seed=SEED, threads=1)

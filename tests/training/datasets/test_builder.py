@@ -241,13 +241,6 @@ def test_a_row_group_holds_one_set_in_the_order_of_samples_and_tracks(folder, st
     assert sets == [{number} for number in range(SETS[step] // TOGETHER.get(step, 1))]
 
 
-def test_parts_with_sets_in_any_order_are_not_gathered(datasets, tmp_path):
-    with STEP_DATA.writer(tmp_path / "mixed.parquet") as writer:
-        writer.write_table(pa.Table.from_pandas(datasets["UT"], STEP_DATA.schema, preserve_index=False))
-    with pytest.raises(ParkfError, match=r"mixed\.parquet: sets 0 to 5 in row group 0, expected one set"):
-        gather_rows([tmp_path / "mixed.parquet"], tmp_path / "UT.parquet", "UT")
-
-
 def test_files_that_do_not_belong_together_are_refused(samples, tmp_path):
     other = tmp_path / "particles.parquet"
     columns = shoot(events=120, per_event=3, seed=1)

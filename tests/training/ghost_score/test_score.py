@@ -10,7 +10,7 @@ from scipy.special import expit
 from parkf.fit import cpu, fit
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, PARTICLES
-from parkf.params.ghost_score import FEATURES, HIDDEN, NUMBERS, OWN, Score, count, load_score
+from parkf.params.ghost_score import HIDDEN, NUMBERS, OWN, Score, count, load_score
 from parkf.params.parameter_set import load, with_blobs
 from parkf.training.ghost_score import train
 from parkf.training.ghost_score.train import _loss, train_network, train_score
@@ -109,7 +109,7 @@ def test_training_leaves_out_what_no_fit_is_validated_with(scored, tmp_path, mon
         with table.writer(path) as writer:
             writer.write_table(arrow(table, columns))
     score = train_score(scored, [paths], seed=1, threads=1)
-    status = cpu.fit_features(scored, toy.candidates("float32"), threads=1)[0].status
+    status = fit(scored, toy.candidates("float32")).status
     used = np.ones(2000, bool)
     used[:300] = used[400:700] = used[800:1000] = used[1900:] = False
     assert (score.genuine, score.ghosts) == ((status[1000:] == 0)[used].sum(), (status[:1000] == 0).sum())
@@ -118,24 +118,25 @@ def test_training_leaves_out_what_no_fit_is_validated_with(scored, tmp_path, mon
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_the_kernel_evaluates_both_networks(scored, toy, precision):
     tracks = toy.candidates(precision)
-    plain, features = cpu.fit_features(scored, tracks, threads=1)
+    plain = cpu.fit(scored, tracks, smoother=True, features=True, threads=1)
+    features = np.stack(list(plain.more.values()))
     got = fit(scored, tracks, precision=precision, score=True)
     first = count(len(OWN))
     expected = (
         odds(scored.score.numbers[:first], features[: len(OWN)].T.astype(np.float64)),
         odds(scored.score.numbers[first:], features.T.astype(np.float64)),
     )
-    for values, one in zip(got.scores.values(), expected, strict=True):
+    for values, one in zip(got.more.values(), expected, strict=True):
         np.testing.assert_allclose(values, one, rtol=2e-3, atol=2e-3)
     np.testing.assert_array_equal(got.qop, plain.qop)
     robust = fit(scored, tracks, precision=precision, score=True, robust=True)
-    for name, values in got.scores.items():
-        np.testing.assert_array_equal(robust.scores[name], values)
+    for name, values in got.more.items():
+        np.testing.assert_array_equal(robust.more[name], values)
 
 
 def test_features_are_what_they_are_called(scored, toy):
-    fitted, features = cpu.fit_features(scored, toy.candidates("float64"), threads=1)
-    named = dict(zip(FEATURES, features, strict=True))
+    fitted = cpu.fit(scored, toy.candidates("float64"), smoother=True, features=True, threads=1)
+    named = fitted.more
 
     def log(values):
         power = np.floor(np.log2(values))

@@ -196,18 +196,18 @@ def export(
     Of a set that is not published, missed gates are named as a warning.
     """
     from parkf.params.exchange import export_parquet, export_trigger
-    from parkf.params.parameter_set import load_with_form
+    from parkf.params.parameter_set import load
 
     with exit_on_error(NO_ANSWER):
         path = registry_in(registry).find(name)
-        parameters, form = load_with_form(path, withdrawn=withdrawn)
+        parameters = load(path, withdrawn=withdrawn)
         if parameters.state != "published":
             say(f"warning: {path}: not published; {_gates_of(path)}", file=sys.stderr)
         if format_ == "parquet":
             export_parquet(parameters, to)
         elif format_ == "binary":
             with replacing(to) as temporary:
-                temporary.write_bytes(form)
+                temporary.write_bytes(parameters.form or b"")
         else:
             export_trigger(parameters, to, ut_rows=ut_rows)
     about = {

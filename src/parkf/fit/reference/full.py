@@ -20,6 +20,7 @@ from parkf.fit.candidates import Candidates
 from parkf.fit.fitted import NUMBERS, Fitted
 from parkf.fit.hits import as_candidates
 from parkf.io.kinds import LONG, Kind
+from parkf.io.tables import BEHIND_VELO
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,6 +69,5 @@ def fit_full(
         threads=threads or os.cpu_count() or 1,
     )
     count = len(NUMBERS) if kind.velo else len(numbers)
-    return Fitted.from_kernel(numbers[:count], integers, behind_velo=not kind.velo).flagged(
-        tracks.nulls, "null_number"
-    )
+    more = () if kind.velo else dict(BEHIND_VELO)
+    return Fitted.from_kernel(numbers[:count], integers, more).flagged(tracks.nulls, "null_number")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
 from parkf.io.events import concatenate, select
-from parkf.training.datasets.carry import COMPONENTS, Rows, carried
+from parkf.training.datasets.carry import COMPONENTS, Rows, carry_rows
 
 # Width of the scattering in a slope, times p, in MeV, from LHCb's parameters. The truth includes scattering,
 # Runge-Kutta does not. TFT has no material; it uses the value of a gap in the SciFi.
@@ -110,8 +110,8 @@ class Carrier:
     threads: int | None = None
 
     def carry(self, rows: Rows) -> Carried:
-        """Carry rows, as :func:`parkf.training.datasets.carry.carried` does."""
-        states, arrived = carried(rows, self.field, self.threads)
+        """Carry rows, as :func:`parkf.training.datasets.carry.carry_rows` does."""
+        states, arrived = carry_rows(rows, self.field, self.threads)
         kept = select(rows, arrived)
         dz = kept["z1"] - kept["z0"]
         straight = np.column_stack(

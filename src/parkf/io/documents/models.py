@@ -7,7 +7,7 @@ to the manifest of a set.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -33,6 +33,7 @@ from parkf.io.documents.messages import (
 )
 from parkf.io.documents.position import Place
 from parkf.io.errors import ParkfError
+from parkf.io.files import read_json, write_sealed
 
 MOST = 50
 """Mistakes of a document that are reported; the others are only counted."""
@@ -73,6 +74,19 @@ class Noted(Strict):
         if not content["note"]:
             del content["note"]
         return content
+
+
+class StoredModel(Strict):
+    """What the project writes into a file of its own; equal ones have equal bytes."""
+
+    def save(self, path: Path) -> None:
+        """Write it as JSON."""
+        write_sealed(path, self.model_dump(mode="json"))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read what :meth:`save` wrote; a ParkfError reports a file that is missing, or is something else."""
+        return validated(read_json(path), cls, lambda place: str(path), remedy="make it again")
 
 
 def load_document(path: Path, model: type[Model]) -> Model:

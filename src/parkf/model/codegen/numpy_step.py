@@ -73,14 +73,11 @@ class NumpyStep:
 
     def noise(self, p: Array, rows: Rows) -> dict[str, Array]:
         """σ of x, y (mm), tx, ty (rad) and the correlations rho_x, rho_y, each (n,) float64."""
-        if not self.step.noise:
-            raise ValueError(f"step {self.step.name} has no noise")
         return dict(zip(NOISE, self._noise(p, rows), strict=True))
 
     def local_qop(self, p: Array, qop: Array) -> Array:
         """q/p (1/MeV) before the magnet, after the energy loss so far, from q/p at production, (n,)."""
-        if self._local_qop is None:
-            raise ValueError(f"step {self.step.name} does not go through the magnet")
+        assert self._local_qop is not None
         local: Array = self._local_qop(qop, p)
         return local
 

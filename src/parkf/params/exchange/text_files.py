@@ -86,5 +86,5 @@ def _read(path: Path, file: TextFile) -> NDArray[np.float32]:
         label, *words = line.split()
         if not label.startswith(f"{file.label}_{i}_"):
             raise ParkfError(f"{path}: line {i + 1}: label {label!r:.40}, expected {file.label}_{i}_…")
-        rows.append(numbers(f"{path}: line {i + 1}", words, file.numbers, "number"))
+        rows.append(numbers(f"{path}: line {i + 1}", words, file.numbers))
     return np.array(rows)

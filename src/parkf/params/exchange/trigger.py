@@ -19,17 +19,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import create_model
 
+from parkf.io.documents.models import Strict, load_document
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing, replacing, sha256, write_json
 from parkf.io.option_types import UtRows
 from parkf.io.planes import RICH_PLANES
 from parkf.model.layout import HEADER, TABLE_SHAPE
+from parkf.params.blobs import refuse_non_finite
 from parkf.params.description import shortest
-from parkf.params.exchange.reading import number, read_object, rectangle
+from parkf.params.exchange.reading import number, rows_of
 from parkf.params.exchange.signs import TRIGGER, check_layout, convert_blocks, convert_table
 from parkf.params.imported import imported
 from parkf.params.manifest import Constants
@@ -106,10 +110,9 @@ def import_trigger(
     headers, blocks that bend in different directions, and a missing `rest` or `ut_rows`.
     """
     path, table_path, rest_path = (folder / name for name in (JSON_FILE, TABLE_FILE, REST_FILE))
-    content = read_object(path, list(BLOCKS))
-    blocks = {
-        name: rectangle(path, key, content[key], TRIGGER.block(name).shape) for key, name in BLOCKS.items()
-    }
+    rows: dict[str, Any] = {key: rows_of(TRIGGER.block(name).shape) for key, name in BLOCKS.items()}
+    content = load_document(path, create_model("Blocks", __base__=Strict, **rows))
+    blocks = {name: np.array(getattr(content, key), np.float32) for key, name in BLOCKS.items()}
     blocks["VUT"] = _reversed_kick(blocks["VUT"])
     header, table = read_table(table_path)
     for name, a, b in zip(HEADER, blocks["UTT_META"][0], header, strict=True):
@@ -177,11 +180,7 @@ def read_table(path: Path) -> tuple[F32, F32]:
         raise ParkfError(f"{path}: {error}, expected numbers") from error
     with np.errstate(over="ignore"):
         coefficients = table.astype(np.float32)
-    for i, j, index in np.argwhere(~np.isfinite(coefficients))[:1]:
-        word = words[np.ravel_multi_index((i, j, index), TABLE_SHAPE)]
-        raise ParkfError(
-            f"{path}: bin {i},{j} index {index}: got {word:.40}, expected a finite number of float32"
-        )
+    refuse_non_finite(str(path), coefficients)
     return np.array(values, dtype=np.float32), coefficients
 
 
@@ -238,20 +237,14 @@ def _order_of(folder: Path, ut: F32, written: UtRows | None, asked: UtRows | Non
 
 def _read_rest(path: Path) -> tuple[F32, Constants, RichConstants | None, UtRows]:
     """Read block BEAM, constants, RICH constants and the order of UT's rows from ``parkf.json``."""
-    content = read_object(path, [*Constants.model_fields, "BEAM"], optional=[_UT_ROWS_KEY, *rich_blocks()])
-    found = {name: content.pop(name) for name in rich_blocks() if name in content}
+    fields: dict[str, Any] = {"BEAM": rows_of(TRIGGER.block("BEAM").shape), _UT_ROWS_KEY: (UtRows, "older")}
+    fields |= {name: (rows_of(block.shape) | None, None) for name, block in rich_blocks().items()}
+    content = load_document(path, create_model("Rest", __base__=Constants, **fields))
+    planes = {name: np.array(rows) for name in rich_blocks() if (rows := getattr(content, name)) is not None}
     for name in rich_blocks():
-        if found and name not in found:
-            raise ParkfError(f"{path}: {name}: missing, expected beside {next(iter(found))}")
-    planes = {name: rectangle(path, name, rows, rich_blocks()[name].shape) for name, rows in found.items()}
-    # Files without this key were written in the older order.
-    order = content.pop(_UT_ROWS_KEY, "older")
-    if order not in UT_ROWS:
-        raise ParkfError(f"{path}: {_UT_ROWS_KEY}: got {order!r}, expected {' or '.join(UT_ROWS)}")
-    beam = rectangle(path, "BEAM", content.pop("BEAM"), TRIGGER.block("BEAM").shape)
-    for name, value in content.items():
-        number(f"{path}: {name}", value)
-    constants = {name: float(value) for name, value in content.items()}
-    if constants["velo_sigma"] <= 0:
-        raise ParkfError(f"{path}: velo_sigma: got {constants['velo_sigma']}, expected more than 0")
-    return beam, Constants(**constants), RichConstants.of(planes, {}) if planes else None, order
+        if planes and name not in planes:
+            raise ParkfError(f"{path}: {name}: missing, expected beside {next(iter(planes))}")
+    told = content.model_dump()
+    constants = Constants(**{name: told[name] for name in Constants.model_fields})
+    beam = np.array(told["BEAM"], np.float32)
+    return beam, constants, RichConstants.of(planes, {}) if planes else None, told[_UT_ROWS_KEY]

@@ -1,7 +1,5 @@
 """Fit of a change of the table's bend of tx, as polynomials in position and momentum, to fitted tracks."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.polynomial import chebyshev, legendre
 
@@ -20,24 +18,13 @@ ORDERS = [(i, j) for i in range(ORDER + 1) for j in range(ORDER + 1 - i)]
 BELIEF, BELIEVERS = 0.01, 20_000
 
 
-@dataclass(frozen=True)
-class Change:
-    """A change of the table's central polynomials of tx.
-
-    `coefficients` (terms, degree) multiply Legendre polynomials in X and Y, in the order of
-    :data:`ORDERS`, times f·T_n(f).
-    """
-
-    coefficients: F64
-
-    def added_to(self, table: MagnetTable) -> MagnetTable:
-        """Return the table with this change."""
-        x, y = ((2 * np.arange(bins) + 1) / bins - 1 for bins in BINS)
-        by_bin = _places(*(grid.ravel() for grid in np.meshgrid(x, y, indexing="ij")))
-        place = polynomials(table.form, "tx")["1"]
-        coefficients = table.coefficients.astype(np.float64)
-        coefficients[:, :, place] += monomials(by_bin @ self.coefficients).reshape(*BINS, -1)
-        return MagnetTable(table.header, coefficients.astype(np.float32))
+def add_change(table: MagnetTable, coefficients: F64) -> MagnetTable:
+    """Return the table with a change of its central polynomials of tx, of :meth:`ChangeFit.solve`."""
+    x, y = ((2 * np.arange(bins) + 1) / bins - 1 for bins in BINS)
+    by_bin = _places(*(grid.ravel() for grid in np.meshgrid(x, y, indexing="ij")))
+    changed = table.coefficients.astype(np.float64)
+    changed[:, :, polynomials(table.form, "tx")["1"]] += monomials(by_bin @ coefficients).reshape(*BINS, -1)
+    return MagnetTable(table.header, changed.astype(np.float32))
 
 
 class ChangeFit:
@@ -69,16 +56,17 @@ class ChangeFit:
         self._normal += weighted.T @ weighted
         self._right += weighted.T @ (wanted * root)
 
-    def solve(self, belief: F64) -> Change:
-        """Solve for the change.
+    def solve(self, belief: F64) -> F64:
+        """Solve for the change: its coefficients (terms, degree).
 
-        The prior holds at the points of `belief` (n, terms·degree): :meth:`basis` of states spread evenly
+        They multiply Legendre polynomials in X and Y, in the order of :data:`ORDERS`, times f·T_n(f). The
+        prior holds at the points of `belief` (n, terms·degree): :meth:`basis` of states spread evenly
         over the grid and over momenta.
         """
         normal = self._normal + belief.T @ belief * (BELIEVERS / len(belief) / BELIEF**2)
         scale = 1 / np.sqrt(np.diag(normal))
         covariance = scale[:, None] * np.linalg.inv(normal * np.outer(scale, scale)) * scale
-        return Change((covariance @ self._right).reshape(-1, self._degree))
+        return np.asarray((covariance @ self._right).reshape(-1, self._degree))
 
 
 def _places(x: F64, y: F64) -> F64:

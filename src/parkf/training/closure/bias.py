@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from parkf.io.errors import ParkfError
 from parkf.training.rows import F64
 
 # Edges of p, MeV.
 EDGES = np.geomspace(1300.0, 130e3, 17)
 # Number of cells of the histograms, and the largest absolute value in them.
 CELLS, REACH = 4000, 0.1
+# Number of widths from the centre at which the weight of a value is halved.
+FAR = 2.0
 # Fewest tracks of a bin of momentum: fewer do not determine a centre.
 FEWEST_OF_BIN = 100
 
@@ -26,18 +27,10 @@ class Widths:
         np.add.at(self._counts, (bins, cell), 1)
 
     def core(self, p: F64) -> tuple[F64, F64]:
-        """Mean of the core and half width of the central 68 % (n,) at momenta (n,) in MeV.
-
-        Raise ParkfError if no bin of momentum has enough values.
-        """
+        """Mean of the core and half width of the central 68 % (n,) at momenta (n,) in MeV."""
         middles = np.log(EDGES[1:] * EDGES[:-1]) / 2
-        enough = (in_bins := self._counts.sum(axis=1)) >= FEWEST_OF_BIN
+        enough = self._counts.sum(axis=1) >= FEWEST_OF_BIN
         counts = self._counts[enough]
-        if not enough.any():
-            raise ParkfError(
-                f"closure: {in_bins.sum():.0f} fitted tracks, at most {in_bins.max():.0f} in a bin "
-                f"of momentum, expected {FEWEST_OF_BIN} in one bin; raise training.closure.tracks"
-            )
         low, centre, high = (_quantile(counts, q) for q in (0.1587, 0.5, 0.8413))
         width = np.maximum((high - low) / 2, REACH / CELLS)
         values = (2 * (np.arange(CELLS) + 0.5) / CELLS - 1) * REACH
@@ -46,6 +39,11 @@ class Widths:
             centre = inside @ values / inside.sum(axis=1)
         at = np.log(p)
         return np.interp(at, middles[enough], centre), np.interp(at, middles[enough], width)
+
+    def weights(self, p: F64, values: F64) -> F64:
+        """Weights (n,) of values at momenta (n,) in MeV: 1/width², and less far from the core."""
+        centre, width = self.core(p)
+        return np.asarray(1 / width**2 / (1 + ((values - centre) / (FAR * width)) ** 2))
 
 
 def _quantile(counts: F64, q: float) -> F64:

@@ -8,7 +8,7 @@ across. The nominal alignment's table was compared with one that was closed on t
 charge and momentum does it differ by more than 0.08 per mille, a sixth of the cell's error.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,9 @@ from parkf.io.option_types import Scheme
 from parkf.model.codegen.numpy_step import numpy_step
 from parkf.model.steps import FORMS
 from parkf.params.parameter_set import ParameterSet, with_blobs
-from parkf.training.closure.bend import ChangeFit
+from parkf.training.closure.bend import ChangeFit, add_change
 from parkf.training.closure.bias import Widths
-from parkf.training.closure.loss import FAR, velo_loss
+from parkf.training.closure.loss import velo_loss
 from parkf.training.closure.sample import read_sample
 from parkf.training.closure.targets import measure_response, new_targets
 from parkf.training.magnet_table import MagnetTable, load_table
@@ -45,15 +45,7 @@ ROWS = 1 << 14
 TARGETS = "Runge-Kutta, and for tx what keeps q/p in a fit of the forms behind the magnet"
 
 
-@dataclass(frozen=True)
-class Closed:
-    """A closed table, which replaces the one that the steps were fitted with."""
-
-    table: MagnetTable
-    accuracy: dict[str, Any]  # its figures against its targets, of table_accuracy, and what these targets are
-
-
-def close(
+def close_table(
     parameters: ParameterSet,
     samples: list[Path],
     *,
@@ -64,12 +56,15 @@ def close(
     seed: int,
     threads: int,
     scheme: Scheme = "smoother",
-) -> Closed:
+) -> tuple[MagnetTable, dict[str, Any]]:
     """Close a set as its steps were fitted, for the kind of fit (`scheme`) that will use it.
 
     The samples are tables ``closure-tracks`` of all polarities. The geometry has the alignment of the set.
     `rays` is the number of rays to carry on, and `seed` is their seed. `passes` is the
     number of passes over the tracks. The result does not depend on `threads`.
+
+    Return the closed table, which replaces the one that the steps were fitted with, and its figures against
+    its targets, of :func:`table_accuracy`, with what these targets are.
     """
     # Linear algebra uses one thread, so that sums have the same order on any number of cores.
     with threadpool_limits(1):
@@ -89,7 +84,7 @@ def close(
         closed = replace(
             work.table, closed_with=parameters.manifest.blobs.constant.sha256, velo_loss=work.velo_loss
         )
-        return Closed(closed, {**accuracy, "targets": TARGETS})
+        return closed, {**accuracy, "targets": TARGETS}
 
 
 class _Closure:
@@ -167,14 +162,11 @@ class _Closure:
         for begin in range(0, len(good), ROWS):
             rows = good[begin : begin + ROWS]
             wanted, p = fitted[rows], self._p[rows]
-            centre, width = widths.core(p)
-            weight = 1 / width**2 / (1 + ((wanted - centre) / (FAR * width)) ** 2)
             h, bend = self._bend(rows)
             basis = sums.basis(self._state[rows], h, bend)
-            sums.add(basis * self.response.gain_at(p)[:, None], wanted, weight)
+            sums.add(basis * self.response.gain_at(p)[:, None], wanted, widths.weights(p, wanted))
         states, h = belief_states(header)
-        change = sums.solve(sums.basis(states, h, _bend(self.table, states, h)))
-        self.table = change.added_to(self.table)
+        self.table = add_change(self.table, sums.solve(sums.basis(states, h, _bend(self.table, states, h))))
 
 
 def neighbours_table(parameters: ParameterSet, path: Path) -> MagnetTable:

@@ -5,8 +5,6 @@ import numpy as np
 from parkf.training.closure.bias import EDGES, Widths
 from parkf.training.rows import F64
 
-# Number of widths from the centre at which the weight of a difference is halved.
-FAR = 2.0
 # Smallest pseudorapidity of tracks that count.
 LEAST_ETA = 3.0
 # Edges of bins of pseudorapidity.
@@ -28,8 +26,7 @@ def velo_loss(slopes: F64, p: F64, difference: F64, modules: F64) -> float:
     eta, p, difference, modules = eta[good], p[good], difference[good], modules[good]
     widths = Widths()
     widths.add(p, difference)
-    centre, width = widths.core(p)
-    weight = 1 / width**2 / (1 + ((difference - centre) / (FAR * width)) ** 2)
+    weight = widths.weights(p, difference)
     cell = np.searchsorted(ETA, eta) * (len(EDGES) + 1) + np.searchsorted(EDGES, p)
 
     def from_mean(values: F64) -> F64:

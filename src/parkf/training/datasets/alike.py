@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from parkf.detector.field import FieldMap
 from parkf.io.events import Columns
-from parkf.training.datasets.carry import COMPONENTS, carried
+from parkf.training.datasets.carry import COMPONENTS, carry_rows
 
 Floats = NDArray[np.float64]
 
@@ -143,4 +143,4 @@ def _ends(rows: Columns, field: FieldMap | None, threads: int | None) -> Floats:
     """x, y, tx, ty at z1 by Runge-Kutta, (4, n); NaN where a row does not arrive, or without a field."""
     if field is None:
         return np.full((4, len(rows["set"])), np.nan)
-    return carried(rows, field, threads)[0].T
+    return carry_rows(rows, field, threads)[0].T

@@ -11,7 +11,7 @@ COMPONENTS = ("x", "y", "tx", "ty")
 Rows = dict[str, NDArray[np.float64]]
 
 
-def carried(
+def carry_rows(
     rows: Rows, field: FieldMap, threads: int | None = None, tolerance: float = 1e-4
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Carry origins to the z of their targets, with the local momentum and without material.
@@ -37,6 +37,6 @@ def with_target(
     rows: Rows, field: FieldMap, threads: int | None = None, tolerance: float = 1e-4
 ) -> tuple[Rows, int]:
     """Add xe, ye, txe, tye to rows. Return the rows that arrived, and how many did not."""
-    states, arrived = carried(rows, field, threads, tolerance)
+    states, arrived = carry_rows(rows, field, threads, tolerance)
     full = rows | {f"{name}e": states[:, number] for number, name in enumerate(COMPONENTS)}
     return select(full, arrived), int((~arrived).sum())

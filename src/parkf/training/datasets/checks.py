@@ -6,7 +6,6 @@ a dataset ask the same. They leave out a few rows that do not pass, and refuse a
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -223,10 +222,6 @@ def sample_of(path: Path) -> Columns | None:
     return select(whole, np.concatenate([own[:: max(1, len(own) // SAMPLE)] for own in of_set]))
 
 
-def _text(text: str, _: int) -> str:
-    return text
-
-
 def _again(
     path: Path,
     step: str,
@@ -252,7 +247,7 @@ def _again(
                 text = f"{file}: row {own} is the same as {before[key]}"
                 text += f" (equal {', '.join(KEYS[step])}), expected it once; leave one of them out"
                 mask = np.arange(len(places)) == row
-                left.add(mask, "it is there before", partial(_text, text), rows)
+                left.add(mask, "it is there before", {row: text}.__getitem__, rows)
                 if left.too_many and left.count > _MOST_NAMED:
                     return
             yield int(places[row]), int(rows["set"][row])

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from parkf.io.ahead import ahead
 from parkf.io.arrow import column, table
-from parkf.io.errors import ParkfError
 from parkf.io.tables import STEP_DATA, RowGroupWriter, Table
 from parkf.training.datasets.legs import TOGETHER
 
@@ -71,9 +70,6 @@ def gather_rows(
             for group in range(file.num_row_groups):
                 sets = file.metadata.row_group(group).column(column_of_sets).statistics
                 number = sets.min // TOGETHER.get(step, 1)
-                if sets.max // TOGETHER.get(step, 1) != number:
-                    found = f"sets {sets.min} to {sets.max} in row group {group}"
-                    raise ParkfError(f"{part}: {found}, expected one set in each")
                 where.setdefault(number, {}).setdefault(part, []).append(group)
     with STEP_DATA.writer(path) as writer:
         for number in sorted(where):

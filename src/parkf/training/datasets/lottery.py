@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.detector.description import Beam
-from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, replacing, write_sealed
 from parkf.io.npz import load_arrays
 from parkf.io.terminal import progress_bar
@@ -23,8 +22,6 @@ Numbers = NDArray[np.uint64]
 
 ALL = int(np.iinfo(np.uint64).max)
 """The threshold of a set that keeps all of its rows."""
-
-_SHIFT = 48  # numbers fall into 2^16 bins by their leading bits
 
 
 def rows_of_set(step: str, max_rows: int) -> int:
@@ -46,9 +43,8 @@ def lottery(piece: Piece) -> Numbers:
 def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int) -> None:
     """Write the smallest numbers that a chunk's legs draw, from its tables PARTICLES and STATES.
 
-    The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending, ``counts``, k of
-    each set, and ``max_rows``, the number of rows that a dataset keeps, divided equally among the step's
-    parameter sets.
+    The file at `path` is an archive of NumPy's: ``<step>-<set>``, (k,) uint64 ascending. `max_rows` is the
+    number of rows that a dataset keeps, divided equally among the step's parameter sets.
     """
     # One number more than may be kept is written. It shows whether all rows may be kept.
     smallest = {(step, i): Smallest(rows_of_set(step, max_rows) + 1) for step, i in _every_set()}
@@ -61,8 +57,7 @@ def draw(particles: Path, states: Path, path: Path, *, beam: Beam, max_rows: int
             bar.update(EVENTS_PER_PIECE)
     arrays = {f"{step}-{index}": each.ascending() for (step, index), each in smallest.items()}
     with replacing(path) as temporary, temporary.open("wb") as file:
-        counts = np.array([len(numbers) for numbers in arrays.values()])
-        np.savez(file, allow_pickle=False, max_rows=np.array(max_rows), counts=counts, **arrays)
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 class Smallest:
@@ -70,75 +65,48 @@ class Smallest:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        # The array has room for some more, so that most calls need no sorting. The system provides memory
-        # only as the array fills.
-        self._numbers: Numbers = np.empty(most + most // 16 + 1, np.uint64)
-        self._count = 0
+        self._numbers: Numbers = np.empty(0, np.uint64)
         self._bound = np.uint64(ALL)
 
     def add(self, numbers: Numbers) -> None:
         """Add numbers (n,)."""
-        numbers = numbers[numbers <= self._bound]
-        while len(numbers):
-            taken = numbers[: len(self._numbers) - self._count]
-            self._numbers[self._count : self._count + len(taken)] = taken
-            self._count += len(taken)
-            if self._count == len(self._numbers):
-                self._numbers.partition(self._most - 1)
-                self._count, self._bound = self._most, self._numbers[self._most - 1]
-            numbers = numbers[len(taken) :]
+        self._numbers = np.concatenate([self._numbers, numbers[numbers <= self._bound]])
+        # Some more may wait, so that most calls need no sorting.
+        if len(self._numbers) > self._most + self._most // 16:
+            self._numbers = np.partition(self._numbers, self._most - 1)[: self._most]
+            self._bound = self._numbers[-1]
 
     def ascending(self) -> Numbers:
-        """Return the smallest numbers, (`most`,) or all that there are, as a view."""
-        self._numbers[: self._count].sort()
-        return self._numbers[: min(self._count, self._most)]
+        """Return the smallest numbers, (`most`,) or all that there are."""
+        return np.sort(self._numbers)[: self._most]
 
 
 def find_thresholds(draws: Sequence[Path], path: Path, *, max_rows: int) -> None:
     """Find the k-th smallest number of each step and set, where k is the number of rows that it may keep.
 
     `draws` are the files that :func:`draw` wrote for every chunk of every sample. The JSON at `path` has
-    ``max_rows``, and ``thresholds.<step>[]`` by set. A ParkfError reports a file of other `max_rows`.
+    ``max_rows``, and ``thresholds.<step>[]`` by set.
     """
-    counts = np.sum(list(_drawn(draws, "counts", max_rows)), axis=0)
     thresholds: dict[str, list[int]] = {step: [] for step in SETS}
-    for (step, i), count in zip(_every_set(), counts, strict=True):
-        wanted = rows_of_set(step, max_rows)
-        # Where all rows are kept, the numbers are not read.
-        thresholds[step].append(
-            ALL if count <= wanted else _threshold(draws, f"{step}-{i}", max_rows, wanted)
-        )
+    for step, i in _every_set():
+        smallest = Smallest(rows_of_set(step, max_rows) + 1)
+        for numbers in _drawn(draws, f"{step}-{i}"):
+            smallest.add(numbers)
+        kept = smallest.ascending()
+        thresholds[step].append(int(kept[-2]) if len(kept) > rows_of_set(step, max_rows) else ALL)
     write_sealed(path, {"max_rows": max_rows, "thresholds": thresholds})
 
 
 def load_thresholds(path: Path) -> dict[str, Numbers]:
     """Read the thresholds of each step, (sets,) uint64."""
-    found = read_json(path).get("thresholds", {})
-    for step, count in SETS.items():
-        if (number := len(found.get(step, ()))) != count:
-            raise ParkfError(f"{path}: {number} thresholds of step {step}, expected {count}")
-    return {step: np.array(numbers, np.uint64) for step, numbers in found.items()}
+    thresholds = read_json(path)["thresholds"]
+    return {step: np.array(numbers, np.uint64) for step, numbers in thresholds.items()}
 
 
 def _every_set() -> list[tuple[str, int]]:
     return [(step, i) for step, count in SETS.items() for i in range(count)]
 
 
-def _threshold(draws: Sequence[Path], name: str, max_rows: int, wanted: int) -> int:
-    """Count numbers by their leading bits first, so that only those of one bin have to be sorted."""
-    counts = np.zeros(1 << (64 - _SHIFT), np.int64)
-    for numbers in _drawn(draws, name, max_rows):
-        counts += np.bincount((numbers >> np.uint64(_SHIFT)).astype(np.int64), minlength=len(counts))
-    upto = np.cumsum(counts)
-    bin_of_it = int(np.searchsorted(upto, wanted))
-    rank = wanted - int(upto[bin_of_it] - counts[bin_of_it])
-    inside = [n[(n >> np.uint64(_SHIFT)) == bin_of_it] for n in _drawn(draws, name, max_rows)]
-    return int(np.sort(np.concatenate(inside))[rank - 1])
-
-
-def _drawn(draws: Sequence[Path], name: str, max_rows: int) -> Iterator[NDArray[Any]]:
+def _drawn(draws: Sequence[Path], name: str) -> Iterator[NDArray[Any]]:
     for path in draws:
-        arrays = load_arrays(path, ("max_rows", name), others=True)
-        if (drawn_for := int(arrays["max_rows"])) != max_rows:
-            raise ParkfError(f"{path}: drawn for {drawn_for} rows a dataset, expected {max_rows}; draw again")
-        yield arrays[name]
+        yield load_arrays(path, (name,), others=True)[name]

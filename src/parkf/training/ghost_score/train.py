@@ -88,11 +88,10 @@ def _pieces(
             raise ParkfError(f"{particles}: no particles of events from {number * EVENTS_AT_ONCE} on")
         purity = numbers(found["purity"])
         genuine = (purity >= GHOST_PURITY) & _wanted(found, piece)
-        fitted, seen = cpu.fit_features(
-            parameters, from_arrow(found.combine_chunks(), np.dtype(np.float32)), threads=threads
-        )
+        tracks = from_arrow(found.combine_chunks(), np.dtype(np.float32))
+        fitted = cpu.fit(parameters, tracks, smoother=True, features=True, threads=threads)
         used = (genuine | (purity < GHOST_PURITY)) & is_good(fitted.status)
-        yield seen.T[used], genuine[used]
+        yield np.stack([fitted.more[name] for name in FEATURES]).T[used], genuine[used]
 
 
 def _wanted(found: pa.Table, particles: pa.Table) -> NDArray[np.bool_]:

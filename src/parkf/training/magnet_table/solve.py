@@ -19,7 +19,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from parkf.model.steps import magnet
-from parkf.training.magnet_table.band import ACCURACY, BINS, DISTANCES, solve
+from parkf.training.magnet_table.band import BINS, DISTANCES, solve
 from parkf.training.magnet_table.form import BINS_X, BINS_Y, F64, I64
 
 # Regularisation, in units of the weight of one ray. It keeps the coefficients finite and their second
@@ -162,18 +162,14 @@ def monomials(coefficients: F64) -> F64:
     return coefficients @ transform
 
 
-def solve_grid(rows: Rows, targets: F64, degrees: Sequence[int], accuracy: float = ACCURACY) -> F64:
-    """Fit targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin by least squares.
-
-    Targets (n, t) of n rays are divided by f. `degrees` are the degrees of the terms with 1, u_x and u_y.
-    Return coefficients (BINS, m, t). Bins without rays are extrapolated smoothly from their neighbours.
-    `accuracy` is the residual of the normal equations, as a fraction of their right-hand side.
-    """
-    return solve_grids(rows, [(targets, degrees, accuracy)])[0]
-
-
 def solve_grids(rows: Rows, fits: Sequence[tuple[F64, Sequence[int], float]]) -> list[F64]:
-    """Do several fits of :func:`solve_grid`, of targets with degrees and accuracy, to the same rays."""
+    """Do several fits to the same rays, each of targets with degrees and accuracy.
+
+    A fit of targets ≈ Σ_bins weight · (T_{n−1}(f) and u·T_{n−1}(f)) · coefficients of the bin is one by least
+    squares. Targets (n, t) of n rays are divided by f, and the degrees are those of the terms with 1, u_x and
+    u_y. The accuracy is the residual of the normal equations, as a fraction of their right-hand side. Return
+    coefficients (BINS, m, t) of each fit. Bins without rays are extrapolated smoothly from their neighbours.
+    """
     targets, degrees, accuracies = zip(*fits, strict=True)
     highest = np.max(degrees, axis=0)
     normal = accumulate(rows, np.concatenate(targets, axis=1), highest.tolist())

@@ -23,7 +23,7 @@ from parkf.training.magnet_table.rays import (
     second_weights,
     training_rays,
 )
-from parkf.training.magnet_table.solve import Rows, monomials, solve_grid, solve_grids
+from parkf.training.magnet_table.solve import Rows, monomials, solve_grids
 from parkf.training.magnet_table.table import MagnetTable
 
 FARTHEST = (3800.0, 3100.0)  # mm
@@ -92,7 +92,7 @@ def fit_slope_change(table: MagnetTable, rays: Rays, wanted: F64) -> MagnetTable
     targets = (gained[order] / rows.f)[:, None]
     degrees = _at_most(header, CHANGE)
     with threadpool_limits(1):
-        solution = solve_grid(rows, targets, degrees, ROUGH_ACCURACY)
+        (solution,) = solve_grids(rows, [(targets, degrees, ROUGH_ACCURACY)])
     coefficients = table.coefficients.astype(np.float64).reshape(BINS, -1)
     for place, numbers in _of_bins(header, "tx", degrees, solution[:, :, 0]):
         coefficients[:, place] += numbers

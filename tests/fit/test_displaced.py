@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parkf.fit.medians import medians, quantile, weighted_medians
+from parkf.fit.displaced import medians, weighted_medians
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 100])
@@ -15,13 +15,6 @@ def test_medians_are_numpys(count):
     columns[:, 3] = np.nan
     np.testing.assert_array_equal(medians(columns)[:3], np.nanmedian(columns[:, :3], axis=0))
     assert np.isnan(medians(columns)[3])
-
-
-@pytest.mark.parametrize("count", [1, 2, 5, 100])
-@pytest.mark.parametrize("share", [0.25, 0.5])
-def test_quantiles_are_numpys(count, share):
-    values = np.random.default_rng(3).normal(size=count)
-    assert quantile(values, share) == pytest.approx(np.quantile(values, share), rel=1e-12)
 
 
 def test_a_weight_of_three_counts_as_three_values():
