@@ -30,8 +30,8 @@ from parkf.io.project import PROJECT
 from parkf.io.terminal import aligned
 from parkf.proof.comparing.answer import answer
 from parkf.proof.comparing.effect import measure_effect
-from parkf.proof.comparing.tracks import fit_on, validation_files
-from parkf.proof.validation.fitting import fitted_samples, write_changed
+from parkf.proof.comparing.tracks import fit_on
+from parkf.proof.validation.fitting import fitted_samples, validation_files, write_changed
 from parkf.proof.validation.paired import compare_fits
 
 PUBLISHED, OLDER = (f"2026-run3-like-2-{name}" for name in ("r017", "r008"))

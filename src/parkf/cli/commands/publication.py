@@ -1,7 +1,6 @@
 """``parkf params``: validation, publication and withdrawal of sets, and exchange with other programs."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -81,13 +80,13 @@ def _validate_client(
     other = load(registry.find(before)) if before else None
     client, gates = client_gates(parameters, run or path.absolute().parent, other)
     met = all(one.met for one in gates)
-    content: dict[str, Any] = {"set": str(path), "client": "trigger", "valid": met, **asdict(client)}
+    content: dict[str, Any] = {"set": str(path), "client": "trigger", "valid": met, **client}
     content |= {"gates": [one.model_dump() for one in gates]}
     text = (
-        f"{client.tracks} genuine tracks above 2 GeV and {client.ghosts} ghosts, in single precision\n"
-        f"core of δp/p {client.core:.3%} ± {client.core_error:.3%}, its mean {client.bias:+.3%} ±"
-        f" {client.bias_error:.3%}\n"
-        f"width of the q/p pull {client.pull:.2f}; {client.not_finite['all']:.2%} of all become NaN\n\n"
+        f"{client['tracks']} genuine tracks above 2 GeV and {client['ghosts']} ghosts, in single precision\n"
+        f"core of δp/p {client['core']:.3%} ± {client['core_error']:.3%}, its mean {client['bias']:+.3%} ±"
+        f" {client['bias_error']:.3%}\n"
+        f"width of the q/p pull {client['pull']:.2f}; {client['not_finite']['all']:.2%} of all become NaN\n\n"
         f"{gate_table(gates)}\n\n{path}: {'good' if met else 'NOT good'} for the trigger"
     )
     answer(as_json, content, text, yes=met)
