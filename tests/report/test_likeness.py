@@ -32,8 +32,9 @@ def sample():
 @pytest.fixture
 def fit():
     entry = {"p_min": 5.0, "p_max": 20.0}
-    for name, number in (("half_width", 0.005), ("bias", 0.001), ("pull_width", 1.1)):
+    for name, number in (("width68", 0.005), ("bias", 0.001)):
         entry |= {name: number, f"{name}_error": number / 100}
+    entry["pulls"] = {"qop": {"width": 1.1, "width_error": 0.011, "width68": 1.2}}
     one = {"median": 0.97, "median_error": 0.01, "large": 0.02}
     return {"momentum": [entry], "chi2": dict.fromkeys(("velo", "ut", "scifi", "all"), one)}
 
@@ -75,7 +76,7 @@ def test_a_difference_of_a_percent_is_not_marked_however_small_its_error(page, s
 
 def test_fits_stand_beside_each_other(page, sample, fit):
     other = copy.deepcopy(fit)
-    other["momentum"][0]["half_width"] = 0.006
+    other["momentum"][0]["width68"] = 0.006
     text = page(sample, other)
     assert "<h3>full fit</h3>" in text
     half, width = (

@@ -24,9 +24,9 @@ _SAME = 0.02  # a smaller relative difference does not count, however significan
 _TRACKS = {"p": "p [GeV]", "eta": "η", "velo": "VELO modules", "scifi": "SciFi layers"}
 _HITS = {f"{name.lower()}_residual": f"{name} residual [µm]" for name in ("VELO", "UT", "SciFi")}
 _BY_MOMENTUM = (
-    ("half_width", "half width of δp/p, 68 % [%]", 100.0),
+    ("width68", "half width of δp/p, 68 % [%]", 100.0),
     ("bias", "bias of p [%]", 100.0),
-    ("pull_width", "pull of q/p, width", 1.0),
+    ("width", "pull of q/p, width", 1.0),
 )
 
 
@@ -56,8 +56,8 @@ def write_likeness(
 ) -> None:
     """Write the page from JSON files: two results of `parkf.proof.validation.likeness.characterise`.
 
-    `measured` has two results of `parkf.proof.validation.measure.measure` for each fit: of the embedded and
-    of the other simulation. `searches` has two results of
+    `measured` has two results of `parkf.proof.validation.likeness.measure_tracks` for each fit: of the
+    embedded and of the other simulation. `searches` has two results of
     `parkf.proof.validation.likeness.characterise_search`, for segments that are "found", and by "truth".
     """
     pair = (read_json(embedded), read_json(other))
@@ -115,11 +115,11 @@ def _quantiles(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
 
 def _fit(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
     """Tabulate resolution, bias and pull in bins of momentum, then χ² by detector."""
-    bins = {(entry["p_min"], entry["p_max"]): entry for entry in theirs["momentum"]}
+    bins = {entry["p_min"]: entry["pulls"]["qop"] | entry for entry in theirs["momentum"]}
     rows = [
         [f"{label}, {interval(one)} GeV", *(with_error(m, name, ".3f", factor) for m in (one, two))]
-        for one in ours["momentum"]
-        if (two := bins.get((one["p_min"], one["p_max"])))
+        for one in (entry["pulls"]["qop"] | entry for entry in ours["momentum"])
+        if (two := bins.get(one["p_min"]))
         for name, label, factor in _BY_MOMENTUM
     ]
     for detector, label in (("velo", "VELO"), ("ut", "UT"), ("scifi", "SciFi"), ("all", "all")):

@@ -3,7 +3,6 @@
 from parkf.detector.field import load_field
 from parkf.detector.geometry import load_geometry
 from parkf.io.files import write_sealed
-from parkf.proof.validation.likeness import Files
 from parkf.proof.validation.likeness import characterise as describe
 from parkf.stages.files import Made, Read
 
@@ -25,5 +24,5 @@ def characterise(
     `matched` are candidates whose hits are grouped by true particle, and `found` are those of the search.
     """
     placed, magnet = load_geometry(geometry, alignment), load_field(field)
-    files = Files(hits, particles, matched, found)
-    write_sealed(output, describe(files, geometry=placed, field=magnet, polarity=polarity))
+    files = (hits, particles, matched, found)
+    write_sealed(output, describe(*files, geometry=placed, field=magnet, polarity=polarity))

@@ -13,7 +13,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, load_g
 from parkf.imports.hits.take import take_tables
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
-from parkf.proof.validation.likeness import Files, characterise
+from parkf.proof.validation.likeness import characterise
 from parkf.report.likeness import LARGER_SAMPLE_P
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
@@ -34,7 +34,9 @@ def detector():
 
 
 def files_in(folder):
-    return Files(*(folder / f"{name}.parquet" for name in ("hits", "particles", "matched", "found")))
+    return SimpleNamespace(
+        **{name: folder / f"{name}.parquet" for name in ("hits", "particles", "matched", "found")}
+    )
 
 
 def with_candidates(files, detector):
@@ -70,7 +72,7 @@ def shot(folder, detector, *, seed, **gun):
 
 
 def figures_of(files, detector):
-    return characterise(files, geometry=detector.geometry, field=detector.field, polarity=MAGDOWN)
+    return characterise(**vars(files), geometry=detector.geometry, field=detector.field, polarity=MAGDOWN)
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +203,7 @@ def test_two_rows_of_one_hit_count_once(pions, detector, tmp_path, of_pions):
     rows = pd.concat([hits, shared]).sort_values(["event", "plane", "x"], kind="stable")
     with HITS.writer(files.hits) as writer:
         writer.write_table(pa.Table.from_pandas(rows, schema=HITS.schema, preserve_index=False))
-    again = Files(files.hits, pions.particles, pions.matched, pions.found)
+    again = SimpleNamespace(**vars(pions) | {"hits": files.hits})
     assert value(figures_of(again, detector), "scifi_hits") == value(of_pions, "scifi_hits")
 
 

@@ -1,5 +1,7 @@
 """Figures of a search, on a few tracks that are made by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,7 +12,7 @@ from parkf.fit.sample import Sample
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.proof.validation.figures import WORKING_POINT
-from parkf.proof.validation.likeness import Files, characterise_search
+from parkf.proof.validation.likeness import characterise_search
 
 from ...rows import arrow
 
@@ -71,7 +73,9 @@ def _write(table, path, columns):
 
 @pytest.fixture
 def files(tmp_path):
-    paths = Files(*(tmp_path / f"{name}.parquet" for name in ("hits", "particles", "matched", "found")))
+    paths = SimpleNamespace(
+        **{name: tmp_path / f"{name}.parquet" for name in ("hits", "particles", "matched", "found")}
+    )
     _write(PARTICLES, paths.particles, _particles(5))
     _write(HITS, paths.hits, _hits(5))
     _write(CANDIDATES, paths.matched, _candidates([(each, 1.0, {}) for each in range(5)]))
@@ -87,7 +91,7 @@ def files(tmp_path):
 
 def test_tracks_ghosts_clones_and_wrong_hits_are_counted(files):
     sample = make_sample(n=2000, ghosts=500)
-    figures = characterise_search(files, sample)["figures"]
+    figures = characterise_search(**vars(files), sample=sample)["figures"]
     value = {name: figure["value"] for name, figure in figures.items()}
     assert value["ghosts"] == pytest.approx(1 / 4)
     assert value["clones"] == pytest.approx(1 / 3)
@@ -104,7 +108,7 @@ def test_efficiencies_are_of_bins_from_2_to_100_gev(files):
     p = np.array([2.5, 4.0, 7.0, 15.0, 50.0])
     particles = _particles(5).assign(px=1000 * p / np.cosh(3.05), pz=1000 * p * np.tanh(3.05))
     _write(PARTICLES, files.particles, particles)
-    figures = characterise_search(files, make_sample(n=2000, ghosts=500))["figures"]
+    figures = characterise_search(**vars(files), sample=make_sample(n=2000, ghosts=500))["figures"]
     value = {name: figure["value"] for name, figure in figures.items() if name.startswith("efficiency_p")}
     # The first two were found.
     assert value == {
@@ -120,7 +124,7 @@ def test_the_cut_keeps_so_many_genuine_tracks(files):
     sample = make_sample(n=4000, ghosts=800)
     # The ghosts' χ² is then only a quarter larger than that of genuine tracks, so the cut keeps some ghosts.
     sample.rows.loc[sample.is_ghost, ["chi2_velo", "chi2_ut", "chi2_scifi"]] /= 8
-    figures = characterise_search(files, sample)["figures"]
+    figures = characterise_search(**vars(files), sample=sample)["figures"]
     chi2 = sample.rows.eval("chi2_velo + chi2_ut + chi2_scifi") / sample.rows.eval(
         "ndof_velo + ndof_ut + ndof_scifi"
     )
@@ -131,7 +135,7 @@ def test_the_cut_keeps_so_many_genuine_tracks(files):
     kept = figures["kept"]["value"]
     assert 0 < kept < 1
     assert 0.7 * np.sqrt(kept * (1 - kept) / 800) < figures["kept"]["error"] < 0.1
-    assert figures == characterise_search(files, sample)["figures"]
+    assert figures == characterise_search(**vars(files), sample=sample)["figures"]
 
 
 def test_errors_are_those_of_drawing_events_again(files):
@@ -149,7 +153,7 @@ def test_errors_are_those_of_drawing_events_again(files):
         at = np.concatenate([members[event] for event in random.integers(0, 200, 200)])
         cut = np.quantile(chi2[at][sample.is_genuine[at]], WORKING_POINT)
         drawn.append((cut, (chi2[at][sample.is_ghost[at]] <= cut).mean()))
-    figures = characterise_search(files, sample)["figures"]
+    figures = characterise_search(**vars(files), sample=sample)["figures"]
     for name, seen in zip(("cut", "kept"), np.std(drawn, axis=0), strict=True):
         assert figures[name]["error"] == pytest.approx(seen, rel=0.2), name
 
@@ -158,4 +162,4 @@ def test_no_ghosts_are_no_figures(files):
     sample = make_sample(n=2000, ghosts=500)
     genuine = Sample(sample.rows[sample.is_genuine])
     with pytest.raises(ParkfError, match=r"found\.parquet: .* 0 ghosts, need both"):
-        characterise_search(files, genuine)
+        characterise_search(**vars(files), sample=genuine)

@@ -1,6 +1,5 @@
-"""Figures of a simulated sample, and of a search for tracks in it, for comparison with another sample."""
+"""Figures of a simulated sample, of a search in it and of fits, for comparison with another sample."""
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,20 @@ import pandas as pd
 
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.fit.sample import GHOST_PURITY, Sample, chi2_per_ndof
+from parkf.fit.sample import DETECTORS, GHOST_PURITY, Sample, chi2_per_ndof
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
+from parkf.io.track_columns import Rows
 from parkf.proof.validation.figures import ENOUGH, share
 from parkf.proof.validation.local_fits import Residuals, fit_locally
 from parkf.proof.validation.separation import measure_cut
+from parkf.proof.validation.validate import measure_alone
 
 ETA = (2.0, 5.0)
 P_MIN = 2.0  # GeV
 P_STIFF = 10.0  # GeV; above it, hit errors are larger than the displacement by scattering
+P_EDGES = (2.0, 5.0, 20.0, 100.0)  # GeV, of fits
+CHI2_LARGE = 3.0  # χ²/ndof above which a track looks wrong (the paper's cut)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 PLANES = {"velo": VELO_PLANES, "ut": UT_PLANES, "scifi": SCIFI_PLANES}
 # mm; a hit further from its track does not count for the resolution
@@ -48,21 +51,21 @@ P_BINS = ((2, 3), (3, 5), (5, 10), (10, 20), (20, 100))
 ETA_BINS = ((2, 3), (3, 4), (4, 5))
 
 
-@dataclass(frozen=True)
-class Files:
-    """Tables of one sample: hits, particles, candidates by truth (matched) and from the search (found)."""
-
-    hits: Path
-    particles: Path
-    matched: Path
-    found: Path
-
-
-def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity: int) -> dict[str, Any]:
+def characterise(
+    hits: Path,
+    particles: Path,
+    matched: Path,
+    found: Path,
+    *,
+    geometry: Geometry,
+    field: FieldMap,
+    polarity: int,
+) -> dict[str, Any]:
     """Describe events, long tracks (p > 2 GeV, 2 < η < 5, no electrons) and candidates.
 
-    Geometry and field are assumed to be the sample's; `polarity` is +1 for MagUp. A file that is no such
-    table, fewer than 50 stiff tracks (above 10 GeV), or fewer than 50 soft ones raise a ParkfError.
+    Candidates are `matched`, by truth, and `found`, from the search. Geometry and field are assumed to be the
+    sample's; `polarity` is +1 for MagUp. A file that is no such table, fewer than 50 stiff tracks (above 10
+    GeV), or fewer than 50 soft ones raise a ParkfError.
 
     The result has ``events``, ``tracks`` (counts), ``quantiles.{p, eta}`` (GeV) at `QUANTILES`,
     ``histograms.{p, eta, velo, ut, scifi, velo_residual, ut_residual, scifi_residual}`` (fractions with
@@ -79,13 +82,13 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
       beyond `LARGE`), ``kick`` (GeV), ``bending`` (over the field map's);
     - of soft tracks: ``ut_offset``, ``ut_turn``, widths of the scattering before the UT (MeV).
     """
-    particles = with_momenta(PARTICLES.open(files.particles).read().to_pandas())
-    hits = HITS.open(files.hits).read(["event", "plane", "particle", "x", "y"]).to_pandas()
-    matched = CANDIDATES.open(files.matched).read().to_pandas()
-    found = CANDIDATES.open(files.found).read(["event", "purity"]).to_pandas()
+    true = with_momenta(PARTICLES.open(particles).read().to_pandas())
+    points = HITS.open(hits).read(["event", "plane", "particle", "x", "y"]).to_pandas()
+    by_truth = CANDIDATES.open(matched).read().to_pandas()
+    searched = CANDIDATES.open(found).read(["event", "purity"]).to_pandas()
 
-    everything = matched[["event", "particle"]].merge(particles, on=["event", "particle"])
-    tracks = matched.merge(particles[particles.accepted], on=["event", "particle"])
+    everything = by_truth[["event", "particle"]].merge(true, on=["event", "particle"])
+    tracks = by_truth.merge(true[true.accepted], on=["event", "particle"])
     layers = {"velo": tracks.velo_n.to_numpy(np.int64)}
     for name in ("ut", "scifi"):
         layers[name] = np.array([np.isfinite(x).sum() for x in tracks[f"{name}_x"]], np.int64)
@@ -93,7 +96,7 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
     stiff, soft = complete[complete.p > P_STIFF], complete[complete.p < P_STIFF]
     if min(len(stiff), len(soft)) < ENOUGH:
         raise ParkfError(
-            f"{files.matched}: {len(stiff)} tracks above and {len(soft)} below 10 GeV, "
+            f"{matched}: {len(stiff)} tracks above and {len(soft)} below 10 GeV, "
             f"expected at least {ENOUGH} of each"
         )
     fit = partial(fit_locally, geometry=geometry, field=field, polarity=polarity)
@@ -102,10 +105,10 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
     )
     values = {"p": tracks.p.to_numpy(), "eta": tracks.eta.to_numpy(), **layers}
     figures = (
-        _of_events(hits, everything, found)
-        | _of_segments(hits, particles, everything)
-        | _of_prompt(particles[particles.accepted & (particles.radius < PROMPT_RADIUS)], matched)
-        | _of_tracks(hits, tracks, layers)
+        _of_events(points, everything, searched)
+        | _of_segments(points, true, everything)
+        | _of_prompt(true[true.accepted & (true.radius < PROMPT_RADIUS)], by_truth)
+        | _of_tracks(points, tracks, layers)
         | {"kick": _median(local.kick / 1000.0), "bending": _median(local.bending)}
         | {"ut_offset": _spread(scattered.offset), "ut_turn": _spread(scattered.turn)}
     )
@@ -118,7 +121,7 @@ def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity:
             f"{name}_large": fraction_of(np.abs(residuals.distance) > LARGE[name]),
         }
     return {
-        "events": hits.event.nunique(),
+        "events": points.event.nunique(),
         "tracks": len(tracks),
         "quantiles": {name: np.quantile(tracks[name], QUANTILES).tolist() for name in ("p", "eta")},
         "histograms": {name: _histogram(column, _EDGES[name]) for name, column in values.items()},
@@ -258,8 +261,10 @@ def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) 
     }
 
 
-def characterise_search(files: Files, sample: Sample) -> dict[str, Any]:
-    """Describe the candidates of a search; `sample` has their fits.
+def characterise_search(
+    hits: Path, particles: Path, matched: Path, found: Path, sample: Sample
+) -> dict[str, Any]:
+    """Describe the candidates `found` by a search; `sample` has their fits, and `matched` are those by truth.
 
     The result has ``figures.<name>.{value, error}``: ``ghosts`` (fraction of candidates) and ``clones``
     (fraction of the other candidates whose particle already has one); ``efficiency_p_<low>_<high>`` (GeV) and
@@ -269,21 +274,21 @@ def characterise_search(files: Files, sample: Sample) -> dict[str, Any]:
     below it). A file that is no such table, or a sample without genuine candidates or ghosts, raises a
     ParkfError.
     """
-    particles = with_momenta(PARTICLES.open(files.particles).read().to_pandas())
-    hits = HITS.open(files.hits).read(["event", "plane", "particle", "x"]).to_pandas()
-    matched = CANDIDATES.open(files.matched).read(["event", "particle"]).to_pandas()
-    candidates = CANDIDATES.open(files.found).read().to_pandas()
+    true = with_momenta(PARTICLES.open(particles).read().to_pandas())
+    points = HITS.open(hits).read(["event", "plane", "particle", "x"]).to_pandas()
+    by_truth = CANDIDATES.open(matched).read(["event", "particle"]).to_pandas()
+    candidates = CANDIDATES.open(found).read().to_pandas()
 
     owned = candidates[candidates.purity >= GHOST_PURITY]
-    accepted = particles[particles.accepted]
+    accepted = true[true.accepted]
     tracks = owned.merge(accepted, on=["event", "particle"])
     figures: dict[str, Figure] = {
         "ghosts": fraction_of(candidates.purity < GHOST_PURITY),
         "clones": fraction_of(owned.duplicated(["event", "particle"])),
-        **_efficiencies(matched.merge(accepted, on=["event", "particle"]), owned),
-        **{f"wrong_{name}": fraction_of(_wrong(tracks, hits_of(hits, name), name)) for name in PLANES},
+        **_efficiencies(by_truth.merge(accepted, on=["event", "particle"]), owned),
+        **{f"wrong_{name}": fraction_of(_wrong(tracks, hits_of(points, name), name)) for name in PLANES},
         **{f"hits_{name}": mean_of(np.isfinite(_x(tracks, name)).sum(1)) for name in PLANES},
-        **_separation(sample, files.found),
+        **_separation(sample, found),
     }
     return {"figures": named(figures)}
 
@@ -322,3 +327,30 @@ def _separation(sample: Sample, path: Path) -> dict[str, Figure]:
         raise ParkfError(f"{path}: {genuine} genuine candidates and {ghost} ghosts, need both")
     point = measure_cut(sample, -chi2_per_ndof(sample.rows))["working_point"]
     return {"cut": (-point["cut"], point["cut_error"]), "kept": (point["ghost"], point["ghost_error"])}
+
+
+def measure_tracks(sample: Sample) -> dict[str, Any]:
+    """Measure resolution, pulls and χ² of genuine tracks with 2 < η < 5 and a good fit.
+
+    The result has ``counts.{tracks, failed}``, ``pulls`` and ``momentum[]`` of
+    :func:`parkf.proof.validation.validate.measure_alone` in bins of :data:`P_EDGES`, and ``chi2.{velo, ut,
+    scifi, all} = {median, median_error, large}`` of χ²/ndof, where `large` is the fraction above three. Fewer
+    than 50 such tracks raise a ParkfError.
+    """
+    eta = np.arcsinh(1.0 / np.hypot(sample.rows["true_tx"], sample.rows["true_ty"]))
+    seen = Sample(sample.rows[(eta > ETA[0]) & (eta < ETA[1])])
+    tracks, good = len(seen.genuine), seen.good
+    if len(good) < ENOUGH:
+        raise ParkfError(f"measure: {len(good)} genuine tracks with a good fit, expected at least {ENOUGH}")
+    chi2 = {name: _chi2(good[good[f"ndof_{name}"] > 0], (name,)) for name in DETECTORS}
+    return {
+        "counts": {"tracks": tracks, "failed": tracks - len(good)},
+        **measure_alone(seen, P_EDGES),
+        "chi2": {"all": _chi2(good, DETECTORS), **chi2},
+    }
+
+
+def _chi2(rows: Rows, detectors: tuple[str, ...]) -> dict[str, float]:
+    values = chi2_per_ndof(rows, detectors)
+    median, error = _median(values)
+    return {"median": median, "median_error": error, "large": float((values > CHI2_LARGE).mean())}
