@@ -36,6 +36,7 @@ from parkf.io.project import PROJECT
 from parkf.io.tables import HITS, PARTICLES
 from parkf.params.parameter_set import load
 from parkf.proof.validation.electrons import electrons_fitted, measure_electrons, momenta
+from parkf.proof.validation.fitting import validation_files
 from parkf.proof.validation.kinds import Simulated
 from parkf.simulation.generate.decays import DECAYS as ALL_DECAYS
 from parkf.simulation.generate.decays import ELECTRONS as DECAYS
@@ -141,8 +142,7 @@ def fits(run: Path, scratch: Path) -> dict[str, Any]:
     """Measure fits as pions and as electrons with a run's set."""
     parameters = run / "set"
     geometry, field = load_geometry(PROJECT / "data/geometry/run3.yaml"), FieldMap.load(run / "field.npz")
-    names = [path.name for path in sorted(run.glob("candidates/validation_*.parquet"))]
-    files = [(run / "particles" / name, run / "candidates" / name) for name in names]
+    files = validation_files(run)
     of_decays = decays(scratch, geometry, field)
     measured = measure_electrons(parameters, files, of_decays, geometry=geometry, field=field, threads=1)
     return {**measured, "uniform": uniform(parameters, geometry, field)}

@@ -1,6 +1,7 @@
 """Electrons: their momenta, fitted as pions and as electrons, and the peaks of J/ψ → ee and γ → ee."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -47,7 +48,7 @@ _OF_A_TRACK = ("file", "event", "pdg_id", "tx", "ty", "true_qop", "qop", "pion_q
 
 def measure_electrons(
     parameters: Path,
-    samples: Sequence[tuple[Path, Path]],
+    samples: Sequence[Files],
     decays: Mapping[str, Sequence[Simulated]],
     *,
     geometry: "Geometry",
@@ -56,7 +57,7 @@ def measure_electrons(
 ) -> dict[str, Any]:
     """Fit electrons with a set, as pions and as electrons.
 
-    `samples` are files of particles of collisions and of their candidates; `decays` are samples by the name
+    `samples` are of collisions; `decays` are samples by the name
     of their decay, whose candidates are made by truth. The result has ``tracks.<sample>`` with the figures of
     :func:`momenta`, and ``peaks.<decay>`` with those of :func:`peak`; samples with fewer than 50 electrons or
     pairs are left out.
@@ -68,10 +69,10 @@ def measure_electrons(
     with scratch_folder() as name:
         folder = Path(name)
         of: dict[str, list[Files]] = {COLLISIONS: []}
-        for number, (particles, candidates) in enumerate(samples):
+        for number, sample in enumerate(samples):
             path = folder / f"{number}.parquet"
-            _write_electrons(particles, candidates, path)
-            of[COLLISIONS].append(Files(particles, path))
+            _write_electrons(sample, path)
+            of[COLLISIONS].append(replace(sample, candidates=path))
         for decay, parts in decays.items():
             of[decay] = []
             for number, part in enumerate(parts):
@@ -87,10 +88,10 @@ def measure_electrons(
     return {"tracks": tracks, "peaks": peaks}
 
 
-def _write_electrons(particles: Path, candidates: Path, path: Path) -> None:
+def _write_electrons(sample: Files, path: Path) -> None:
     """Write the candidates whose hits are an electron's."""
     names = ["event", "particle", "pdg_id"]
-    known = PARTICLES.open(particles).read(names)
+    known = PARTICLES.open(sample.particles).read(names)
     known = known.filter(pc.equal(pc.abs(known["pdg_id"]), PDG_ID))
     keys = particle_key({name: numbers(known[name]) for name in names})
 
@@ -98,7 +99,7 @@ def _write_electrons(particles: Path, candidates: Path, path: Path) -> None:
         own = particle_key({name: numbers(rows[name]) for name in names[:2]})
         return rows.filter(pa.array(np.isin(own, keys) & (numbers(rows["purity"]) >= GHOST_PURITY)))
 
-    write_changed(candidates, path, electrons)
+    write_changed(sample.candidates, path, electrons)
 
 
 def electrons_fitted(

@@ -1,4 +1,4 @@
-"""Kinds of tracks besides long ones: candidates by truth, fitted by the set and by the full fit."""
+"""Kinds of tracks besides long ones with all detectors: fits by a set and by the full fit, and a search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,19 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pyarrow as pa
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
 from parkf.fit import fit_file, fit_file_full
-from parkf.fit.sample import Sample
+from parkf.fit.sample import Sample, chi2_per_ndof
 from parkf.fit.truth import Files
 from parkf.io.events import Columns
 from parkf.io.files import scratch_folder
-from parkf.io.kinds import Kind
+from parkf.io.kinds import LONG, Kind
+from parkf.io.track_columns import Rows
 from parkf.proof.validation.breakdown import directions
 from parkf.proof.validation.core import fit_core
-from parkf.proof.validation.figures import binned
-from parkf.proof.validation.fitting import fitted_samples
-from parkf.proof.validation.search import measure_search
+from parkf.proof.validation.figures import ENOUGH, binned, share
+from parkf.proof.validation.fitting import fitted_samples, write_changed
+from parkf.proof.validation.separation import measure_cut
 from parkf.proof.validation.validate import MOMENTUM_EDGES, beside, measure_alone
 from parkf.simulation.pattern.candidates import Search, write_candidates
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from parkf.detector.geometry import Geometry
 
 _SEED = 8  # of the mats' shifts
+_UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
 
 
 @dataclass(frozen=True)
@@ -162,3 +165,61 @@ def compared(ours: Sample, full: Sample) -> dict[str, Any]:
     for one in measured["momentum"]:
         one |= fit_core(relative[inside[one["p_min"]]]).mean_as("qop_bias")
     return measured
+
+
+def measure_search(found: Sample, true: Sample, edges: Sequence[float]) -> dict[str, Any]:
+    """Measure a search by its candidates and by those of the truth, both fitted by a set.
+
+    Return ``candidates``, ``ghosts`` (the share of ghosts among them) with its error, and ``efficiency``, the
+    share of true candidates whose particle was found, with its error and their number in bins of momentum
+    with `edges` in MeV. ``chi2`` is what a cut on χ²/ndof keeps
+    (:func:`parkf.proof.validation.separation.measure_cut`); it is missing if there are few candidates.
+    """
+    genuine, ghosts = found.genuine, found.ghosts
+    there = np.isin(_particles(true.genuine), _particles(genuine))
+    is_ghost = np.repeat([True, False], [len(ghosts), len(genuine)])
+    figures: dict[str, Any] = {"candidates": len(is_ghost), **share("ghosts", is_ghost)}
+    figures["efficiency"] = [
+        {"p_min": low / 1000, "p_max": high / 1000, "n": int(here.sum())} | share("efficiency", there[here])
+        for low, high, here in binned(true.genuine["p_true"], edges)
+    ]
+    if min(len(genuine), len(ghosts)) >= ENOUGH:
+        figures["chi2"] = measure_cut(found, -chi2_per_ndof(found.rows))
+    return figures
+
+
+def _particles(rows: Rows) -> np.ndarray:
+    """Name the particles (n,): no two of an event have the same momentum."""
+    return np.rec.fromarrays([np.asarray(rows[name]) for name in ("file", "event", "p_true")])
+
+
+def measure_without_ut(
+    parameters: Path,
+    samples: Sequence[Files],
+    *,
+    geometry: "Geometry",
+    field: "FieldMap",
+    threads: int | None = None,
+) -> dict[str, Any]:
+    """Fit long tracks without their UT hits, by a set and by the full fit; return what :func:`compared` does.
+
+    The steps across the UT are those of all long tracks, since a fit leaves out what was not measured.
+    """
+    with scratch_folder() as folder:
+        stripped = []
+        for number, sample in enumerate(samples):
+            path = Path(folder) / f"candidates{number}.parquet"
+            write_changed(sample.candidates, path, _without_ut)
+            stripped.append(replace(sample, candidates=path))
+        both = fitted_by_both(LONG, parameters, stripped, geometry=geometry, field=field, threads=threads)
+    return compared(*both)
+
+
+def _without_ut(rows: pa.Table) -> pa.Table:
+    """Return candidates without their UT hits."""
+    for name in _UT:
+        place = rows.schema.get_field_index(name)
+        field = rows.schema.field(place)
+        nothing = pa.array(np.full(len(rows) * field.type.list_size, np.nan, np.float32))
+        rows = rows.set_column(place, field, pa.FixedSizeListArray.from_arrays(nothing, type=field.type))
+    return rows
