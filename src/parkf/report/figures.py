@@ -101,8 +101,8 @@ def pull_widths(fits: Fits, names: Names) -> Drawn:
     return Drawn("pull-widths", panels=panels, **words("pull-widths"))
 
 
-def verdict(fits: Fits, *, same_tracks: bool) -> Drawn:
-    """Draw the decisive figures of sets beside each other: resolution, bias, pull widths and ghosts."""
+def verdict(fits: Fits) -> Drawn:
+    """Draw the decisive figures of sets on the same tracks: resolution, bias, pull widths and ghosts."""
     widths, curves = [], []
     for number, (name, fit) in enumerate(fits.items()):
         x = [place + 0.12 * (number - (len(fits) - 1) / 2) for place in range(len(COMPONENTS))]
@@ -120,8 +120,7 @@ def verdict(fits: Fits, *, same_tracks: bool) -> Drawn:
             y_limits=(0.0, 60.0),
         ),
     ]
-    text = words("verdict" if same_tracks else "verdict-on-other-tracks")
-    return Drawn("verdict", panels=panels, **text)
+    return Drawn("verdict", panels=panels, **words("verdict"))
 
 
 def ghosts(fits: Fits) -> Drawn:

@@ -11,7 +11,6 @@ from parkf.proof.comparing import Comparison, Subject
 from parkf.proof.gates.room import NEAR, count, nearest
 from parkf.proof.publishing import Decision
 from parkf.report import figures, tables
-from parkf.report.compare_page import fits_of
 from parkf.report.figures import FIT_NAMES
 from parkf.report.maps import Bins, ratio_maps, table_maps
 from parkf.report.tables import Cells
@@ -28,7 +27,8 @@ def verdict_part(own: Subject, comparison: Comparison | None, decision: Decision
     missed = [gate for gate in ordered if not gate.met]
     close = [gate for gate in ordered if gate.met][:_NEAREST]
     rest = [gate for gate in decision.gates if gate.met and gate not in close]
-    fits = fits_of(comparison.subjects[::-1]) if comparison else {}
+    subjects = comparison.subjects[::-1] if comparison else [own]
+    fits = {one.name: one.validation["fits"]["parkf"] for one in subjects if one.validation is not None}
     return {
         "near": NEAR,
         "missed": missed,
@@ -44,7 +44,7 @@ def verdict_part(own: Subject, comparison: Comparison | None, decision: Decision
         "answer": (own.beside or {}).get("answer"),
         "paired": tables.paired((own.beside or {}).get("paired")),
         "comparison": comparison,
-        "verdict": figures.verdict(fits or fits_of([own]), same_tracks=True),
+        "verdict": figures.verdict(fits),
         "identity": own.identity or {},
     }
 

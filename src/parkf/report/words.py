@@ -16,6 +16,6 @@ def texts(name: str) -> dict[str, Any]:
     return content
 
 
-def words(figure: str, **values: Any) -> dict[str, Any]:
-    """Return ``title``, ``see``, ``good`` and ``otherwise`` of a figure, with the values filled in."""
-    return {key: text.format(**values) for key, text in texts("figures")[figure].items()}
+def words(figure: str) -> dict[str, Any]:
+    """Return ``title``, ``see``, ``good`` and ``otherwise`` of a figure."""
+    return dict(texts("figures")[figure])

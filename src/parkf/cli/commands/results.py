@@ -197,7 +197,6 @@ def compare(
     alignment: Annotated[Path | None, Option(help="With --effect: the other alignment (YAML).")] = None,
     field: Annotated[Path | None, Option(help="With --effect: the other field (.json or .npz).")] = None,
     crossings: Annotated[int, Option(min=1, help="With --effect: crossings of each polarity.")] = 250,
-    everything: Annotated[bool, Option("--all", help="Also show figures that are the same.")] = False,
     gates: GatesFile = GATES,
     registry: RegistryFolder = None,
     as_json: Json = False,
@@ -221,7 +220,7 @@ def compare(
 
         content = measure_effect(loaded[0].folder, files, crossings)
         names = ("own detector", "other detector")
-        _tell_paired(content, names, everything=everything, as_json=as_json)
+        _tell_paired(content, names, as_json=as_json)
         if not as_json:
             say(
                 "\nBiases and pulls: less those of a full fit of the same tracks. Cores and ghosts: over its."
@@ -233,16 +232,16 @@ def compare(
         for other in loaded[1:]:
             content = compare_on(on, loaded[0], other)
             names = (other.name, loaded[0].name)
-            _tell_paired(content, names, everything=everything, as_json=as_json)
+            _tell_paired(content, names, as_json=as_json)
         return
     comparison = compare_subjects(loaded)
-    answer(as_json, comparison.content(), comparison.text(everything=everything))
+    answer(as_json, comparison.content(), str(comparison))
 
 
-def _tell_paired(content: dict[str, Any], names: tuple[str, str], *, everything: bool, as_json: bool) -> None:
+def _tell_paired(content: dict[str, Any], names: tuple[str, str], *, as_json: bool) -> None:
     """Print the answer from two fits of the same tracks, and the table under a report's head.
 
-    Of cells, the table has those with a difference that counts, unless `everything` is set.
+    Of cells, the table has those with a difference that counts.
     """
     from markupsafe import Markup
 
@@ -250,7 +249,7 @@ def _tell_paired(content: dict[str, Any], names: tuple[str, str], *, everything:
     from parkf.report.tables import paired
 
     figures = content.get("paired", content)["figures"]
-    chosen = [one for one in figures if everything or "tx" not in one or sure(one)]
+    chosen = [one for one in figures if "tx" not in one or sure(one)]
     cells = paired({"figures": chosen}, *names)
     rows = [[Markup(cell).striptags() for cell in row] for row in cells.rows]
     said = fill(content["answer"], WIDTH, break_on_hyphens=False)
