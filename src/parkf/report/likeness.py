@@ -17,12 +17,9 @@ from parkf.report.tables import Cells, exact, interval, with_error
 from parkf.report.words import texts
 
 EMBEDDED, OTHER = "embedded", "LHCb"
-# GeV; quantiles of momentum of LHCb's long tracks above 2 GeV, including electrons, at all η.
-LARGER_SAMPLE_P = (2.4, 4.1, 7.4, 14.3, 39.0)
 _ALIKE = 3.0  # a difference of fewer combined errors does not count
 _SAME = 0.02  # a smaller relative difference does not count, however significant it is
 _TRACKS = {"p": "p [GeV]", "eta": "η", "velo": "VELO modules", "scifi": "SciFi layers"}
-_HITS = {f"{name.lower()}_residual": f"{name} residual [µm]" for name in ("VELO", "UT", "SciFi")}
 _BY_MOMENTUM = (
     ("width68", "half width of δp/p, 68 % [%]", 100.0),
     ("bias", "bias of p [%]", 100.0),
@@ -71,8 +68,7 @@ def write_likeness(
         page,
         "likeness.html",
         counts=dict(zip((EMBEDDED, OTHER), pair, strict=True)),
-        drawn={"tracks": _draw("tracks", *pair, _TRACKS), "hits": _draw("hits", *pair, _HITS)},
-        quantiles=_quantiles(*pair),
+        drawn=_draw(*pair),
         sections=sections,
         fits={FIT_NAMES[name]: _fit(*two) for name, two in fits.items()},
     )
@@ -103,16 +99,6 @@ def _compared(rows: Sequence[Row], ours: Mapping[str, Any], theirs: Mapping[str,
     return Cells(["figure", EMBEDDED, OTHER, "errors apart", "", "reason"], cells, text=("figure", "reason"))
 
 
-def _quantiles(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
-    rows = [
-        [f"{label}, {which}", *(f"{value:{spec}}" for value in sample["quantiles"][name])]
-        for name, label, spec in (("p", "p [GeV]", ".1f"), ("eta", "η", ".2f"))
-        for which, sample in ((EMBEDDED, ours), (OTHER, theirs))
-    ]
-    rows.insert(2, [f"p [GeV], {OTHER}, a larger sample", *map(str, LARGER_SAMPLE_P)])
-    return Cells(["", "5 %", "25 %", "50 %", "75 %", "95 %"], rows)
-
-
 def _fit(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
     """Tabulate resolution, bias and pull in bins of momentum, then χ² by detector."""
     bins = {entry["p_min"]: entry["pulls"]["qop"] | entry for entry in theirs["momentum"]}
@@ -129,10 +115,10 @@ def _fit(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
     return Cells(["", EMBEDDED, OTHER], rows)
 
 
-def _draw(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], labels: Mapping[str, str]) -> Drawn:
-    """Draw fractions of tracks or hits in bins: a line is the embedded simulation, points are LHCb's."""
+def _draw(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Drawn:
+    """Draw fractions of tracks in bins: a line is the embedded simulation, points are LHCb's."""
     panels = []
-    for variable, label in labels.items():
+    for variable, label in _TRACKS.items():
         one, two = ours["histograms"][variable], theirs["histograms"][variable]
         centres = [(low + high) / 2 for low, high in pairwise(two["edges"])]
         series = [
@@ -140,4 +126,4 @@ def _draw(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], labels:
             Series(OTHER, centres, two["content"], two["error"], colour=1),
         ]
         panels.append(Panel(label, "share a bin", series, x_log=variable == "p", y_limits=(0.0, None)))
-    return Drawn(name, f"Distributions of {name}, {EMBEDDED} and {OTHER}", panels)
+    return Drawn("tracks", f"Distributions of tracks, {EMBEDDED} and {OTHER}", panels)

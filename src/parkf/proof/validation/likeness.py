@@ -1,6 +1,5 @@
 """Figures of a simulated sample, of a search in it and of fits, for comparison with another sample."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,26 +7,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from parkf.detector.field import FieldMap
-from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
 from parkf.fit.sample import DETECTORS, GHOST_PURITY, Sample, chi2_per_ndof
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.io.track_columns import Rows
+from parkf.proof.validation.core import central_widths
 from parkf.proof.validation.figures import ENOUGH, share
-from parkf.proof.validation.local_fits import Residuals, fit_locally
 from parkf.proof.validation.separation import measure_cut
 from parkf.proof.validation.validate import measure_alone
 
 ETA = (2.0, 5.0)
 P_MIN = 2.0  # GeV
-P_STIFF = 10.0  # GeV; above it, hit errors are larger than the displacement by scattering
 P_EDGES = (2.0, 5.0, 20.0, 100.0)  # GeV, of fits
 CHI2_LARGE = 3.0  # χ²/ndof above which a track looks wrong (the paper's cut)
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 PLANES = {"velo": VELO_PLANES, "ut": UT_PLANES, "scifi": SCIFI_PLANES}
-# mm; a hit further from its track does not count for the resolution
-LARGE = {"velo": 0.1, "ut": 0.3, "scifi": 0.5}
 # Particles that come from within this of the beam line, in mm, count as prompt.
 PROMPT_RADIUS = 0.5
 
@@ -39,11 +33,7 @@ _EDGES = {
     "velo": np.arange(-0.5, 27.0),
     "ut": np.arange(-0.5, 5.0),
     "scifi": np.arange(-0.5, 13.0),
-    "velo_residual": np.linspace(-60, 60, 16),  # LHCb's clusters lie on half pixels
-    "ut_residual": np.linspace(-200, 200, 41),
-    "scifi_residual": np.linspace(-500, 500, 41),
 }
-_FEWEST_SCIFI = 10
 _FEWEST_VELO, _FEWEST_SEGMENT = 3, 9  # fewest modules, and SciFi layers, that a search requires of a segment
 _ELECTRON = 11
 # Of the efficiency of a search, GeV and η.
@@ -51,25 +41,14 @@ P_BINS = ((2, 3), (3, 5), (5, 10), (10, 20), (20, 100))
 ETA_BINS = ((2, 3), (3, 4), (4, 5))
 
 
-def characterise(
-    hits: Path,
-    particles: Path,
-    matched: Path,
-    found: Path,
-    *,
-    geometry: Geometry,
-    field: FieldMap,
-    polarity: int,
-) -> dict[str, Any]:
+def characterise(hits: Path, particles: Path, matched: Path, found: Path) -> dict[str, Any]:
     """Describe events, long tracks (p > 2 GeV, 2 < η < 5, no electrons) and candidates.
 
-    Candidates are `matched`, by truth, and `found`, from the search. Geometry and field are assumed to be the
-    sample's; `polarity` is +1 for MagUp. A file that is no such table, fewer than 50 stiff tracks (above 10
-    GeV), or fewer than 50 soft ones raise a ParkfError.
+    Candidates are `matched`, by truth, and `found`, from the search. A file that is no such table, or fewer
+    than 50 tracks, raise a ParkfError.
 
-    The result has ``events``, ``tracks`` (counts), ``quantiles.{p, eta}`` (GeV) at `QUANTILES`,
-    ``histograms.{p, eta, velo, ut, scifi, velo_residual, ut_residual, scifi_residual}`` (fractions with
-    errors; numbers of modules or layers; micrometres), and ``figures.<name>.{value, error}``:
+    The result has ``events``, ``tracks`` (counts), ``histograms.{p, eta, velo, ut, scifi}`` (fractions with
+    errors; GeV; numbers of modules or layers), and ``figures.<name>.{value, error}``:
 
     - of an event: ``long_tracks`` of any momentum, ``<detector>_hits`` (per long track), ``<detector>_noise``
       (fraction of hits without a particle), ``<velo, scifi>_only`` (particles with a segment there alone, per
@@ -77,10 +56,10 @@ def characterise(
     - of prompt particles: ``reconstructible`` (fraction with enough hits), ``vertex_spread`` (mm along z);
     - of tracks: ``displaced`` (fraction that is not prompt), ``velo_modules`` (mean), ``ut_none``,
       ``ut_all``, ``scifi_<10, 11, 12>`` (fractions), ``<detector>_several`` (fraction of a track's layers
-      with more than one of its hits);
-    - of stiff tracks: ``<detector>_{width, pull, large}`` (micrometres; over the hits' errors; fraction
-      beyond `LARGE`), ``kick`` (GeV), ``bending`` (over the field map's);
-    - of soft tracks: ``ut_offset``, ``ut_turn``, widths of the scattering before the UT (MeV).
+      with more than one of its hits).
+
+    How far hits lie from their tracks, how much tracks scatter, and how strong the field is show in the fits
+    of :func:`measure_tracks`.
     """
     true = with_momenta(PARTICLES.open(particles).read().to_pandas())
     points = HITS.open(hits).read(["event", "plane", "particle", "x", "y"]).to_pandas()
@@ -89,41 +68,21 @@ def characterise(
 
     everything = by_truth[["event", "particle"]].merge(true, on=["event", "particle"])
     tracks = by_truth.merge(true[true.accepted], on=["event", "particle"])
+    if len(tracks) < ENOUGH:
+        raise ParkfError(f"{matched}: {len(tracks)} tracks, expected at least {ENOUGH}")
     layers = {"velo": tracks.velo_n.to_numpy(np.int64)}
     for name in ("ut", "scifi"):
         layers[name] = np.array([np.isfinite(x).sum() for x in tracks[f"{name}_x"]], np.int64)
-    complete = tracks[(layers["ut"] == len(UT_PLANES)) & (layers["scifi"] >= _FEWEST_SCIFI)]
-    stiff, soft = complete[complete.p > P_STIFF], complete[complete.p < P_STIFF]
-    if min(len(stiff), len(soft)) < ENOUGH:
-        raise ParkfError(
-            f"{matched}: {len(stiff)} tracks above and {len(soft)} below 10 GeV, "
-            f"expected at least {ENOUGH} of each"
-        )
-    fit = partial(fit_locally, geometry=geometry, field=field, polarity=polarity)
-    local, scattered = (
-        fit(part, (part.charge / (1000.0 * part.p)).to_numpy(np.float64)) for part in (stiff, soft)
-    )
     values = {"p": tracks.p.to_numpy(), "eta": tracks.eta.to_numpy(), **layers}
     figures = (
         _of_events(points, everything, searched)
         | _of_segments(points, true, everything)
         | _of_prompt(true[true.accepted & (true.radius < PROMPT_RADIUS)], by_truth)
         | _of_tracks(points, tracks, layers)
-        | {"kick": _median(local.kick / 1000.0), "bending": _median(local.bending)}
-        | {"ut_offset": _spread(scattered.offset), "ut_turn": _spread(scattered.turn)}
     )
-    for name in PLANES:
-        residuals: Residuals = getattr(local, name)
-        values[f"{name}_residual"] = 1000.0 * residuals.distance
-        figures |= {
-            f"{name}_width": _width(1000.0 * residuals.distance, residuals.freedom),
-            f"{name}_pull": _width(residuals.distance / residuals.sigma, residuals.freedom),
-            f"{name}_large": fraction_of(np.abs(residuals.distance) > LARGE[name]),
-        }
     return {
         "events": points.event.nunique(),
         "tracks": len(tracks),
-        "quantiles": {name: np.quantile(tracks[name], QUANTILES).tolist() for name in ("p", "eta")},
         "histograms": {name: _histogram(column, _EDGES[name]) for name, column in values.items()},
         "figures": named(figures),
     }
@@ -169,22 +128,6 @@ def fraction_of(which: npt.ArrayLike) -> Figure:
     """Return the fraction of true values and its binomial error, at least 1/n, even if the fraction is 0."""
     fraction, error = share("", np.asarray(which, bool)).values()
     return fraction, error
-
-
-def _width(values: npt.NDArray[np.float64], independent: float) -> Figure:
-    """Half width of the central 68%, and its error for a Gaussian with `independent` independent values."""
-    low, high = np.quantile(values, (0.1587, 0.8413))
-    return float(high - low) / 2, float(0.96 * (high - low) / 2 / independent**0.5)
-
-
-def _median(values: npt.NDArray[np.float64]) -> Figure:
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)), 1.2533 * _width(finite, len(finite))[0] / len(finite) ** 0.5
-
-
-def _spread(values: npt.NDArray[np.float64]) -> Figure:
-    finite = values[np.isfinite(values)]
-    return _width(finite, len(finite))
 
 
 def _of_events(hits: pd.DataFrame, tracks: pd.DataFrame, found: pd.DataFrame) -> dict[str, Figure]:
@@ -352,5 +295,10 @@ def measure_tracks(sample: Sample) -> dict[str, Any]:
 
 def _chi2(rows: Rows, detectors: tuple[str, ...]) -> dict[str, float]:
     values = chi2_per_ndof(rows, detectors)
-    median, error = _median(values)
-    return {"median": median, "median_error": error, "large": float((values > CHI2_LARGE).mean())}
+    # The error is that of a Gaussian's median.
+    error = 1.2533 * central_widths(values)["width68"].value / len(values) ** 0.5
+    return {
+        "median": float(np.median(values)),
+        "median_error": error,
+        "large": float((values > CHI2_LARGE).mean()),
+    }
