@@ -1,6 +1,7 @@
 """The page that compares two simulations."""
 
 import copy
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from tests.stage import stage
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_json
-from parkf.report.likeness import SEARCH, SEARCHES, SECTIONS, write_likeness
+from parkf.report.likeness import SEARCH, SEARCHES, SECTIONS, search_figures, write_likeness
 
 NAMES = [row.name for rows in SECTIONS.values() for row in rows]
 HISTOGRAMS = ("p", "eta", "velo", "ut", "scifi")
@@ -89,10 +90,15 @@ def test_bins_that_only_one_has_are_left_out(page, sample, fit):
 
 
 def test_searches_stand_beside_each_other_with_what_both_have(tmp_path, sample):
-    figures = {row.name: {"value": 0.5, "error": 0.01} for row in SEARCH}
-    fewer = {name: figure for name, figure in figures.items() if name != "cut"}
+    edges = (2, 3, 5, 10, 20, 100)
+    efficiency = {"efficiency": 0.5, "efficiency_error": 0.01}
+    point = {"cut": -2.5, "cut_error": 0.1, "ghost": 0.2, "ghost_error": 0.01}
+    fewer = {"ghosts": 0.5, "ghosts_error": 0.01}
+    fewer["efficiency"] = [efficiency | {"p_min": low, "p_max": high} for low, high in pairwise(edges)]
+    full = fewer | {"chi2": {"working_point": point}}
+    assert search_figures(full).keys() == {row.name for row in SEARCH}
     paths = {name: tmp_path / f"{name}.json" for name in ("one", "all", "fewer")}
-    for path, content in zip(paths.values(), (sample, {"figures": figures}, {"figures": fewer}), strict=True):
+    for path, content in zip(paths.values(), (sample, full, fewer), strict=True):
         write_json(path, content)
     searches = {"found": (paths["all"], paths["all"]), "truth": (paths["all"], paths["fewer"])}
     page = tmp_path / "page.html"

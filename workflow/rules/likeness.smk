@@ -67,9 +67,9 @@ rule candidates_of_segments:
 rule characterise_search:
     """Figures of a search for candidates."""
     input:
-        hits=f"{RESULTS}/hits/{{like}}.parquet",
         particles=f"{RESULTS}/particles/{{like}}.parquet",
         matched=f"{RESULTS}/candidates/matched-{{like}}.parquet",
+        matched_fitted=f"{RESULTS}/fitted/parkf/matched-{{like}}.parquet",
         candidates=f"{RESULTS}/candidates/{{segments}}-{{like}}.parquet",
         fitted=f"{RESULTS}/fitted/parkf/{{segments}}-{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{segments}}-{{like}}.json"
@@ -79,7 +79,7 @@ rule characterise_search:
     shell:
         stage(
             "characterise_search",
-            passed(("hits", "particles", "matched", "candidates", "fitted")),
+            passed(("particles", "matched", "matched_fitted", "candidates", "fitted")),
             " --output {output:q}",
         )
 

@@ -55,13 +55,13 @@ def write_likeness(
 
     `measured` has two results of `parkf.proof.validation.likeness.measure_tracks` for each fit: of the
     embedded and of the other simulation. `searches` has two results of
-    `parkf.proof.validation.likeness.characterise_search`, for segments that are "found", and by "truth".
+    `parkf.proof.validation.kinds.measure_search`, for segments that are "found", and by "truth".
     """
     pair = (read_json(embedded), read_json(other))
     fits = {name: [*map(read_json, files)] for name, files in measured.items()}
-    found = {name: [*map(read_json, files)] for name, files in (searches or {}).items()}
     sections = {title: _compared(rows, *pair) for title, rows in SECTIONS.items()}
-    for name, two in found.items():
+    for name, files in (searches or {}).items():
+        two = [{"figures": search_figures(read_json(path))} for path in files]
         rows = [row for row in SEARCH if all(row.name in one["figures"] for one in two)]
         sections[SEARCHES[name]] = _compared(rows, *two)
     write_page(
@@ -72,6 +72,19 @@ def write_likeness(
         sections=sections,
         fits={FIT_NAMES[name]: _fit(*two) for name, two in fits.items()},
     )
+
+
+def search_figures(measured: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return value and error of the figures of :func:`parkf.proof.validation.kinds.measure_search`, by name.
+
+    These are ``ghosts``, ``efficiency_p_<low>_<high>`` (GeV) and, of enough candidates, ``cut`` and ``kept``.
+    """
+    known = [("ghosts", "ghosts", measured)]
+    for one in measured["efficiency"]:
+        known.append((f"efficiency_p_{one['p_min']:g}_{one['p_max']:g}", "efficiency", one))
+    if point := measured.get("chi2", {}).get("working_point"):
+        known += [("cut", "cut", point | {"cut": -point["cut"]}), ("kept", "ghost", point)]
+    return {name: {"value": one[key], "error": one[f"{key}_error"]} for name, key, one in known}
 
 
 def _compared(rows: Sequence[Row], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:

@@ -1,4 +1,4 @@
-"""Figures of a simulated sample, of a search in it and of fits, for comparison with another sample."""
+"""Figures of a simulated sample and of fits of its tracks, for comparison with another sample."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from parkf.io.tables import CANDIDATES, HITS, PARTICLES
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import central_widths
 from parkf.proof.validation.figures import ENOUGH, share
-from parkf.proof.validation.separation import measure_cut
 from parkf.proof.validation.validate import measure_alone
 
 ETA = (2.0, 5.0)
@@ -36,9 +35,6 @@ _EDGES = {
 }
 _FEWEST_VELO, _FEWEST_SEGMENT = 3, 9  # fewest modules, and SciFi layers, that a search requires of a segment
 _ELECTRON = 11
-# Of the efficiency of a search, GeV and η.
-P_BINS = ((2, 3), (3, 5), (5, 10), (10, 20), (20, 100))
-ETA_BINS = ((2, 3), (3, 4), (4, 5))
 
 
 def characterise(hits: Path, particles: Path, matched: Path, found: Path) -> dict[str, Any]:
@@ -84,13 +80,8 @@ def characterise(hits: Path, particles: Path, matched: Path, found: Path) -> dic
         "events": points.event.nunique(),
         "tracks": len(tracks),
         "histograms": {name: _histogram(column, _EDGES[name]) for name, column in values.items()},
-        "figures": named(figures),
+        "figures": {name: {"value": value, "error": error} for name, (value, error) in figures.items()},
     }
-
-
-def named(figures: dict[str, Figure]) -> dict[str, dict[str, float]]:
-    """Return value and error of each figure by name, in the form of the files."""
-    return {name: {"value": value, "error": error} for name, (value, error) in figures.items()}
 
 
 def with_momenta(particles: pd.DataFrame) -> pd.DataFrame:
@@ -202,74 +193,6 @@ def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) 
         "content": (content / len(values)).tolist(),
         "error": (np.sqrt(content) / len(values)).tolist(),
     }
-
-
-def characterise_search(
-    hits: Path, particles: Path, matched: Path, found: Path, sample: Sample
-) -> dict[str, Any]:
-    """Describe the candidates `found` by a search; `sample` has their fits, and `matched` are those by truth.
-
-    The result has ``figures.<name>.{value, error}``: ``ghosts`` (fraction of candidates) and ``clones``
-    (fraction of the other candidates whose particle already has one); ``efficiency_p_<low>_<high>`` (GeV) and
-    ``efficiency_eta_<low>_<high>`` for particles with enough hits, above 2 GeV, 2 < η < 5, no electrons; for
-    such tracks ``wrong_<detector>`` (fraction of hits that are not the particle's) and ``hits_<detector>``
-    (per track); ``cut`` (the χ²/ndof below which 91 % of genuine tracks are) and ``kept`` (fraction of ghosts
-    below it). A file that is no such table, or a sample without genuine candidates or ghosts, raises a
-    ParkfError.
-    """
-    true = with_momenta(PARTICLES.open(particles).read().to_pandas())
-    points = HITS.open(hits).read(["event", "plane", "particle", "x"]).to_pandas()
-    by_truth = CANDIDATES.open(matched).read(["event", "particle"]).to_pandas()
-    candidates = CANDIDATES.open(found).read().to_pandas()
-
-    owned = candidates[candidates.purity >= GHOST_PURITY]
-    accepted = true[true.accepted]
-    tracks = owned.merge(accepted, on=["event", "particle"])
-    figures: dict[str, Figure] = {
-        "ghosts": fraction_of(candidates.purity < GHOST_PURITY),
-        "clones": fraction_of(owned.duplicated(["event", "particle"])),
-        **_efficiencies(by_truth.merge(accepted, on=["event", "particle"]), owned),
-        **{f"wrong_{name}": fraction_of(_wrong(tracks, hits_of(points, name), name)) for name in PLANES},
-        **{f"hits_{name}": mean_of(np.isfinite(_x(tracks, name)).sum(1)) for name in PLANES},
-        **_separation(sample, found),
-    }
-    return {"figures": named(figures)}
-
-
-def _efficiencies(wanted: pd.DataFrame, owned: pd.DataFrame) -> dict[str, Figure]:
-    found = owners(wanted).isin(owners(owned))
-    figures = {}
-    for name, bins in (("p", P_BINS), ("eta", ETA_BINS)):
-        for low, high in bins:
-            inside = ((wanted[name] >= low) & (wanted[name] < high)).to_numpy()
-            if inside.any():
-                figures[f"efficiency_{name}_{low}_{high}"] = fraction_of(found[inside])
-    return figures
-
-
-def _x(tracks: pd.DataFrame, detector: str) -> npt.NDArray[np.floating]:
-    """X of each hit of the tracks, (n, slots); NaN where there is none."""
-    return np.stack(tracks[f"{detector}_x"].to_list())
-
-
-def _wrong(tracks: pd.DataFrame, hits: pd.DataFrame, detector: str) -> npt.NDArray[np.bool_]:
-    """Find the hits of tracks that do not belong to the track's particle."""
-    x = _x(tracks, detector).astype(np.float32)
-    row, slot = np.nonzero(np.isfinite(x))
-    used = pd.MultiIndex.from_arrays(
-        [tracks.event.to_numpy()[row], tracks.particle.to_numpy()[row], x[row, slot]]
-    )
-    own = pd.MultiIndex.from_arrays([hits.event, hits.particle, hits.x.to_numpy(np.float32)])
-    return ~np.asarray(used.isin(own))
-
-
-def _separation(sample: Sample, path: Path) -> dict[str, Figure]:
-    """Cut and fraction of ghosts kept, with errors that add what all candidates of an event do."""
-    genuine, ghost = sample.is_genuine.sum(), sample.is_ghost.sum()
-    if not (genuine and ghost):
-        raise ParkfError(f"{path}: {genuine} genuine candidates and {ghost} ghosts, need both")
-    point = measure_cut(sample, -chi2_per_ndof(sample.rows))["working_point"]
-    return {"cut": (-point["cut"], point["cut_error"]), "kept": (point["ghost"], point["ghost_error"])}
 
 
 def measure_tracks(sample: Sample) -> dict[str, Any]:
