@@ -18,7 +18,7 @@ FIT_NAMES = {
 }
 COMPONENTS = {"x": "x", "y": "y", "tx": "tx", "ty": "ty", "qop": "q/p"}
 _P = "true p [GeV]"
-_BAND = (0.95, 1.05)  # where widths of pulls should be
+BAND = (0.95, 1.05)  # where widths of pulls should be
 _ASIDE = 1.06  # ratio of the positions in one bin, so that fits do not hide each other
 _CURVE = 160  # points of a smooth line
 
@@ -97,7 +97,7 @@ def pull_widths(fits: Fits, names: Names) -> Drawn:
     for component, text in COMPONENTS.items():
         bins = {name: [{**b, **b["pulls"][component]} for b in fit["momentum"]] for name, fit in fits.items()}
         series = _by_momentum(bins, names, "width")
-        panels.append(Panel(_P, f"pull width of {text}", series, x_log=True, band=_BAND))
+        panels.append(Panel(_P, f"pull width of {text}", series, x_log=True, band=BAND))
     return Drawn("pull-widths", panels=panels, **words("pull-widths"))
 
 
@@ -111,7 +111,7 @@ def verdict(fits: Fits) -> Drawn:
     components = list(COMPONENTS.values())
     panels = [
         *momentum(fits, {name: name for name in fits}).panels,
-        Panel("", "pull width", widths, names=components, band=_BAND),
+        Panel("", "pull width", widths, names=components, band=BAND),
         Panel(
             "genuine efficiency [%]",
             "ghost efficiency [%]",
@@ -155,8 +155,8 @@ def impact(fits: Fits) -> Drawn:
     for quantity, factor, label, band in (
         ("x", 1000.0, "resolution of IP in x [µm]", None),
         ("y", 1000.0, "resolution of IP in y [µm]", None),
-        ("pull_x", 1.0, "pull width of IP in x", _BAND),
-        ("pull_y", 1.0, "pull width of IP in y", _BAND),
+        ("pull_x", 1.0, "pull width of IP in x", BAND),
+        ("pull_y", 1.0, "pull width of IP in y", BAND),
     ):
         series = []
         for number, (name, fit) in enumerate(fits.items()):
@@ -214,34 +214,3 @@ def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
         p = profile.variable == "p"
         panels.append(Panel(units[profile.variable], "δ_par/σ_MS", series, x_log=p, levels=(0.0,)))
     return Drawn(name, panels=panels, **words("profiles"))
-
-
-def _pull(pulls: Mapping[str, Any], component: str) -> Mapping[str, float]:
-    """Return the ``width`` of a pull and its error; slices have them as numbers beside each other."""
-    of: Any = pulls[component]
-    return of if isinstance(of, Mapping) else {"width": of, "width_error": pulls[f"{component}_error"]}
-
-
-def by_bin(
-    name: str,
-    title: str,
-    axis: str,
-    names: Sequence[str],
-    bins: Sequence[Mapping[str, Any]],
-    more: Sequence[Panel] = (),
-) -> Drawn:
-    """Draw the core and the bias of δp/p and the pull widths in bins that have names, and `more` panels."""
-    places = range(len(bins))
-    pulls = []
-    for number, (component, text) in enumerate(COMPONENTS.items()):
-        found = [_pull(one["pulls"], component) for one in bins]
-        beside = [place + 0.08 * (number - 2) for place in places]
-        pulls.append(error_bars(f"pull of {text}", beside, found, "width", number))
-    core, bias = ([error_bars(f"{key} of δp/p", places, bins, key, 0, 100.0)] for key in ("core", "bias"))
-    panels = [
-        # The axis starts at zero; an axis that ends at the points would exaggerate differences.
-        Panel(axis, "core width of δp/p [%]", core, names=names, y_limits=(0.0, None)),
-        Panel(axis, "bias of δp/p [%]", bias, names=names, levels=(0.0,)),
-        Panel(axis, "pull width", pulls, names=names, band=_BAND),
-    ]
-    return Drawn(name, title, [*panels, *more])

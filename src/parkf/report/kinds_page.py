@@ -6,7 +6,7 @@ from typing import Any
 
 from parkf.io.kinds import KINDS
 from parkf.report.drawing import Drawn, Panel, Series
-from parkf.report.figures import COMPONENTS, by_bin
+from parkf.report.figures import COMPONENTS
 from parkf.report.maps import bias_maps
 from parkf.report.tables import Cells, Columns, interval, table_of, with_error
 from parkf.simulation.generate.decays import DECAYS
@@ -82,12 +82,10 @@ def kinds_page(kinds: Figures) -> dict[str, Any]:
 def _kind(name: str, figures: Figures) -> dict[str, Any]:
     kind, bins, found = KINDS.get(name), figures["momentum"], figures.get("search")
     whole_bend = kind is None or (kind.scifi and (kind.velo or kind.ut))
-    title = f"{name}: resolution, bias and pulls by momentum [GeV]"
     return {
         "title": _TITLES.get(name, f"{name.capitalize()} tracks"),
         "meaning": _MEANINGS.get(name) or KINDS[name].meaning,
         "anchor": name,
-        "figure": by_bin(f"kind-{name}", title, "p [GeV]", [interval(one) for one in bins], bins),
         "table": table_of(bins, _KIND),
         "maps": bias_maps(figures["directions"], _SPAN if whole_bend else _WIDE_SPAN, _ERRORS),
         "search": found,

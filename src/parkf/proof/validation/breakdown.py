@@ -13,7 +13,14 @@ from parkf.fit.fitted import is_good
 from parkf.fit.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core, smooth_core
-from parkf.proof.validation.figures import ENOUGH, binned, displacement, event_of, momentum_figures
+from parkf.proof.validation.figures import (
+    ENOUGH,
+    binned,
+    displacement,
+    event_of,
+    momentum_figures,
+    share,
+)
 
 F64 = npt.NDArray[np.float64]
 I16 = npt.NDArray[np.int16]
@@ -63,7 +70,7 @@ def breakdown(sample: Sample, cut: float, full: Sample | None = None) -> dict[st
     pulls with ``<component>_error``. With the full fits of the same candidates, slices of :data:`COMPARED`
     have ``bias_minus_full``. Fractions of genuine tracks and of ghosts (None without ghosts) are below the
     cut on χ²/ndof; ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks are left
-    out.
+    out. All fractions have errors.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     kept, kept_ghosts = (chi2_per_ndof(rows) < cut for rows in (genuine, ghosts))
@@ -89,9 +96,11 @@ def breakdown(sample: Sample, cut: float, full: Sample | None = None) -> dict[st
                 finite = values[here]
                 one["pulls"] |= fit_core(finite[np.isfinite(finite)]).width_as(component)
             number, number_ghosts = int((inside & kept).sum()), int((inside_ghosts & kept_ghosts).sum())
-            one["genuine"] = number / one["n"]
-            one["ghost"] = number_ghosts / inside_ghosts.sum() if inside_ghosts.any() else None
-            slices[name].append({**one, "purity": number / max(number + number_ghosts, 1)})
+            one |= share("genuine", kept[inside])
+            ghost = share("ghost", kept_ghosts[inside_ghosts])
+            one |= ghost if inside_ghosts.any() else dict.fromkeys(ghost)
+            one |= share("purity", np.repeat([True, False], [number, number_ghosts]))
+            slices[name].append(one)
     return slices
 
 
@@ -113,8 +122,8 @@ def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
     for fate, rows in several.items():
         if len(rows) >= ENOUGH:
             chi2 = chi2_per_ndof(rows)
-            kept, median = float((chi2 < cut).mean()), float(np.median(chi2))
-            entries.append({"fate": fate, "n": len(rows), "kept": kept, "chi2_median": median})
+            known = {"fate": fate, "n": len(rows), **share("kept", chi2 < cut)}
+            entries.append({**known, "chi2_median": float(np.median(chi2))})
     return entries
 
 
