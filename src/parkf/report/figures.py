@@ -91,12 +91,12 @@ def pulls(fits: Fits) -> Drawn:
     return Drawn("pulls", panels=panels, **words("pulls"))
 
 
-def pull_widths(fits: Fits, names: Names) -> Drawn:
+def pull_widths(fits: Fits) -> Drawn:
     """Draw the pull widths of the five parameters against momentum."""
     panels = []
     for component, text in COMPONENTS.items():
         bins = {name: [{**b, **b["pulls"][component]} for b in fit["momentum"]] for name, fit in fits.items()}
-        series = _by_momentum(bins, names, "width")
+        series = _by_momentum(bins, FIT_NAMES, "width")
         panels.append(Panel(_P, f"pull width of {text}", series, x_log=True, band=BAND))
     return Drawn("pull-widths", panels=panels, **words("pull-widths"))
 

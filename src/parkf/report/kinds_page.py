@@ -7,7 +7,7 @@ from typing import Any
 from parkf.io.kinds import KINDS
 from parkf.report.drawing import Drawn, Panel, Series
 from parkf.report.figures import COMPONENTS
-from parkf.report.maps import bias_maps
+from parkf.report.maps import ERRORS, SPAN, bias_maps
 from parkf.report.tables import Cells, Columns, interval, table_of, with_error
 from parkf.simulation.generate.decays import DECAYS
 
@@ -15,9 +15,8 @@ Figures = Mapping[str, Any]
 
 _TITLES = {"long_no_ut": "Long tracks without UT hits", "scifi": "SciFi tracks"}
 _MEANINGS = {"long_no_ut": "The candidates of the validation, without their UT hits"}
-_ERRORS = 3  # standard errors that a bias must exceed to count
-# % of bias at which the colour of a map is full: of kinds that the whole bend measures, and of others.
-_SPAN, _WIDE_SPAN = 0.4, 10.0
+# % of bias at which the colour of a map is full, of kinds that measure a part of the bend.
+_WIDE_SPAN = 10.0
 
 
 def _pull(component: str, one: Figures) -> str:
@@ -74,7 +73,7 @@ def kinds_page(kinds: Figures) -> dict[str, Any]:
     measured = {name: of_kind.get("fit") or of_kind for name, of_kind in kinds.items()}
     return {
         "kinds": [_kind(name, figures) for name, figures in measured.items() if figures.get("momentum")],
-        "errors": _ERRORS,
+        "errors": ERRORS,
         "electrons": _electrons(kinds.get("electron", {})),
     }
 
@@ -87,7 +86,7 @@ def _kind(name: str, figures: Figures) -> dict[str, Any]:
         "meaning": _MEANINGS.get(name) or KINDS[name].meaning,
         "anchor": name,
         "table": table_of(bins, _KIND),
-        "maps": bias_maps(figures["directions"], _SPAN if whole_bend else _WIDE_SPAN, _ERRORS),
+        "maps": bias_maps(figures["directions"], SPAN if whole_bend else _WIDE_SPAN, ERRORS),
         "search": found,
         "found": table_of(found["efficiency"], _SEARCH) if found else None,
     }

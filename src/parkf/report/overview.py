@@ -11,7 +11,6 @@ from parkf.proof.comparing import Comparison, Subject
 from parkf.proof.gates.room import NEAR, count, nearest
 from parkf.proof.publishing import Decision
 from parkf.report import figures, tables
-from parkf.report.figures import FIT_NAMES
 from parkf.report.maps import Bins, ratio_maps, table_maps
 from parkf.report.tables import Cells
 from parkf.training.assembly import CLOSED_TABLE
@@ -57,21 +56,17 @@ def figures_part(
 ) -> dict[str, Any]:
     """Return the figures, maps and tables of ``index.html``, from files of the run and fits of its steps."""
     measured, table = validation["fits"], accuracy["table"]
-    # Add the fit of the same tracks with the published set, if its figures are available.
-    overlaid, names = dict(measured), dict(FIT_NAMES)
-    if (beside := own.beside or {}).get("fit"):
-        overlaid["beside"], names["beside"] = beside["fit"], beside["version"] or "the set beside"
     return {
         "counts": validation["counts"],
         "closed": CLOSED_TABLE in own.manifest.inputs,
         "fits": measured,
         "figures": {
-            "momentum": figures.momentum(overlaid, names),
+            "momentum": figures.momentum(measured),
             "misaligned": figures.momentum(validation["misaligned"]["fits"], name="misaligned")
             if "misaligned" in validation
             else None,
             "pulls": figures.pulls(measured),
-            "pull_widths": figures.pull_widths(overlaid, names),
+            "pull_widths": figures.pull_widths(measured),
             "impact": figures.impact(measured),
             "masses": figures.masses(measured) if "masses" in measured["parkf"] else None,
             "ghosts": figures.ghosts(measured),

@@ -19,9 +19,9 @@ from parkf.proof.comparing.tracks import measure_beside
 from parkf.proof.gates import Thresholds
 from parkf.proof.publishing import Decision, decide
 from parkf.report.compare_page import comparison_page
-from parkf.report.directions import directions_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.kinds_page import kinds_page
+from parkf.report.maps import directions_page
 from parkf.report.overview import figures_part, verdict_part
 from parkf.report.site import write_page
 from parkf.report.slices import slices_page
