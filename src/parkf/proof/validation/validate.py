@@ -164,10 +164,11 @@ def _counts(fits: Mapping[str, Sample]) -> dict[str, int]:
 
 
 def _measure(sample: Sample) -> dict[str, Any]:
-    good = sample.good
+    good, failed = sample.good, int((~is_good(sample.rows["status"])).sum())
     return {
         **measure_alone(sample),
-        "failed": int((~is_good(sample.rows["status"])).sum()),
+        "failed": failed,
+        "failed_over_genuine": float(failed / sample.is_genuine.sum()),
         "lost": losses(sample),
         "histograms": {
             "pulls": {component: _histogram(pulls(good, component), _PULL_EDGES) for component in STATE},
