@@ -54,15 +54,6 @@ def shade(
     return exact(text, value, error, colour)
 
 
-def correlations(names: Sequence[str], values: Sequence[Sequence[float]]) -> Cells:
-    """Tabulate correlations with their colours."""
-    rows = [
-        [name, *(shade(f"{one:.2f}", one, one) for one in row)]
-        for name, row in zip(names, values, strict=True)
-    ]
-    return Cells(["", *names], rows)
-
-
 def table_of(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: Sequence[str] = ()) -> Cells:
     """Return a table of rows; `columns` has a function for each head, which writes the cell of a row."""
     return Cells(list(columns), [[write(row) for write in columns.values()] for row in rows], text)
