@@ -125,16 +125,16 @@ def _joined(parts: list[dict[str, Any]]) -> Any:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def decays(folder: Path, geometry: Geometry, field: FieldMap) -> dict[str, list[Simulated]]:
+def decays(folder: Path, geometry: Geometry, field: FieldMap) -> list[Simulated]:
     """Simulate decays to electrons."""
-    made = {}
+    made = []
     for name in DECAYS:
-        particles, hits = folder / f"{name}.parquet", folder / f"{name}-hits.parquet"
+        particles, hits = folder / f"{name}_up.parquet", folder / f"{name}-hits.parquet"
         generate_signal(
             particles, signal=name, beam=geometry.beam, number=COLLISIONS[name], seed=SEED, workers=1
         )
         simulate(particles, None, hits, geometry=geometry, field=field, polarity=+1, seed=SEED, threads=1)
-        made[name] = [Simulated(particles, hits, None, +1)]
+        made.append(Simulated(particles, hits, None, +1))
     return made
 
 

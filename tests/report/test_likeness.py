@@ -11,7 +11,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_json
 from parkf.report.likeness import SEARCH, SEARCHES, SECTIONS, search_figures, write_likeness
 
-NAMES = [row.name for rows in SECTIONS.values() for row in rows]
+NAMES = [row["name"] for rows in SECTIONS.values() for row in rows]
 HISTOGRAMS = ("p", "eta", "velo", "ut", "scifi")
 
 
@@ -96,7 +96,7 @@ def test_searches_stand_beside_each_other_with_what_both_have(tmp_path, sample):
     fewer = {"ghosts": 0.5, "ghosts_error": 0.01}
     fewer["efficiency"] = [efficiency | {"p_min": low, "p_max": high} for low, high in pairwise(edges)]
     full = fewer | {"chi2": {"working_point": point}}
-    assert search_figures(full).keys() == {row.name for row in SEARCH}
+    assert search_figures(full).keys() == {row["name"] for row in SEARCH}
     paths = {name: tmp_path / f"{name}.json" for name in ("one", "all", "fewer")}
     for path, content in zip(paths.values(), (sample, full, fewer), strict=True):
         write_json(path, content)

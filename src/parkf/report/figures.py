@@ -6,7 +6,7 @@ from typing import Any
 
 from parkf.fit.sample import GENUINE_P
 from parkf.report.drawing import Drawn, Panel, Series
-from parkf.report.words import words
+from parkf.report.words import texts
 from parkf.simulation.generate.decays import DECAYS
 from parkf.training.result import Profile
 
@@ -22,6 +22,8 @@ BAND = (0.95, 1.05)  # where widths of pulls should be
 _ASIDE = 1.06  # ratio of the positions in one bin, so that fits do not hide each other
 _CURVE = 160  # points of a smooth line
 
+_WORDS = texts("figures")
+
 Fits = Mapping[str, Any]
 Names = Mapping[str, str]
 
@@ -34,7 +36,7 @@ def momentum(fits: Fits, names: Names = FIT_NAMES, *, name: str = "momentum") ->
         Panel(_P, "core width of δp/p [%]", core, x_log=True, y_limits=(0.0, None)),
         Panel(_P, "core mean of δp/p [%]", bias, x_log=True, levels=(0.0,)),
     ]
-    return Drawn(name, panels=panels, **words(name))
+    return Drawn(name, panels=panels, **_WORDS[name])
 
 
 def _by_momentum(
@@ -88,7 +90,7 @@ def pulls(fits: Fits) -> Drawn:
         unit = [exp(-(u**2) / 2) / sqrt(2 * pi) * (edges[1] - edges[0]) for u in places]
         series.append(Series("unit Gaussian", places, unit, shape="line", colour=6, dashed=True))
         panels.append(Panel(f"pull of {text}", "fraction of tracks per bin", series, y_limits=(0.0, None)))
-    return Drawn("pulls", panels=panels, **words("pulls"))
+    return Drawn("pulls", panels=panels, **_WORDS["pulls"])
 
 
 def pull_widths(fits: Fits) -> Drawn:
@@ -98,7 +100,7 @@ def pull_widths(fits: Fits) -> Drawn:
         bins = {name: [{**b, **b["pulls"][component]} for b in fit["momentum"]] for name, fit in fits.items()}
         series = _by_momentum(bins, FIT_NAMES, "width")
         panels.append(Panel(_P, f"pull width of {text}", series, x_log=True, band=BAND))
-    return Drawn("pull-widths", panels=panels, **words("pull-widths"))
+    return Drawn("pull-widths", panels=panels, **_WORDS["pull-widths"])
 
 
 def verdict(fits: Fits) -> Drawn:
@@ -120,7 +122,7 @@ def verdict(fits: Fits) -> Drawn:
             y_limits=(0.0, 60.0),
         ),
     ]
-    return Drawn("verdict", panels=panels, **words("verdict"))
+    return Drawn("verdict", panels=panels, **_WORDS["verdict"])
 
 
 def ghosts(fits: Fits) -> Drawn:
@@ -137,7 +139,7 @@ def ghosts(fits: Fits) -> Drawn:
         Panel("χ²/ndof (ParKF)", "fraction of candidates per bin", chi2, y_limits=(0.0, None)),
         Panel("genuine efficiency", "ghost efficiency", curves, **limits),
     ]
-    return Drawn("ghosts", panels=panels, **words("ghosts"))
+    return Drawn("ghosts", panels=panels, **_WORDS["ghosts"])
 
 
 def _roc(
@@ -163,7 +165,7 @@ def impact(fits: Fits) -> Drawn:
             middles = [(one["low"] + one["high"]) / 2 for one in fit["impact"]]
             series.append(error_bars(FIT_NAMES[name], middles, fit["impact"], quantity, number, factor))
         panels.append(Panel("1/pT [1/GeV]", label, series, y_limits=(0.0, None), band=band))
-    return Drawn("impact", panels=panels, **words("impact"))
+    return Drawn("impact", panels=panels, **_WORDS["impact"])
 
 
 def masses(fits: Fits) -> Drawn:
@@ -184,7 +186,7 @@ def masses(fits: Fits) -> Drawn:
             series.append(_histogram(FIT_NAMES[name], peak["histogram"], number))
             series.append(Series(FIT_NAMES[name], places, shape, shape="line", colour=number))
         panels.append(Panel(f"mass of {title} [MeV]", "pairs a bin", series, y_limits=(0.0, None)))
-    return Drawn("masses", panels=panels, **words("masses"))
+    return Drawn("masses", panels=panels, **_WORDS["masses"])
 
 
 def table_accuracy(rows: Sequence[Mapping[str, Any]]) -> Drawn:
@@ -198,7 +200,7 @@ def table_accuracy(rows: Sequence[Mapping[str, Any]]) -> Drawn:
             for number, (q, label) in enumerate((("q68", "68 %"), ("q99", "99 %")))
         ]
         panels.append(Panel("p [GeV]", f"|δ{component}| [{unit}]", series, x_log=True, y_log=True))
-    return Drawn("magnet", panels=panels, **words("magnet"))
+    return Drawn("magnet", panels=panels, **_WORDS["magnet"])
 
 
 def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
@@ -213,4 +215,4 @@ def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
             series.append(Series(f"{label}, RMS", edges, rms, shape="steps", colour=number, dashed=True))
         p = profile.variable == "p"
         panels.append(Panel(units[profile.variable], "δ_par/σ_MS", series, x_log=p, levels=(0.0,)))
-    return Drawn(name, panels=panels, **words("profiles"))
+    return Drawn(name, panels=panels, **_WORDS["profiles"])

@@ -1,7 +1,6 @@
 """The page that compares the embedded simulation with LHCb's simulation of the same detector."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import hypot
 from pathlib import Path
@@ -27,20 +26,10 @@ _BY_MOMENTUM = (
 )
 
 
-@dataclass(frozen=True)
-class Row:
-    """A figure of the page."""
-
-    name: str  # in the measurement
-    label: str
-    decimals: int
-    reason: str  # why the figure has its value, in HTML
-    unit: str = ""
-
-
-SECTIONS = {title: [Row(**row) for row in rows] for title, rows in texts("likeness")["sections"].items()}
+Row = Mapping[str, Any]  # name in the measurement, label, decimals, unit, and reason in HTML
+SECTIONS: Mapping[str, Sequence[Row]] = texts("likeness")["sections"]
 SEARCHES: Mapping[str, str] = texts("likeness")["searches"]
-SEARCH = [Row(**row) for row in texts("likeness")["search"]]
+SEARCH: Sequence[Row] = texts("likeness")["search"]
 
 
 def write_likeness(
@@ -62,7 +51,7 @@ def write_likeness(
     sections = {title: _compared(rows, *pair) for title, rows in SECTIONS.items()}
     for name, files in (searches or {}).items():
         two = [{"figures": search_figures(read_json(path))} for path in files]
-        rows = [row for row in SEARCH if all(row.name in one["figures"] for one in two)]
+        rows = [row for row in SEARCH if all(row["name"] in one["figures"] for one in two)]
         sections[SEARCHES[name]] = _compared(rows, *two)
     write_page(
         page,
@@ -90,23 +79,24 @@ def search_figures(measured: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 def _compared(rows: Sequence[Row], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Cells:
     cells = []
     for row in rows:
-        one, two = ours["figures"][row.name], theirs["figures"][row.name]
+        one, two = ours["figures"][row["name"]], theirs["figures"][row["name"]]
         difference, error = two["value"] - one["value"], hypot(one["error"], two["error"])
-        factor, spec = (100.0 if row.unit == " %" else 1.0), f".{row.decimals}f"
+        unit, spec = row.get("unit", ""), f".{row['decimals']}f"
+        factor = 100.0 if unit == " %" else 1.0
         alike = abs(difference) < max(_ALIKE * error, _SAME * abs(two["value"]))
         word = Markup('<span class="{}">{}</span>').format(
             *(("good", "alike") if alike else ("bad", "differs"))
         )
         cells.append(
             [
-                row.label,
+                row["label"],
                 *(
-                    exact(f"{value:{spec}} ± {sigma:{spec}}{row.unit}", value, sigma)
+                    exact(f"{value:{spec}} ± {sigma:{spec}}{unit}", value, sigma)
                     for value, sigma in ((factor * f["value"], factor * f["error"]) for f in (one, two))
                 ),
                 f"{difference / error:+.1f}" if error else "–",
                 word,
-                Markup(row.reason),
+                Markup(row["reason"]),
             ]
         )
     return Cells(["figure", EMBEDDED, OTHER, "errors apart", "", "reason"], cells, text=("figure", "reason"))

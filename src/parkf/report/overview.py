@@ -77,7 +77,6 @@ def figures_part(
             "magnet": table_maps(table["maps"]) if "maps" in table else {},
         },
         "tables": {
-            "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
             "ghosts_kept": tables.ghosts_kept(measured["parkf"]),
             "masses": tables.masses(measured),

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from markupsafe import Markup
 
-from parkf.fit.sample import GENUINE_P
 from parkf.model.steps import Step
 from parkf.params.manifest import Gate
 from parkf.proof.comparing import answer
@@ -124,25 +123,6 @@ def paired(measured: Mapping[str, Any] | None, own: str = "this set", published:
         f"{published} is worse by": worse,
     }
     return table_of(measured["figures"] if measured else (), columns, text=("figure", "of"))
-
-
-def momentum(fits: Mapping[str, Any]) -> Cells:
-    """Momentum resolution and bias: a row for each bin and fit."""
-    columns: Columns = {
-        "p [GeV]": interval,
-        "fit": lambda entry: entry["fit"],
-        "tracks": lambda entry: str(entry["n"]),
-        "core [%]": lambda entry: with_error(entry, "core", ".3f", 100),
-        "bias [%]": lambda entry: with_error(entry, "bias", "+.3f", 100),
-    }
-    bins = zip(*(fit["momentum"] for fit in fits.values()), strict=True)
-    rows = [
-        # Tracks of resolutions begin at 2 GeV, and so does their first bin.
-        {**entry, "fit": FIT_NAMES[name], "p_min": max(entry["p_min"], 1e-3 * GENUINE_P)}
-        for several in bins
-        for name, entry in zip(fits, several, strict=True)
-    ]
-    return table_of(rows, columns, text=("fit",))
 
 
 def pulls(fits: Mapping[str, Any]) -> Cells:

@@ -5,7 +5,7 @@ from parkf.detector.geometry import load_geometry
 from parkf.fit.truth import Files
 from parkf.io.files import write_sealed
 from parkf.proof.validation.electrons import measure_electrons
-from parkf.proof.validation.kinds import Simulated, measure_without_ut
+from parkf.proof.validation.kinds import measure_without_ut, simulated_samples
 from parkf.stages.files import AllRead, Made, Read, set_folder
 
 
@@ -31,7 +31,7 @@ def measure_long(
     placed, magnet = load_geometry(geometry, alignment), load_field(field)
     measured = measure_without_ut(set_folder(set), files, geometry=placed, field=magnet, threads=threads)
     write_sealed(without_ut, measured)
-    decays = Simulated.by_decay(decay_particles, decay_hits)
+    decays = simulated_samples(decay_particles, decay_hits)
     figures = measure_electrons(
         set_folder(set), files, decays, geometry=placed, field=magnet, threads=threads
     )

@@ -122,7 +122,6 @@ def test_hits_of_tracks_are_counted(of_pions, pions):
         per_track = len(inside) / (40 * value(of_pions, "long_tracks"))
         assert value(of_pions, f"{name}_hits") == pytest.approx(per_track)
         assert value(of_pions, f"{name}_noise") == pytest.approx((inside.particle < 0).mean())
-        assert value(of_pions, f"{name}_several") == 0.0
         assert sum(of_pions["histograms"][name]["content"]) == pytest.approx(1.0)
     tracks = CANDIDATES.open(pions.matched).read(["event", "particle", "ut_x"]).to_pandas()
     tracks = tracks.merge(PARTICLES.open(pions.particles).read().to_pandas(), on=["event", "particle"])
@@ -136,20 +135,6 @@ def test_hits_of_tracks_are_counted(of_pions, pions):
         assert value(of_pions, f"scifi_{number}") == pytest.approx(
             share, abs=4 * error(of_pions, f"scifi_{number}")
         )
-
-
-def test_segments_without_the_other_are_counted(of_pions, pions):
-    hits = HITS.open(pions.hits).read().to_pandas()
-    segments = set()
-    for number, fewest, planes in ((0, 3, VELO_PLANES), (1, 9, SCIFI_PLANES)):
-        inside = hits[(hits.plane >= planes.start) & (hits.plane < planes.stop) & (hits.particle >= 0)]
-        for particle, planes_hit in inside.groupby(["event", "particle"]).plane.nunique().items():
-            if planes_hit >= fewest:
-                segments.add((particle, number))
-    velo = sum((particle, 1) not in segments for particle, number in segments if number == 0)
-    long = 40 * value(of_pions, "long_tracks")
-    assert value(of_pions, "velo_only") == pytest.approx(velo / long)
-    assert value(of_pions, "scifi_only") < 0.01  # pions from the origin cross the VELO
 
 
 def test_particles_from_the_origin_are_prompt(of_pions):

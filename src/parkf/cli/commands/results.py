@@ -196,7 +196,6 @@ def compare(
     geometry: Annotated[Path | None, Option(help="With --effect: the other geometry (YAML).")] = None,
     alignment: Annotated[Path | None, Option(help="With --effect: the other alignment (YAML).")] = None,
     field: Annotated[Path | None, Option(help="With --effect: the other field (.json or .npz).")] = None,
-    crossings: Annotated[int, Option(min=1, help="With --effect: crossings of each polarity.")] = 250,
     gates: GatesFile = GATES,
     registry: RegistryFolder = None,
     as_json: Json = False,
@@ -218,7 +217,7 @@ def compare(
     if effect:
         from parkf.proof.comparing.effect import measure_effect
 
-        content = measure_effect(loaded[0].folder, files, crossings)
+        content = measure_effect(loaded[0].folder, files)
         names = ("own detector", "other detector")
         _tell_paired(content, names, as_json=as_json)
         if not as_json:

@@ -147,4 +147,4 @@ def _sentence(found: Mapping[str, Any], version: str) -> str:
     )
     if not more:
         return f"{said}."
-    return f"{said}. Least known: {told(last)}; {more:,.0f} more crossings would tell (--crossings)."
+    return f"{said}. Least known: {told(last)}; {more:,.0f} more crossings would tell."

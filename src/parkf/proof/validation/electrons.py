@@ -49,7 +49,7 @@ _OF_A_TRACK = ("file", "event", "pdg_id", "tx", "ty", "true_qop", "qop", "pion_q
 def measure_electrons(
     parameters: Path,
     samples: Sequence[Files],
-    decays: Mapping[str, Sequence[Simulated]],
+    decays: Sequence[Simulated],
     *,
     geometry: "Geometry",
     field: "FieldMap",
@@ -57,10 +57,9 @@ def measure_electrons(
 ) -> dict[str, Any]:
     """Fit electrons with a set, as pions and as electrons.
 
-    `samples` are of collisions; `decays` are samples by the name
-    of their decay, whose candidates are made by truth. The result has ``tracks.<sample>`` with the figures of
-    :func:`momenta`, and ``peaks.<decay>`` with those of :func:`peak`; samples with fewer than 50 electrons or
-    pairs are left out.
+    `samples` are of collisions; `decays` are files ``<decay>_<polarity>.parquet``, with candidates made by
+    truth. The result has ``tracks.<sample>`` with the figures of :func:`momenta`, and ``peaks.<decay>`` with
+    those of :func:`peak`; samples with fewer than 50 electrons or pairs are left out.
     """
     velo_end = float(geometry.planes()[VELO_PLANES, 0].max())
     detector: Any = {"geometry": geometry, "field": field, "workers": threads}
@@ -73,12 +72,10 @@ def measure_electrons(
             path = folder / f"{number}.parquet"
             _write_electrons(sample, path)
             of[COLLISIONS].append(replace(sample, candidates=path))
-        for decay, parts in decays.items():
-            of[decay] = []
-            for number, part in enumerate(parts):
-                path = folder / f"{decay}{number}.parquet"
-                find_candidates(part.hits, path, polarity=part.polarity, matched=True, **detector)
-                of[decay].append(Files(part.particles, path))
+        for part in decays:
+            path = folder / part.particles.name
+            find_candidates(part.hits, path, polarity=part.polarity, matched=True, **detector)
+            of.setdefault(part.particles.stem.rpartition("_")[0], []).append(Files(part.particles, path))
         for name, files in of.items():
             rows = electrons_fitted(parameters, files, velo_end, threads)
             if len(rows) >= ENOUGH:

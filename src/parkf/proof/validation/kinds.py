@@ -1,10 +1,10 @@
 """Kinds of tracks besides long ones with all detectors: fits by a set and by the full fit, and a search."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -35,8 +35,7 @@ _SEED = 8  # of the mats' shifts
 _UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
 
 
-@dataclass(frozen=True)
-class Simulated:
+class Simulated(NamedTuple):
     """Files of a sample: particles, hits, and true states in the first layers behind the VELO."""
 
     particles: Path
@@ -44,22 +43,14 @@ class Simulated:
     crossings: Path | None
     polarity: int  # +1 for MagUp, -1 for MagDown
 
-    @classmethod
-    def all_of(
-        cls, particles: Sequence[Path], hits: Sequence[Path], crossings: Sequence[Path] = ()
-    ) -> list[Self]:
-        """Return samples of files ``<sample>_<polarity>.parquet``, which are in the same order."""
-        known: Sequence[Path | None] = crossings or [None] * len(hits)
-        of = zip(particles, hits, known, strict=True)
-        return [cls(*files, +1 if files[0].stem.endswith("_up") else -1) for files in of]
 
-    @classmethod
-    def by_decay(cls, particles: Sequence[Path], hits: Sequence[Path]) -> dict[str, list[Self]]:
-        """Return samples of files ``<decay>_<polarity>.parquet`` by the name of the decay."""
-        found: dict[str, list[Self]] = {}
-        for sample in cls.all_of(particles, hits):
-            found.setdefault(sample.particles.stem.rpartition("_")[0], []).append(sample)
-        return found
+def simulated_samples(
+    particles: Sequence[Path], hits: Sequence[Path], crossings: Sequence[Path] = ()
+) -> list[Simulated]:
+    """Return samples of files ``<sample>_<polarity>.parquet``, which are in the same order."""
+    known: Sequence[Path | None] = crossings or [None] * len(hits)
+    of = zip(particles, hits, known, strict=True)
+    return [Simulated(*files, +1 if files[0].stem.endswith("_up") else -1) for files in of]
 
 
 def measure_kinds(

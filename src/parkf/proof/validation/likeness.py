@@ -33,7 +33,6 @@ _EDGES = {
     "ut": np.arange(-0.5, 5.0),
     "scifi": np.arange(-0.5, 13.0),
 }
-_FEWEST_VELO, _FEWEST_SEGMENT = 3, 9  # fewest modules, and SciFi layers, that a search requires of a segment
 _ELECTRON = 11
 
 
@@ -47,12 +46,10 @@ def characterise(hits: Path, particles: Path, matched: Path, found: Path) -> dic
     errors; GeV; numbers of modules or layers), and ``figures.<name>.{value, error}``:
 
     - of an event: ``long_tracks`` of any momentum, ``<detector>_hits`` (per long track), ``<detector>_noise``
-      (fraction of hits without a particle), ``<velo, scifi>_only`` (particles with a segment there alone, per
-      long track), ``candidates`` of the search, ``ghosts`` (their fraction);
+      (fraction of hits without a particle), ``candidates`` of the search, ``ghosts`` (their fraction);
     - of prompt particles: ``reconstructible`` (fraction with enough hits), ``vertex_spread`` (mm along z);
     - of tracks: ``displaced`` (fraction that is not prompt), ``velo_modules`` (mean), ``ut_none``,
-      ``ut_all``, ``scifi_<10, 11, 12>`` (fractions), ``<detector>_several`` (fraction of a track's layers
-      with more than one of its hits).
+      ``ut_all``, ``scifi_<10, 11, 12>`` (fractions).
 
     How far hits lie from their tracks, how much tracks scatter, and how strong the field is show in the fits
     of :func:`measure_tracks`.
@@ -72,9 +69,8 @@ def characterise(hits: Path, particles: Path, matched: Path, found: Path) -> dic
     values = {"p": tracks.p.to_numpy(), "eta": tracks.eta.to_numpy(), **layers}
     figures = (
         _of_events(points, everything, searched)
-        | _of_segments(points, true, everything)
         | _of_prompt(true[true.accepted & (true.radius < PROMPT_RADIUS)], by_truth)
-        | _of_tracks(points, tracks, layers)
+        | _of_tracks(tracks, layers)
     )
     return {
         "events": points.event.nunique(),
@@ -132,21 +128,6 @@ def _of_events(hits: pd.DataFrame, tracks: pd.DataFrame, found: pd.DataFrame) ->
     return figures | {"ghosts": fraction_of(found.purity < GHOST_PURITY)}
 
 
-def _of_segments(hits: pd.DataFrame, particles: pd.DataFrame, tracks: pd.DataFrame) -> dict[str, Figure]:
-    """Count particles with a forward VELO segment but no SciFi segment, and the reverse, per long track."""
-    owned = hits[hits.particle >= 0]
-    enough = {}
-    for name, fewest in (("velo", _FEWEST_VELO), ("scifi", _FEWEST_SEGMENT)):
-        layers = hits_of(owned, name).groupby(["event", "particle"]).plane.nunique()
-        enough[name] = layers[layers >= fewest].index
-    forward = owners(particles[particles.eta > 0])
-    only = {
-        "velo_only": enough["velo"].intersection(forward).difference(enough["scifi"]),
-        "scifi_only": enough["scifi"].difference(enough["velo"]),
-    }
-    return {name: _ratio(index.to_frame(index=False), tracks, hits) for name, index in only.items()}
-
-
 def _counts(rows: pd.DataFrame, hits: pd.DataFrame) -> npt.NDArray[Any]:
     """Count rows in each event that has hits."""
     return rows.groupby("event").size().reindex(hits.event.unique(), fill_value=0).to_numpy()
@@ -168,15 +149,8 @@ def _of_prompt(prompt: pd.DataFrame, matched: pd.DataFrame) -> dict[str, Figure]
     return {"reconstructible": reached, "vertex_spread": (spread, spread / (2 * len(z)) ** 0.5)}
 
 
-def _of_tracks(
-    hits: pd.DataFrame, tracks: pd.DataFrame, layers: dict[str, npt.NDArray[np.int64]]
-) -> dict[str, Figure]:
-    own = hits.merge(tracks[["event", "particle"]], on=["event", "particle"])
-    several = {
-        f"{name}_several": fraction_of(hits_of(own, name).groupby(["event", "particle", "plane"]).size() > 1)
-        for name in PLANES
-    }
-    return several | {
+def _of_tracks(tracks: pd.DataFrame, layers: dict[str, npt.NDArray[np.int64]]) -> dict[str, Figure]:
+    return {
         "displaced": fraction_of(tracks.radius >= PROMPT_RADIUS),
         "velo_modules": mean_of(layers["velo"]),
         "ut_none": fraction_of(layers["ut"] == 0),
