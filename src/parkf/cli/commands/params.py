@@ -1,6 +1,6 @@
 """``parkf params``: the published sets, their purposes, and their differences.
 
-Exit codes: 0 for yes or done; 1 for no (sets differ, a set is not valid, a publication is refused); 2 for no
+Exit codes: 0 for yes or done; 1 for no (sets differ, a set misses a bar, a publication is refused); 2 for no
 answer (wrong usage, or files that cannot be read).
 """
 
