@@ -11,7 +11,7 @@ from parkf.model.steps import Step
 from parkf.params.manifest import Gate
 from parkf.proof.comparing import answer
 from parkf.proof.comparing.figures import SCORES
-from parkf.proof.gates.room import colour, room, unmeasured
+from parkf.proof.gates.room import NEAR, room, unmeasured
 from parkf.report.figures import COMPONENTS, FIT_NAMES
 from parkf.training.result import SetResult
 
@@ -86,8 +86,11 @@ def gates(held: Sequence[Gate]) -> Cells:
     def verdict(gate: Gate) -> str:
         if unmeasured(gate):
             return Markup('<span class="unknown">not measured</span>')
-        style = {"green": "good", "amber": "near"}.get(colour(gate), "bad")
-        return Markup('<span class="{}">{}</span>').format(style, "met" if gate.met else "missed")
+        if not gate.met:
+            return Markup('<span class="bad">missed</span>')
+        fraction = room(gate)
+        near = fraction is not None and fraction < NEAR
+        return Markup('<span class="{}">met</span>').format("near" if near else "good")
 
     columns: dict[str, Callable[[Gate], str]] = {
         "gate": lambda gate: gate.what,

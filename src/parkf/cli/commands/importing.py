@@ -1,6 +1,5 @@
 """Commands that import, export and check files of other programs and of users, and that draw geometries."""
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -317,7 +316,6 @@ def measure_field(
     ] = None,
     only: Annotated[str, Option(help="Nuisances to fit, separated by blanks; all by default.")] = "",
     to: Annotated[Path | None, Option(help="Map to write, with the measured field (.npz).")] = None,
-    as_json: Json = False,
 ) -> None:
     """Measure field, SciFi and energy loss with tracks of known momentum, as nuisances of one fit."""
     from parkf.data.field.inspection import document, inspect_measured
@@ -336,8 +334,7 @@ def measure_field(
     }
     tracks = read_true_tracks(candidates, particles)
     measured = measure(tracks, load_geometry(geometry, alignment), magnet, names=names, known=elsewhere)
-    inspection = inspect_measured(measured, str(candidates))
-    say(json.dumps(inspection.as_json(), indent=1) if as_json else inspection.table(), flush=True)
+    say(inspect_measured(measured, str(candidates)).table(), flush=True)
     if to is not None:
         changed_field(magnet, measured.nuisances.by_name).save(to)
     write_sealed(output, document(measured))

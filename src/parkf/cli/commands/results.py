@@ -97,7 +97,6 @@ def schema(
 def why(
     run: Annotated[Path, Argument(metavar="RUN", help="A run, results/<run>, or its configuration.")],
     cores: Annotated[int | None, Option(help="Cores of the run; all of this machine by default.")] = None,
-    as_json: Json = False,
 ) -> None:
     """Report what changed since a run's results were made, what would be made again, and for how long."""
     from parkf.workflow.config import CONFIGS
@@ -105,9 +104,7 @@ def why(
     from parkf.workflow.why import why as ask
 
     config = run if run.suffix == ".yaml" else CONFIGS / f"{run.name}.yaml"
-    found = ask(config, cores or os.cpu_count() or 1)
-    content = asdict(found) | {"made": None if found.made is None else found.made.isoformat()}
-    answer(as_json, content, in_words(found))
+    say(in_words(ask(config, cores or os.cpu_count() or 1)))
 
 
 @app.command(epilog="Example: parkf gate results/default")

@@ -17,7 +17,6 @@ from parkf.io.events import Columns
 from parkf.io.files import scratch_folder
 from parkf.io.kinds import LONG, Kind
 from parkf.io.track_columns import Rows
-from parkf.proof.validation.breakdown import directions
 from parkf.proof.validation.core import fit_core
 from parkf.proof.validation.figures import ENOUGH, binned, share
 from parkf.proof.validation.fitting import fitted_samples, write_changed
@@ -143,12 +142,11 @@ def compared(ours: Sample, full: Sample) -> dict[str, Any]:
     """Measure fits of the same candidates by a set and by the full fit.
 
     Return ``pulls`` and ``momentum`` of the set's fits as :func:`parkf.proof.validation.validate.validate`
-    has them with their comparison with the full fit, and ``directions``. ``momentum`` also has ``qop_bias``,
+    has them with their comparison with the full fit. ``momentum`` also has ``qop_bias``,
     the mean of the core of (q/p − truth)/truth: with an error of 10 % or more, that of δp/p is another.
     """
     measured = measure_alone(ours)
-    rows, others = beside(measured["momentum"], ours, full, "full")
-    measured["directions"] = directions(rows, others)
+    beside(measured["momentum"], ours, full, "full")
     relative = np.asarray(ours.good["qop"]) / np.asarray(ours.good["true_qop"]) - 1
     inside = {
         low / 1000: mask for low, _, mask in binned(ours.good["p_true"], [1e3 * e for e in MOMENTUM_EDGES])
