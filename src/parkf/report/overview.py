@@ -41,7 +41,7 @@ def verdict_part(own: Subject, comparison: Comparison | None, decision: Decision
         "decision": decision,
         "command": None if own.run is None else decision.command(own.run / "set"),
         "answer": (own.beside or {}).get("answer"),
-        "paired": tables.paired((own.beside or {}).get("paired")),
+        "paired": tables.tabulate_pairs((own.beside or {}).get("paired")),
         "comparison": comparison,
         "verdict": figures.verdict(fits),
         "identity": own.identity or {},

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from parkf.model.steps import Step
 from parkf.params.manifest import Gate
-from parkf.proof.comparing import answer
+from parkf.proof.comparing import replacement
 from parkf.proof.comparing.figures import SCORES
 from parkf.proof.gates.room import NEAR, room, unmeasured
 from parkf.report.figures import COMPONENTS, FIT_NAMES
@@ -103,7 +103,9 @@ def gates(held: Sequence[Gate]) -> Cells:
     return table_of(held, columns, text=("gate", "measured", "bar", "", "why this bar"))
 
 
-def paired(measured: Mapping[str, Any] | None, own: str = "this set", published: str = "published") -> Cells:
+def tabulate_pairs(
+    measured: Mapping[str, Any] | None, own: str = "this set", published: str = "published"
+) -> Cells:
     """Tabulate the figures of two sets on the same tracks; a difference that counts is red."""
 
     def figure(of: str, one: Mapping[str, Any]) -> str:
@@ -115,11 +117,13 @@ def paired(measured: Mapping[str, Any] | None, own: str = "this set", published:
         scale, unit, _ = _PAIRED[one["figure"]]
         value, error = scale * one["worse"], scale * one["worse_error"]
         text = exact(f"{value:+.3f} ± {error:.3f}{unit}".replace("-", "−"), value, error)
-        return Markup('<span class="bad">{}</span>').format(text) if answer.sure(one) else text
+        return Markup('<span class="bad">{}</span>').format(text) if replacement.sure(one) else text
 
     columns: Columns = {
-        "figure": answer.name,
-        "of": lambda one: answer.place(one) or ("all ghosts" if one["figure"] == "ghosts" else "all tracks"),
+        "figure": replacement.name,
+        "of": lambda one: (
+            replacement.place(one) or ("all ghosts" if one["figure"] == "ghosts" else "all tracks")
+        ),
         "number": lambda one: str(one["n"]),
         own: partial(figure, "own"),
         published: partial(figure, "published"),

@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Argument, BadParameter, Option, Typer
 
 from parkf.cli.commands import options
-from parkf.cli.messages import answer, written
+from parkf.cli.messages import print_answer, written
 from parkf.io.files import matching, write_sealed
 from parkf.io.terminal import aligned, say
 
@@ -84,7 +84,7 @@ def monitor(
     if to is not None:
         write_sealed(to, content)
     written(to)
-    answer(False, content, "\n".join(content["sentences"]), yes=content["verdict"] == "fits")
+    print_answer(False, content, "\n".join(content["sentences"]), yes=content["verdict"] == "fits")
 
 
 @app.command(

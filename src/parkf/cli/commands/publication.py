@@ -16,7 +16,7 @@ from parkf.cli.commands.options import (
     registry_in,
 )
 from parkf.cli.commands.params import app
-from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
+from parkf.cli.messages import NO, NO_ANSWER, exit_on_error, gate_table, print_answer, refuse_foreign
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.option_types import UtRows
@@ -64,7 +64,7 @@ def validate(
         f"width of the q/p pull {found['pull']:.2f}; {found['not_finite']['all']:.2%} of all become NaN\n\n"
         f"{gate_table(gates)}\n\n{path}: {'good' if met else 'NOT good'} for the trigger"
     )
-    answer(as_json, content, text, yes=met)
+    print_answer(as_json, content, text, yes=met)
 
 
 @app.command(epilog="Example: parkf params publish results/default/set --first-run 300100")
@@ -111,7 +111,7 @@ def publish(
     version = published.manifest.version
     path = registry / str(version)
     content = {"version": version, "path": str(path), "sha256": published.sha256}
-    answer(as_json, content, f"published {path}")
+    print_answer(as_json, content, f"published {path}")
 
 
 @app.command(epilog='Example: parkf params withdraw 2026-run3-like-2-r001 --reason "UT misaligned"')

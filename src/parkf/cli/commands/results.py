@@ -16,7 +16,7 @@ from parkf.cli.commands.options import (
     RunFolder,
     registry_in,
 )
-from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
+from parkf.cli.messages import NO_ANSWER, exit_on_error, gate_table, print_answer, refuse_foreign
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.io.terminal import WIDTH, aligned, say, shortened
@@ -57,7 +57,7 @@ def doctor(as_json: Json = False) -> None:
     ]
     text = "\n".join(f"{what:<10}{value}" for what, value in facts.items())
     ready = found["current"] and not found["missing"][""]
-    answer(as_json, found, f"{text}\n\n{aligned(('task', '', 'how'), rows)}", yes=ready)
+    print_answer(as_json, found, f"{text}\n\n{aligned(('task', '', 'how'), rows)}", yes=ready)
 
 
 @app.command(epilog="Example: parkf schema candidates")
@@ -74,14 +74,14 @@ def schema(
     if name is None:
         summary = [(one.name, one.version, len(one.columns)) for one in TABLES]
         content: Any = [{"name": one, "version": number} for one, number, _ in summary]
-        answer(as_json, content, aligned(("table", "version", "columns"), summary))
+        print_answer(as_json, content, aligned(("table", "version", "columns"), summary))
         return
     if name not in [one.name for one in TABLES]:
         # Imported here, because tables are described without the packages that documents need.
         from parkf.workflow.documents import DOCUMENTS
 
         if name in DOCUMENTS:
-            answer(True, DOCUMENTS[name].model_json_schema(), "")
+            print_answer(True, DOCUMENTS[name].model_json_schema(), "")
             return
     found = table_named(name)
     columns = described(found)
@@ -90,7 +90,7 @@ def schema(
         (one.name, one.type, one.unit, one.meaning + (f" ({one.option})" if one.option else ""))
         for one in columns
     ]
-    answer(as_json, content, aligned(("column", "type", "unit", "meaning"), rows))
+    print_answer(as_json, content, aligned(("column", "type", "unit", "meaning"), rows))
 
 
 @app.command(epilog="Example: parkf why default")
@@ -118,7 +118,7 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
         held = hold(results / "set", load_thresholds(gates))
     met = all(one.met for one in held)
     content = {"passed": met, "gates": [one.model_dump() for one in held]}
-    answer(as_json, content, f"{gate_table(held)}\n\n{results}: {count(held)}", yes=met)
+    print_answer(as_json, content, f"{gate_table(held)}\n\n{results}: {count(held)}", yes=met)
 
 
 @app.command(epilog="Example: parkf verify results/default params")
@@ -231,7 +231,7 @@ def compare(
             _tell_paired(content, names, as_json=as_json)
         return
     comparison = compare_subjects(loaded)
-    answer(as_json, comparison.content(), str(comparison))
+    print_answer(as_json, comparison.content(), str(comparison))
 
 
 def _tell_paired(content: dict[str, Any], names: tuple[str, str], *, as_json: bool) -> None:
@@ -241,12 +241,12 @@ def _tell_paired(content: dict[str, Any], names: tuple[str, str], *, as_json: bo
     """
     from markupsafe import Markup
 
-    from parkf.proof.comparing.answer import sure
-    from parkf.report.tables import paired
+    from parkf.proof.comparing.replacement import sure
+    from parkf.report.tables import tabulate_pairs
 
     figures = content.get("paired", content)["figures"]
     chosen = [one for one in figures if "tx" not in one or sure(one)]
-    cells = paired({"figures": chosen}, *names)
+    cells = tabulate_pairs({"figures": chosen}, *names)
     rows = [[Markup(cell).striptags() for cell in row] for row in cells.rows]
     said = fill(content["answer"], WIDTH, break_on_hyphens=False)
-    answer(as_json, content, f"{said}\n\n{aligned(cells.head, rows)}")
+    print_answer(as_json, content, f"{said}\n\n{aligned(cells.head, rows)}")

@@ -11,10 +11,10 @@ from parkf.fit.sample import Sample
 from parkf.io.errors import ParkfError
 from parkf.io.files import write_sealed
 from parkf.params.parameter_set import load
-from parkf.proof.comparing.answer import answer
+from parkf.proof.comparing.replacement import judge_replacement
 from parkf.proof.comparing.subject import BESIDE_FILE, Subject
 from parkf.proof.validation.fitting import fitted_samples, validation_files
-from parkf.proof.validation.paired import compare_fits
+from parkf.proof.validation.pairing import compare_fits
 from parkf.proof.validation.validate import measure_alone
 
 
@@ -39,11 +39,11 @@ def compare_on(run: Path, published: Subject, own: Subject) -> dict[str, Any]:
     """Answer whether to replace a set by another one, from both on the validation tracks of a run.
 
     The result has ``on``, ``published``, ``own`` (names), ``verdict`` and ``answer`` (the sentence) of
-    :mod:`parkf.proof.comparing.answer`, and ``paired``, the figures of
-    :func:`parkf.proof.validation.paired.compare_fits`.
+    :mod:`parkf.proof.comparing.replacement`, and ``paired``, the figures of
+    :func:`parkf.proof.validation.pairing.compare_fits`.
     """
     found = compare_fits(*fit_on(run, [own.folder, published.folder]))
-    said = answer(found, published.name, own.gates, own=own.name)
+    said = judge_replacement(found, published.name, own.gates, own=own.name)
     names = {"on": run.absolute().name, "published": published.name, "own": own.name}
     return {**names, "verdict": said.verdict, "answer": said.sentence, "paired": found}
 
@@ -53,7 +53,7 @@ def measure_beside(run: Path, published: Path | None) -> None:
 
     The file has ``version``, ``set`` (checksums), ``fit``, the figures of
     :func:`parkf.proof.validation.validate.measure_alone`, and ``paired``, those of
-    :func:`parkf.proof.validation.paired.compare_fits`, for which the run's set fits in the same way. All are
+    :func:`parkf.proof.validation.pairing.compare_fits`, for which the run's set fits in the same way. All are
     None without another set, or if the run's candidates and particles were deleted.
     """
     content: dict[str, Any] = dict.fromkeys(("version", "set", "fit", "paired"))
@@ -68,7 +68,7 @@ def measure_beside(run: Path, published: Path | None) -> None:
 def exchange_sets(runs: Sequence[Path]) -> list[list[dict[str, Any] | None]]:
     """Measure the set of each run on the tracks of each run, beside the set of the latter.
 
-    There is a row for each set, with :func:`parkf.proof.validation.paired.compare_fits` on the tracks of
+    There is a row for each set, with :func:`parkf.proof.validation.pairing.compare_fits` on the tracks of
     each run; None on those of its own. The list is empty if a run's candidates or particles were deleted.
     """
     if not all(map(_has_tracks, runs)):
