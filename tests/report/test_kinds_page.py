@@ -29,9 +29,9 @@ def test_a_kind_has_its_figures():
     shown = kinds_page({"downstream": content, "scifi": {"momentum": []}})["kinds"]
     assert [*shown] == ["downstream"]
     (row,) = plain(shown["downstream"])
-    assert row[:3] == ["5–10", "321", "0.700 ± 0.100"]
+    assert row[:4] == ["5–10", "321", "80.0 ± 2.0", "0.700 ± 0.100"]
     widths = [f"{1.0 + 0.1 * i:.3f} ± 0.001" for i in range(5)]
-    assert row[4:] == ["-0.020 ± 0.100", *widths, "80.0 ± 2.0"]
+    assert row[5:] == ["-0.020 ± 0.100", *widths]
 
 
 def test_electrons_have_a_section_where_they_were_measured():

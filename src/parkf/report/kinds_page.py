@@ -27,11 +27,11 @@ def _mass(name: str, one: Figures) -> str:
 _KIND: Columns = {
     "p [GeV]": interval,
     "tracks": lambda one: str(one["n"]),
+    "found [%]": lambda one: with_error(one, "efficiency", ".1f", 100),
     "core of δp/p [%]": lambda one: with_error(one, "core", ".3f", 100),
     "over the full fit's": lambda one: with_error(one, "core_over_full", ".3f"),
     "bias of q/p [%]": lambda one: with_error(one, "qop_bias", "+.3f", 100),
     **{f"pull {text}": partial(_pull, component) for component, text in COMPONENTS.items()},
-    "found by the search [%]": lambda one: with_error(one, "efficiency", ".1f", 100),
 }
 _ELECTRONS: Columns = {
     "electrons of": _name,
