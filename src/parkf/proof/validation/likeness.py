@@ -169,6 +169,12 @@ def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) 
     }
 
 
+def select_by_eta(sample: Sample) -> Sample:
+    """Return the candidates of particles with 2 < η < 5."""
+    eta = np.arcsinh(1.0 / np.hypot(sample.rows["true_tx"], sample.rows["true_ty"]))
+    return Sample(sample.rows[(eta > ETA[0]) & (eta < ETA[1])])
+
+
 def measure_tracks(sample: Sample) -> dict[str, Any]:
     """Measure resolution, pulls and χ² of genuine tracks with 2 < η < 5 and a good fit.
 
@@ -177,8 +183,7 @@ def measure_tracks(sample: Sample) -> dict[str, Any]:
     scifi, all} = {median, median_error, large}`` of χ²/ndof, where `large` is the fraction above three. Fewer
     than 50 such tracks raise a ParkfError.
     """
-    eta = np.arcsinh(1.0 / np.hypot(sample.rows["true_tx"], sample.rows["true_ty"]))
-    seen = Sample(sample.rows[(eta > ETA[0]) & (eta < ETA[1])])
+    seen = select_by_eta(sample)
     tracks, good = len(seen.genuine), seen.good
     if len(good) < ENOUGH:
         raise ParkfError(f"measure: {len(good)} genuine tracks with a good fit, expected at least {ENOUGH}")
