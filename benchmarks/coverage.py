@@ -21,7 +21,7 @@ from benchmarks.command import parser, write
 from parkf.fit.sample import VARIANCES, Sample, chi2_per_ndof, load_sample
 from parkf.fit.truth import Files
 from parkf.proof.validation.figures import event_of
-from parkf.proof.validation.paired import compare_fits
+from parkf.proof.validation.pairing import compare_fits
 from parkf.proof.validation.separation import ghosts_kept
 
 FITS, SAMPLES = ("parkf", "trigger"), ("validation_up", "validation_down")

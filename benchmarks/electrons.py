@@ -36,6 +36,7 @@ from parkf.io.project import PROJECT
 from parkf.io.tables import HITS, PARTICLES
 from parkf.params.parameter_set import load
 from parkf.proof.validation.electrons import electrons_fitted, measure_electrons, momenta
+from parkf.proof.validation.fitting import validation_files
 from parkf.proof.validation.kinds import Simulated
 from parkf.simulation.generate.decays import DECAYS as ALL_DECAYS
 from parkf.simulation.generate.decays import ELECTRONS as DECAYS
@@ -124,16 +125,16 @@ def _joined(parts: list[dict[str, Any]]) -> Any:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def decays(folder: Path, geometry: Geometry, field: FieldMap) -> dict[str, list[Simulated]]:
+def decays(folder: Path, geometry: Geometry, field: FieldMap) -> list[Simulated]:
     """Simulate decays to electrons."""
-    made = {}
+    made = []
     for name in DECAYS:
-        particles, hits = folder / f"{name}.parquet", folder / f"{name}-hits.parquet"
+        particles, hits = folder / f"{name}_up.parquet", folder / f"{name}-hits.parquet"
         generate_signal(
             particles, signal=name, beam=geometry.beam, number=COLLISIONS[name], seed=SEED, workers=1
         )
         simulate(particles, None, hits, geometry=geometry, field=field, polarity=+1, seed=SEED, threads=1)
-        made[name] = [Simulated(particles, hits, None, +1)]
+        made.append(Simulated(particles, hits, None, +1))
     return made
 
 
@@ -141,8 +142,7 @@ def fits(run: Path, scratch: Path) -> dict[str, Any]:
     """Measure fits as pions and as electrons with a run's set."""
     parameters = run / "set"
     geometry, field = load_geometry(PROJECT / "data/geometry/run3.yaml"), FieldMap.load(run / "field.npz")
-    names = [path.name for path in sorted(run.glob("candidates/validation_*.parquet"))]
-    files = [(run / "particles" / name, run / "candidates" / name) for name in names]
+    files = validation_files(run)
     of_decays = decays(scratch, geometry, field)
     measured = measure_electrons(parameters, files, of_decays, geometry=geometry, field=field, threads=1)
     return {**measured, "uniform": uniform(parameters, geometry, field)}

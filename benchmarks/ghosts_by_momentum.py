@@ -15,8 +15,8 @@ The trigger has one number for each track, χ²/ndof, and the momentum. `cut` is
 momentum gains, χ²/ndof < c · (min(p, 40 GeV) / 5 GeV)^POWER. Its power was chosen on embedded tracks.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,9 @@ from parkf.io.option_types import Scheme
 from parkf.io.project import PROJECT
 from parkf.params.exchange import import_text_files
 from parkf.params.parameter_set import ParameterSet, load
-from parkf.proof.trigger_client import read_back, samples_of
+from parkf.proof.trigger_client import read_back
 from parkf.proof.validation.figures import WORKING_POINT
+from parkf.proof.validation.fitting import validation_files
 
 EDGES = (0.0, 2.5, 3.5, 5.0, 8.0, 15.0, np.inf)  # GeV
 POWER, LARGEST = 0.2, 40.0  # of the cut's bound, and GeV
@@ -68,17 +69,15 @@ class Candidates:
         return within & (values <= genuine[number - 1 : number + 1].mean())
 
 
-def fitted(
-    parameters: ParameterSet, scheme: Scheme, samples: list[tuple[Path, Path]], folder: Path
-) -> Candidates:
+def fitted(parameters: ParameterSet, scheme: Scheme, samples: Sequence[Files], folder: Path) -> Candidates:
     """Fit the candidates of samples, as the trigger reads the set where it is the trigger's fit."""
     used = read_back(parameters, folder / "exported") if scheme == "trigger" else parameters
     used.save(folder / "set")
     files = []
-    for number, (particles, candidates) in enumerate(samples):
+    for number, one in enumerate(samples):
         path = folder / f"fitted-{number}.parquet"
-        fit_file(folder / "set", candidates, path, scheme=scheme, trust=True)
-        files.append(Files(particles, candidates, path))
+        fit_file(folder / "set", one.candidates, path, scheme=scheme, trust=True)
+        files.append(replace(one, fitted=path))
     sample = load_sample(files)
     with np.errstate(divide="ignore"):
         p = 1e-3 / np.abs(np.asarray(sample.rows["qop"], np.float64))
@@ -177,7 +176,7 @@ def main(run: Path, shared: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     with scratch_folder() as name:
         folder = Path(name)
-        samples = {"LHCb's ten events": found_in_lhcb(shared, folder), "embedded": samples_of(run)}
+        samples = {"LHCb's ten events": found_in_lhcb(shared, folder), "embedded": validation_files(run)}
         for sample, files in samples.items():
             fits = {of: fitted(one, scheme, files, folder) for of, one, scheme in sets(shared)}
             found[sample] = {of: compare(one, fits[OLDER]) for of, one in fits.items()}

@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.command import parser, write
 
 from parkf.io.files import read_json
+from parkf.report.likeness import search_figures
 
 SAMPLES = {"embedded": "validation_down", "lhcb": "lhcb_down"}
 P_MIN, P_MAX = 5.0, 20.0  # GeV
@@ -27,7 +28,9 @@ def figures_of(run: Path) -> dict[str, Any]:
 def _sample(folder: Path, sample: str) -> dict[str, Any]:
     fits = {name: read_json(folder / f"{name}-{sample}.json") for name in FITS.values()}
     (momentum,) = (one for one in fits["parkf"]["momentum"] if (one["p_min"], one["p_max"]) == (P_MIN, P_MAX))
-    found, truth = (read_json(folder / f"{name}-{sample}.json")["figures"] for name in ("found", "truth"))
+    found, truth = (
+        search_figures(read_json(folder / f"{name}-{sample}.json")) for name in ("found", "truth")
+    )
     searched = ("ghosts", "kept", "cut", *(f"efficiency_p_{one}" for one in P_BINS))
     return {
         **{name: _pair(momentum, name) for name in ("core", "width68", "width95", "bias")},

@@ -28,11 +28,11 @@ from parkf.detector.field import FieldMap
 from parkf.fit import fit_file
 from parkf.io.project import PROJECT
 from parkf.io.terminal import aligned
-from parkf.proof.comparing.answer import answer
 from parkf.proof.comparing.effect import measure_effect
-from parkf.proof.comparing.tracks import fit_on, validation_files
-from parkf.proof.validation.fitting import fitted_samples, write_changed
-from parkf.proof.validation.paired import compare_fits
+from parkf.proof.comparing.replacement import judge_replacement
+from parkf.proof.comparing.tracks import fit_on
+from parkf.proof.validation.fitting import fitted_samples, validation_files, write_changed
+from parkf.proof.validation.pairing import compare_fits
 
 PUBLISHED, OLDER = (f"2026-run3-like-2-{name}" for name in ("r017", "r008"))
 PARAMS, DATA = PROJECT / "params", PROJECT / "data"
@@ -142,7 +142,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()
         for change, older, found in pairs(options.results, Path(folder)):
-            said = answer(found, older).sentence
+            said = judge_replacement(found, older).sentence
             told(change, "tracks of a run", said, found["figures"], time.monotonic() - start)
             start = time.monotonic()
         for change, kind, path in detectors(Path(folder)):

@@ -8,7 +8,7 @@ The first folder is a finished run with production's forms. The second has LHCb'
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ from parkf.io.option_types import Precision, Scheme
 from parkf.io.project import PROJECT
 from parkf.params.exchange import import_text_files
 from parkf.params.parameter_set import ParameterSet, load, with_blobs
-from parkf.proof.trigger_client import measured, read_back, samples_of
+from parkf.proof.trigger_client import measure_client, read_back
+from parkf.proof.validation.fitting import validation_files
 from parkf.simulation.pattern import find_candidates
 
 TRAINED = "2026-run3-like-2-r019"
@@ -36,7 +37,7 @@ WIDTHS = {
     "UTTF": (12, 13, 15, 16),
     "T": (1, 3, 8, 10),
 }
-Samples = list[tuple[Path, Path]]
+Samples = list[Files]
 
 
 def scaled(parameters: ParameterSet, block: str, factor: float) -> ParameterSet:
@@ -61,7 +62,7 @@ def found_in_lhcb(shared: Path, folder: Path) -> Samples:
     geometry, field, hits, particles = lhcb_events(shared / "data/lhcb_fullsim", folder)
     candidates = folder / "candidates.parquet"
     find_candidates(hits, candidates, geometry=geometry, field=field, polarity=-1, segments="found")
-    return [(particles, candidates)]
+    return [Files(particles, candidates)]
 
 
 def fitter(samples: Samples, folder: Path) -> Callable[..., dict[str, Any]]:
@@ -71,11 +72,11 @@ def fitter(samples: Samples, folder: Path) -> Callable[..., dict[str, Any]]:
         used = read_back(parameters, folder / "exported") if scheme == "trigger" else parameters
         used.save(folder / "set")
         files = []
-        for number, (particles, candidates) in enumerate(samples):
+        for number, one in enumerate(samples):
             fitted = folder / f"fitted-{number}.parquet"
-            fit_file(folder / "set", candidates, fitted, scheme=scheme, precision=precision, trust=True)
-            files.append(Files(particles, candidates, fitted))
-        return asdict(measured(load_sample(files)))
+            fit_file(folder / "set", one.candidates, fitted, scheme=scheme, precision=precision, trust=True)
+            files.append(replace(one, fitted=fitted))
+        return measure_client(load_sample(files))
 
     return run
 
@@ -131,7 +132,7 @@ def main(results: Path, shared: Path) -> dict[str, Any]:
     older = import_text_files(shared / "reference/lhcb_params", rest=rest)
     with scratch_folder() as name:
         folder = Path(name)
-        samples = {"embedded": samples_of(results), "LHCb's ten events": found_in_lhcb(shared, folder)}
+        samples = {"embedded": validation_files(results), "LHCb's ten events": found_in_lhcb(shared, folder)}
         found = {sample: dict(figures(files, folder, older)) for sample, files in samples.items()}
     print(json.dumps(found, indent=1))
     return found

@@ -19,7 +19,7 @@ from parkf.fit.truth import Files
 from parkf.imports.hits.take import take_tables
 from parkf.io.errors import ParkfError
 from parkf.params.parameter_set import load
-from parkf.proof.validation.measure import measure
+from parkf.proof.validation.likeness import measure_tracks
 from parkf.simulation.pattern import find_candidates
 
 ROOT = Path(__file__).parents[2]
@@ -46,14 +46,14 @@ def test_momenta_of_lhcbs_simulation_come_out_right(lhcb, tmp_path):
     geometry, field, particles, candidates = lhcb
     fitted = tmp_path / "fitted.parquet"
     fit_file_full(candidates, fitted, geometry=geometry, field=field, threads=2)
-    figures = measure(load_sample([Files(particles, candidates, fitted)]))
+    figures = measure_tracks(load_sample([Files(particles, candidates, fitted)]))
     # Of 612 tracks with enough hits of their own, one belongs to a kaon that decays in the SciFi.
     assert figures["counts"] == {"tracks": 611, "failed": 0}
     (middle,) = (entry for entry in figures["momentum"] if entry["p_min"] == 5.0)
     # The bending power of the field is known to 3e-4, and the energy loss to a tenth.
-    assert middle["half_width"] < 0.0065
+    assert middle["width68"] < 0.0065
     assert abs(middle["bias"]) < 0.0015
-    assert 0.85 < middle["pull_width"] < 1.25
+    assert 0.85 < middle["pulls"]["qop"]["width"] < 1.25
     assert 0.8 < figures["chi2"]["all"]["median"] < 1.3
     # The UT's χ² tests whether particles scatter between VELO and UT where the geometry has material.
     assert 0.8 < figures["chi2"]["ut"]["median"] < 1.15

@@ -62,7 +62,7 @@ def params(run, tmp_path):
 
     def call(*arguments):
         options = ["--registry", str(tmp_path / "params")]
-        if arguments[0] in ("publish", "validate"):
+        if arguments[0] == "publish":
             options += ["--gates", str(run / "gates.yaml")]
         done = CliRunner().invoke(app, ["params", *map(str, arguments), *options])
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
@@ -142,16 +142,9 @@ def test_show(run, params):
     assert (number["name"], number["unit"], number["scale"], number["parity"]) == ("p5", "MeV", 10.0, -1)
 
 
-def test_validate(run, params, tmp_path):
-    code, text = params("validate", run / "set")
-    assert code == 0
-    assert text.endswith("validated\n")
+def test_a_set_that_misses_a_gate_is_not_published(run, params, tmp_path):
     shutil.copytree(run, tmp_path / "run")
     figures(tmp_path / "run", ghosts=0.5)
-    code, text = params("validate", tmp_path / "run/set", "--json")
-    assert code == 1
-    missed = [gate["what"] for gate in json.loads(text)["gates"] if not gate["met"]]
-    assert missed == ["ghosts"]
     code, text = params("publish", tmp_path / "run/set")
     assert code == 1
     assert "gates missed:\n  ghosts: 50 % (bar ≤ 40 %)" in text
@@ -169,7 +162,6 @@ def test_withdraw(run, params):
     assert params("withdraw", YEAR, "--reason", "wrong field")[0] == 1
     assert json.loads(params("list", "--json")[1])[0]["state"] == "withdrawn"
     assert "withdrawn: wrong field" in params("show", YEAR)[1]
-    assert params("validate", YEAR)[0] == 1
 
 
 def test_a_signed_registry(run, params, tmp_path):
@@ -247,8 +239,6 @@ def test_the_manifest_records_gates_with_figures(run, params):
         "reason": "Asked for.",
     }
     assert len(gates) == 2
-    # After publication, the figures that were measured then count.
-    assert params("validate", YEAR)[0] == 0
 
 
 def test_figures_of_another_set_are_no_reason_to_publish(run, params, tmp_path):

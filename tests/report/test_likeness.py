@@ -1,6 +1,7 @@
 """The page that compares two simulations."""
 
 import copy
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,11 +9,10 @@ from tests.stage import stage
 
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json, write_json
-from parkf.proof.validation.likeness import QUANTILES
-from parkf.report.likeness import SEARCH, SEARCHES, SECTIONS, write_likeness
+from parkf.report.likeness import SEARCH, SEARCHES, SECTIONS, search_figures, write_likeness
 
-NAMES = [row.name for rows in SECTIONS.values() for row in rows]
-HISTOGRAMS = ("p", "eta", "velo", "ut", "scifi", "velo_residual", "ut_residual", "scifi_residual")
+NAMES = [row["name"] for rows in SECTIONS.values() for row in rows]
+HISTOGRAMS = ("p", "eta", "velo", "ut", "scifi")
 
 
 @pytest.fixture
@@ -22,7 +22,6 @@ def sample():
         "events": 10,
         "tracks": 600,
         "figures": {name: {"value": 0.5, "error": 0.01} for name in NAMES},
-        "quantiles": {name: list(QUANTILES) for name in ("p", "eta")},
         "histograms": {
             name: {"edges": edges, "content": [0.25] * 4, "error": [0.02] * 4} for name in HISTOGRAMS
         },
@@ -32,8 +31,9 @@ def sample():
 @pytest.fixture
 def fit():
     entry = {"p_min": 5.0, "p_max": 20.0}
-    for name, number in (("half_width", 0.005), ("bias", 0.001), ("pull_width", 1.1)):
+    for name, number in (("width68", 0.005), ("bias", 0.001)):
         entry |= {name: number, f"{name}_error": number / 100}
+    entry["pulls"] = {"qop": {"width": 1.1, "width_error": 0.011, "width68": 1.2}}
     one = {"median": 0.97, "median_error": 0.01, "large": 0.02}
     return {"momentum": [entry], "chi2": dict.fromkeys(("velo", "ut", "scifi", "all"), one)}
 
@@ -56,7 +56,7 @@ def test_figures_that_differ_are_marked(page, sample):
     other = copy.deepcopy(sample)
     assert page(other).count(">differs<") == 0
     other["figures"]["ghosts"]["value"] = 0.6  # 7 errors
-    other["figures"]["kick"]["value"] = 0.53  # 2 errors
+    other["figures"]["velo_modules"]["value"] = 0.53  # 2 errors
     text = page(other)
     assert text.count(">differs<") == 1
     assert text.count(">alike<") == len(NAMES) - 1
@@ -68,14 +68,14 @@ def test_figures_that_differ_are_marked(page, sample):
 def test_a_difference_of_a_percent_is_not_marked_however_small_its_error(page, sample):
     other = copy.deepcopy(sample)
     for one in (sample, other):
-        one["figures"]["kick"]["error"] = 1e-6
-    other["figures"]["kick"]["value"] = 0.505
+        one["figures"]["velo_modules"]["error"] = 1e-6
+    other["figures"]["velo_modules"]["value"] = 0.505
     assert page(other).count(">differs<") == 0
 
 
 def test_fits_stand_beside_each_other(page, sample, fit):
     other = copy.deepcopy(fit)
-    other["momentum"][0]["half_width"] = 0.006
+    other["momentum"][0]["width68"] = 0.006
     text = page(sample, other)
     assert "<h3>full fit</h3>" in text
     half, width = (
@@ -90,10 +90,15 @@ def test_bins_that_only_one_has_are_left_out(page, sample, fit):
 
 
 def test_searches_stand_beside_each_other_with_what_both_have(tmp_path, sample):
-    figures = {row.name: {"value": 0.5, "error": 0.01} for row in SEARCH}
-    fewer = {name: figure for name, figure in figures.items() if name != "cut"}
+    edges = (2, 3, 5, 10, 20, 100)
+    efficiency = {"efficiency": 0.5, "efficiency_error": 0.01}
+    point = {"cut": -2.5, "cut_error": 0.1, "ghost": 0.2, "ghost_error": 0.01}
+    fewer = {"ghosts": 0.5, "ghosts_error": 0.01}
+    fewer["efficiency"] = [efficiency | {"p_min": low, "p_max": high} for low, high in pairwise(edges)]
+    full = fewer | {"chi2": {"working_point": point}}
+    assert search_figures(full).keys() == {row["name"] for row in SEARCH}
     paths = {name: tmp_path / f"{name}.json" for name in ("one", "all", "fewer")}
-    for path, content in zip(paths.values(), (sample, {"figures": figures}, {"figures": fewer}), strict=True):
+    for path, content in zip(paths.values(), (sample, full, fewer), strict=True):
         write_json(path, content)
     searches = {"found": (paths["all"], paths["all"]), "truth": (paths["all"], paths["fewer"])}
     page = tmp_path / "page.html"

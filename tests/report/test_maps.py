@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from parkf.report.directions import maps_by_charge
-from parkf.report.maps import bias_maps, ratio_maps, table_maps
+from parkf.report.maps import bias_maps, maps_by_charge, ratio_maps, table_maps
 from parkf.report.tables import shade
 
 

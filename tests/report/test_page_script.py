@@ -29,17 +29,11 @@ def tab(tmp_path_factory):
     playwright = pytest.importorskip("playwright.sync_api")
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: the page was not opened")
-    page = tmp_path_factory.mktemp("pages") / "kinds.html"
-    kind = {
-        "title": "Kind",
-        "meaning": "All",
-        "anchor": "kind",
-        "figure": Drawn("drawn", "Drawn", PANELS),
-        "table": TABLE,
-        "maps": bias_maps([CELL], 0.4, 3),
-        "search": None,
-    }
-    write_page(page, "kinds.html", kinds=[kind], errors=3, electrons=None)
+    page = tmp_path_factory.mktemp("pages") / "page.html"
+    maps = {"title": "Fit", "planes": bias_maps([CELL], 0.4, 3), "maps": {}}
+    drawn = {"members": TABLE, "matrix": None, "open_gates": [], "drawn": Drawn("drawn", "Drawn", PANELS)}
+    write_page(page, "family.html", family="f", **drawn)
+    write_page(page.with_name("maps.html"), "directions.html", fits=[maps], errors=3)
     with playwright.sync_playwright() as started:
         opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         page_of_it = opened.new_page()
@@ -64,7 +58,10 @@ def test_a_number_its_error_and_its_bin_have_columns_of_their_own_and_all_digits
 
 
 def test_a_map_has_a_line_for_each_cell(tab):
-    assert saved(tab, tab.get_by_text("CSV", exact=True).last) == [
+    tab.goto(tab.url.replace("page.html", "maps.html"))
+    found = saved(tab, tab.get_by_text("CSV", exact=True))
+    tab.go_back()
+    assert found == [
         ["momentum", "η", "plane", "bias [%]", "error"],
         ["3–5 GeV", "2–3", "vert.", "0.123456", "0.04"],
     ]

@@ -67,9 +67,9 @@ rule candidates_of_segments:
 rule characterise_search:
     """Figures of a search for candidates."""
     input:
-        hits=f"{RESULTS}/hits/{{like}}.parquet",
         particles=f"{RESULTS}/particles/{{like}}.parquet",
         matched=f"{RESULTS}/candidates/matched-{{like}}.parquet",
+        matched_fitted=f"{RESULTS}/fitted/parkf/matched-{{like}}.parquet",
         candidates=f"{RESULTS}/candidates/{{segments}}-{{like}}.parquet",
         fitted=f"{RESULTS}/fitted/parkf/{{segments}}-{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{segments}}-{{like}}.json"
@@ -79,7 +79,7 @@ rule characterise_search:
     shell:
         stage(
             "characterise_search",
-            passed(("hits", "particles", "matched", "candidates", "fitted")),
+            passed(("particles", "matched", "matched_fitted", "candidates", "fitted")),
             " --output {output:q}",
         )
 
@@ -87,21 +87,17 @@ rule characterise_search:
 rule characterise:
     """Figures of a sample."""
     input:
-        **PASSAGE,
         hits=f"{RESULTS}/hits/{{like}}.parquet",
         particles=f"{RESULTS}/particles/{{like}}.parquet",
         matched=f"{RESULTS}/candidates/matched-{{like}}.parquet",
         found=f"{RESULTS}/candidates/{{like}}.parquet",
     output: f"{RESULTS}/likeness/{{like}}.json"
-    params: code=code_of("characterise"), means=MEANS, polarity=lambda w: RUN.polarity(w.like)
+    params: code=code_of("characterise")
     conda: ENVIRONMENT
     log: logged("characterise-{like}.log")
     shell:
         stage(
-            "characterise",
-            PASSED,
-            passed(("hits", "particles", "matched", "found")),
-            " --output {output:q} --polarity {params.polarity}",
+            "characterise", passed(("hits", "particles", "matched", "found")), " --output {output:q}"
         )
 
 

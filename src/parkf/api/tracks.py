@@ -27,7 +27,7 @@ class Tracks:
     Columns are those of the table ``fitted``: z, x, y in mm, tx, ty, qop in 1/MeV, the elements of the
     covariance, χ² and ndof of each detector, and a status, which is 0 for a good fit without warnings. Unit
     and meaning of each column are in :attr:`units` and in ``parkf schema fitted``. Programs with Arrow's
-    PyCapsule interface or the dataframe protocol, such as Polars, DuckDB or pandas, accept a `Tracks`.
+    PyCapsule interface, such as Polars, DuckDB or pandas, accept a `Tracks`.
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -116,10 +116,6 @@ class Tracks:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Export by Arrow's PyCapsule interface."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
-        """Export by the dataframe interchange protocol."""
-        return self.to_arrow().__dataframe__(nan_as_null, allow_copy)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the states, ``(n, 5)``."""

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 import parkf.cli.commands.publication  # noqa: F401 (adds commands to params.app)
 from parkf import __version__
-from parkf.cli.commands import fitting, importing, monitoring, params, results, running, training
+from parkf.cli.commands import fitting, importing, monitoring, params, results, running
 from parkf.cli.commands.options import check_outputs
 from parkf.cli.messages import UsageError, usage
 from parkf.io.explained import explained
@@ -83,7 +83,7 @@ app = Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for part in (training, running, fitting, monitoring, results, importing):
+for part in (running, fitting, monitoring, results, importing):
     app.add_typer(part.app)
 app.add_typer(params.app, name="params")
 app.add_typer(importing.geometries, name="geometry")

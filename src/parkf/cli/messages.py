@@ -39,7 +39,7 @@ def _given(error: Any) -> str:
     return ""
 
 
-def answer(as_json: bool, content: Any, text: str, *, yes: bool = True) -> None:
+def print_answer(as_json: bool, content: Any, text: str, *, yes: bool = True) -> None:
     """Print the content as JSON, or the text; exit with 1 if the answer is no."""
     say(json.dumps(content, indent=1, ensure_ascii=False) if as_json else text)
     if not yes:

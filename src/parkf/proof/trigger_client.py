@@ -4,8 +4,7 @@ The gates of a run measure the fit of this project. The trigger reads a set from
 program. This module measures a set after its export, with the trigger's formulas in single precision.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from parkf.params.manifest import Gate
 from parkf.params.parameter_set import ParameterSet, with_blobs
 from parkf.proof.validation.core import Estimate
 from parkf.proof.validation.figures import ENOUGH, event_of, momentum_figures
-from parkf.proof.validation.fitting import fitted_samples
+from parkf.proof.validation.fitting import fitted_samples, validation_files
 from parkf.proof.validation.separation import ghosts_kept
 from parkf.proof.validation.validate import measure_alone
 
@@ -37,28 +36,6 @@ GHOSTS = 0.01
 """Largest allowed increase of the ghosts kept, over those of the set before, beyond its errors."""
 SHIFT = 0.3
 """Largest allowed charge-odd shift at the beam, in units of the error; a straight line there costs 0.2."""
-
-
-@dataclass(frozen=True)
-class Client:
-    """Figures of a set in the trigger's arithmetic, on one sample."""
-
-    tracks: int  # number of genuine candidates above 2 GeV
-    ghosts: int
-    core: float  # width of the core of δp/p
-    core_error: float
-    bias: float  # mean of the core of δp/p
-    bias_error: float
-    pull: float  # width of the core of the pull of q/p
-    pull_error: float
-    momentum: list[dict[str, float]]  # {p_min, p_max, n, core, bias} with errors; GeV and fractions of p
-    kept: float  # fraction of ghosts below `cut`
-    kept_error: float
-    kept_average: float  # as `kept`, averaged over cuts that keep 87 to 95 %: steadier with few candidates
-    cut: float  # the χ²/ndof below which 91 % of genuine candidates are
-    not_finite: dict[str, float]  # fractions of `genuine` and of `all` candidates whose fit became NaN
-    # For tx and x: half of the difference between the median pulls of tracks with opposite bends.
-    charge_odd: dict[str, float]
 
 
 def read_back(parameters: ParameterSet, folder: Path) -> ParameterSet:
@@ -75,20 +52,29 @@ def read_back(parameters: ParameterSet, folder: Path) -> ParameterSet:
     return with_blobs(ours.manifest, theirs.constant, theirs.table)
 
 
-def fitted(parameters: ParameterSet, samples: Sequence[tuple[Path, Path]]) -> Sample:
+def fit_client(parameters: ParameterSet, samples: Sequence[Files]) -> Sample:
     """Export and read a set of production's forms, and fit samples in the trigger's single precision.
 
-    `samples` are the tables ``particles`` and ``candidates`` of each sample.
+    The fits of `samples` are not read.
     """
     with scratch_folder() as name:
         folder = Path(name)
         read_back(parameters, folder / "trigger").save(folder / "set")
         fit = partial(fit_file, folder / "set", scheme="trigger", threads=1, trust=True)
-        return fitted_samples([Files(particles, candidates) for particles, candidates in samples], fit)
+        return fitted_samples(samples, fit)
 
 
-def measured(sample: Sample) -> Client:
-    """Measure a sample that was fitted in the trigger's arithmetic."""
+def measure_client(sample: Sample) -> dict[str, Any]:
+    """Measure a sample that was fitted in the trigger's arithmetic.
+
+    The result has ``tracks``, the number of genuine candidates above 2 GeV, and ``ghosts``; ``core`` and
+    ``bias`` of δp/p and the core width of the q/p ``pull``, with errors; ``momentum[]`` of
+    :func:`parkf.proof.validation.validate.measure_alone`; ``kept``, the fraction of ghosts below the ``cut``
+    on χ²/ndof that keeps 91 % of genuine candidates, with its error; ``kept_average``, the average over cuts
+    that keep 87 to 95 %; ``not_finite.{genuine, all}``, fractions of candidates whose fit became NaN; and
+    ``charge_odd.{tx, x}``, half of the difference between the median pulls of tracks with opposite bends.
+    Fewer than 50 good tracks or ghosts raise a ParkfError.
+    """
     genuine, good = sample.genuine, sample.good
     if min(len(good), len(sample.ghosts)) < ENOUGH:
         raise ParkfError(
@@ -97,61 +83,50 @@ def measured(sample: Sample) -> Client:
     figures, alone = momentum_figures(momentum_residual(good)), measure_alone(sample)
     point, pull = alone["working_point"], alone["pulls"]["qop"]
     bent = np.sign(good["qop"]) * np.asarray(good["polarity"])
-    return Client(
-        tracks=len(genuine),
-        ghosts=len(sample.ghosts),
-        core=figures["core"],
-        core_error=figures["core_error"],
-        bias=figures["bias"],
-        bias_error=figures["bias_error"],
-        pull=pull["width"],
-        pull_error=pull["width_error"],
-        momentum=alone["momentum"],
-        kept=point["ghost"],
-        kept_error=point["ghost_error"],
-        kept_average=_ghosts(sample).value,
-        cut=point["cut"],
-        not_finite={"genuine": _lost(genuine), "all": _lost(sample.rows)},
-        charge_odd={name: _odd(pulls(good, name), bent) for name in ("tx", "x")},
-    )
+    return {
+        "tracks": len(genuine),
+        "ghosts": len(sample.ghosts),
+        **{name: figures[name] for name in ("core", "core_error", "bias", "bias_error")},
+        "pull": pull["width"],
+        "pull_error": pull["width_error"],
+        "momentum": alone["momentum"],
+        "kept": point["ghost"],
+        "kept_error": point["ghost_error"],
+        "kept_average": _ghosts(sample).value,
+        "cut": point["cut"],
+        "not_finite": {"genuine": _lost(genuine), "all": _lost(sample.rows)},
+        "charge_odd": {name: _odd(pulls(good, name), bent) for name in ("tx", "x")},
+    }
 
 
 def _ghosts(sample: Sample) -> Estimate:
     return ghosts_kept(sample, -chi2_per_ndof(sample.rows))
 
 
-def samples_of(run: Path) -> list[tuple[Path, Path]]:
-    """Find the particles and candidates of a run's validation, for each polarity."""
-    candidates = sorted((run / "candidates").glob("validation_*.parquet"))
-    found = [(run / "particles" / path.name, path) for path in candidates]
-    if not found:
-        raise ParkfError(
-            f"{run / 'candidates'}: no file validation_*.parquet; name the folder of a finished run"
-        )
-    return found
-
-
 def client_gates(
     parameters: ParameterSet, run: Path, before: ParameterSet | None
-) -> tuple[Client, list[Gate]]:
+) -> tuple[dict[str, Any], list[Gate]]:
     """Measure a set and the set `before` it with a run's candidates; return the figures and the gates."""
-    sample = fitted(parameters, samples_of(run))
-    now = measured(sample)
+    files = validation_files(run)
+    sample = fit_client(parameters, files)
+    now = measure_client(sample)
     if before is None:
-        return now, held(now)
-    other = fitted(before, samples_of(run))
+        return now, hold_client(now)
+    other = fit_client(before, files)
     error = _ghosts(sample).minus(_ghosts(other)).error(event_of(sample.rows))
-    return now, held(now, measured(other), error)
+    return now, hold_client(now, measure_client(other), error)
 
 
-def held(now: Client, before: Client | None = None, ghosts_error: float = 0.0) -> list[Gate]:
+def hold_client(
+    now: Mapping[str, Any], before: Mapping[str, Any] | None = None, ghosts_error: float = 0.0
+) -> list[Gate]:
     """Compare a set's figures with the trigger's bars, and with the set `before` it on the same sample.
 
     `ghosts_error` is that of the difference of both sets' ghosts, averaged over cuts.
     """
-    worst = max(now.momentum, key=lambda one: abs(one["bias"]) - ERRORS * one["bias_error"])
+    worst = max(now["momentum"], key=lambda one: abs(one["bias"]) - ERRORS * one["bias_error"])
     bias, error = abs(worst["bias"]), worst["bias_error"]
-    shift = max(map(abs, now.charge_odd.values()))
+    shift = max(map(abs, now["charge_odd"].values()))
     gates = [
         Gate(what="exported and read back", measured="the same numbers", bar="the same", met=True),
         _at_most(
@@ -169,9 +144,10 @@ def held(now: Client, before: Client | None = None, ghosts_error: float = 0.0) -
     ]
     if before is None:
         return gates
-    n, lost, least = now.tracks, now.not_finite["genuine"], before.not_finite["genuine"]
+    n, lost, least = now["tracks"], now["not_finite"]["genuine"], before["not_finite"]["genuine"]
     most = least + ERRORS * float(np.sqrt(max(least, 1 / n) / n))
-    allowed = (1 + GHOSTS) * before.kept_average + ERRORS * ghosts_error
+    kept, theirs = now["kept_average"], before["kept_average"]
+    allowed = (1 + GHOSTS) * theirs + ERRORS * ghosts_error
     chance = f"A set may be worse than the one before it by {ERRORS:g} errors, which is chance."
     return [
         *gates,
@@ -183,8 +159,8 @@ def held(now: Client, before: Client | None = None, ghosts_error: float = 0.0) -
         ),
         _at_most(
             "in the trigger, ghosts kept with 87 to 95 % of genuine tracks",
-            (now.kept_average, f"{100 * now.kept_average:.2f} %"),
-            (allowed, f"≤ {100 * allowed:.2f} %; the set before has {100 * before.kept_average:.2f} %"),
+            (kept, f"{100 * kept:.2f} %"),
+            (allowed, f"≤ {100 * allowed:.2f} %; the set before has {100 * theirs:.2f} %"),
             f"A set may keep {100 * GHOSTS:g} % more than the one before it, give or take {ERRORS:g} errors"
             " of both on the same candidates.",
         ),

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from parkf.io.files import read_json, write_json
 from parkf.params import ParameterSet, load
 from parkf.params.validity import shown_validity
-from parkf.proof.comparing.answer import difference, name, place, sure, surest
+from parkf.proof.comparing.replacement import difference, name, place, sure, surest
 from parkf.proof.comparing.tracks import exchange_sets
 from parkf.proof.gates import Thresholds, hold
 from parkf.proof.gates.room import unmeasured

@@ -6,7 +6,7 @@ from typing import Any
 
 from parkf.fit.sample import GENUINE_P
 from parkf.report.drawing import Drawn, Panel, Series
-from parkf.report.words import words
+from parkf.report.words import texts
 from parkf.simulation.generate.decays import DECAYS
 from parkf.training.result import Profile
 
@@ -18,9 +18,11 @@ FIT_NAMES = {
 }
 COMPONENTS = {"x": "x", "y": "y", "tx": "tx", "ty": "ty", "qop": "q/p"}
 _P = "true p [GeV]"
-_BAND = (0.95, 1.05)  # where widths of pulls should be
+BAND = (0.95, 1.05)  # where widths of pulls should be
 _ASIDE = 1.06  # ratio of the positions in one bin, so that fits do not hide each other
 _CURVE = 160  # points of a smooth line
+
+_WORDS = texts("figures")
 
 Fits = Mapping[str, Any]
 Names = Mapping[str, str]
@@ -34,7 +36,7 @@ def momentum(fits: Fits, names: Names = FIT_NAMES, *, name: str = "momentum") ->
         Panel(_P, "core width of δp/p [%]", core, x_log=True, y_limits=(0.0, None)),
         Panel(_P, "core mean of δp/p [%]", bias, x_log=True, levels=(0.0,)),
     ]
-    return Drawn(name, panels=panels, **words(name))
+    return Drawn(name, panels=panels, **_WORDS[name])
 
 
 def _by_momentum(
@@ -88,21 +90,21 @@ def pulls(fits: Fits) -> Drawn:
         unit = [exp(-(u**2) / 2) / sqrt(2 * pi) * (edges[1] - edges[0]) for u in places]
         series.append(Series("unit Gaussian", places, unit, shape="line", colour=6, dashed=True))
         panels.append(Panel(f"pull of {text}", "fraction of tracks per bin", series, y_limits=(0.0, None)))
-    return Drawn("pulls", panels=panels, **words("pulls"))
+    return Drawn("pulls", panels=panels, **_WORDS["pulls"])
 
 
-def pull_widths(fits: Fits, names: Names) -> Drawn:
+def pull_widths(fits: Fits) -> Drawn:
     """Draw the pull widths of the five parameters against momentum."""
     panels = []
     for component, text in COMPONENTS.items():
         bins = {name: [{**b, **b["pulls"][component]} for b in fit["momentum"]] for name, fit in fits.items()}
-        series = _by_momentum(bins, names, "width")
-        panels.append(Panel(_P, f"pull width of {text}", series, x_log=True, band=_BAND))
-    return Drawn("pull-widths", panels=panels, **words("pull-widths"))
+        series = _by_momentum(bins, FIT_NAMES, "width")
+        panels.append(Panel(_P, f"pull width of {text}", series, x_log=True, band=BAND))
+    return Drawn("pull-widths", panels=panels, **_WORDS["pull-widths"])
 
 
-def verdict(fits: Fits, *, same_tracks: bool) -> Drawn:
-    """Draw the decisive figures of sets beside each other: resolution, bias, pull widths and ghosts."""
+def verdict(fits: Fits) -> Drawn:
+    """Draw the decisive figures of sets on the same tracks: resolution, bias, pull widths and ghosts."""
     widths, curves = [], []
     for number, (name, fit) in enumerate(fits.items()):
         x = [place + 0.12 * (number - (len(fits) - 1) / 2) for place in range(len(COMPONENTS))]
@@ -111,7 +113,7 @@ def verdict(fits: Fits, *, same_tracks: bool) -> Drawn:
     components = list(COMPONENTS.values())
     panels = [
         *momentum(fits, {name: name for name in fits}).panels,
-        Panel("", "pull width", widths, names=components, band=_BAND),
+        Panel("", "pull width", widths, names=components, band=BAND),
         Panel(
             "genuine efficiency [%]",
             "ghost efficiency [%]",
@@ -120,8 +122,7 @@ def verdict(fits: Fits, *, same_tracks: bool) -> Drawn:
             y_limits=(0.0, 60.0),
         ),
     ]
-    text = words("verdict" if same_tracks else "verdict-on-other-tracks")
-    return Drawn("verdict", panels=panels, **text)
+    return Drawn("verdict", panels=panels, **_WORDS["verdict"])
 
 
 def ghosts(fits: Fits) -> Drawn:
@@ -138,7 +139,7 @@ def ghosts(fits: Fits) -> Drawn:
         Panel("χ²/ndof (ParKF)", "fraction of candidates per bin", chi2, y_limits=(0.0, None)),
         Panel("genuine efficiency", "ghost efficiency", curves, **limits),
     ]
-    return Drawn("ghosts", panels=panels, **words("ghosts"))
+    return Drawn("ghosts", panels=panels, **_WORDS["ghosts"])
 
 
 def _roc(
@@ -156,15 +157,15 @@ def impact(fits: Fits) -> Drawn:
     for quantity, factor, label, band in (
         ("x", 1000.0, "resolution of IP in x [µm]", None),
         ("y", 1000.0, "resolution of IP in y [µm]", None),
-        ("pull_x", 1.0, "pull width of IP in x", _BAND),
-        ("pull_y", 1.0, "pull width of IP in y", _BAND),
+        ("pull_x", 1.0, "pull width of IP in x", BAND),
+        ("pull_y", 1.0, "pull width of IP in y", BAND),
     ):
         series = []
         for number, (name, fit) in enumerate(fits.items()):
             middles = [(one["low"] + one["high"]) / 2 for one in fit["impact"]]
             series.append(error_bars(FIT_NAMES[name], middles, fit["impact"], quantity, number, factor))
         panels.append(Panel("1/pT [1/GeV]", label, series, y_limits=(0.0, None), band=band))
-    return Drawn("impact", panels=panels, **words("impact"))
+    return Drawn("impact", panels=panels, **_WORDS["impact"])
 
 
 def masses(fits: Fits) -> Drawn:
@@ -185,7 +186,7 @@ def masses(fits: Fits) -> Drawn:
             series.append(_histogram(FIT_NAMES[name], peak["histogram"], number))
             series.append(Series(FIT_NAMES[name], places, shape, shape="line", colour=number))
         panels.append(Panel(f"mass of {title} [MeV]", "pairs a bin", series, y_limits=(0.0, None)))
-    return Drawn("masses", panels=panels, **words("masses"))
+    return Drawn("masses", panels=panels, **_WORDS["masses"])
 
 
 def table_accuracy(rows: Sequence[Mapping[str, Any]]) -> Drawn:
@@ -199,7 +200,7 @@ def table_accuracy(rows: Sequence[Mapping[str, Any]]) -> Drawn:
             for number, (q, label) in enumerate((("q68", "68 %"), ("q99", "99 %")))
         ]
         panels.append(Panel("p [GeV]", f"|δ{component}| [{unit}]", series, x_log=True, y_log=True))
-    return Drawn("magnet", panels=panels, **words("magnet"))
+    return Drawn("magnet", panels=panels, **_WORDS["magnet"])
 
 
 def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
@@ -214,35 +215,4 @@ def profiles(name: str, shown: Sequence[Profile]) -> Drawn:
             series.append(Series(f"{label}, RMS", edges, rms, shape="steps", colour=number, dashed=True))
         p = profile.variable == "p"
         panels.append(Panel(units[profile.variable], "δ_par/σ_MS", series, x_log=p, levels=(0.0,)))
-    return Drawn(name, panels=panels, **words("profiles"))
-
-
-def _pull(pulls: Mapping[str, Any], component: str) -> Mapping[str, float]:
-    """Return the ``width`` of a pull and its error; slices have them as numbers beside each other."""
-    of: Any = pulls[component]
-    return of if isinstance(of, Mapping) else {"width": of, "width_error": pulls[f"{component}_error"]}
-
-
-def by_bin(
-    name: str,
-    title: str,
-    axis: str,
-    names: Sequence[str],
-    bins: Sequence[Mapping[str, Any]],
-    more: Sequence[Panel] = (),
-) -> Drawn:
-    """Draw the core and the bias of δp/p and the pull widths in bins that have names, and `more` panels."""
-    places = range(len(bins))
-    pulls = []
-    for number, (component, text) in enumerate(COMPONENTS.items()):
-        found = [_pull(one["pulls"], component) for one in bins]
-        beside = [place + 0.08 * (number - 2) for place in places]
-        pulls.append(error_bars(f"pull of {text}", beside, found, "width", number))
-    core, bias = ([error_bars(f"{key} of δp/p", places, bins, key, 0, 100.0)] for key in ("core", "bias"))
-    panels = [
-        # The axis starts at zero; an axis that ends at the points would exaggerate differences.
-        Panel(axis, "core width of δp/p [%]", core, names=names, y_limits=(0.0, None)),
-        Panel(axis, "bias of δp/p [%]", bias, names=names, levels=(0.0,)),
-        Panel(axis, "pull width", pulls, names=names, band=_BAND),
-    ]
-    return Drawn(name, title, [*panels, *more])
+    return Drawn(name, panels=panels, **_WORDS["profiles"])

@@ -4,20 +4,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from parkf.io.kinds import KINDS
-from parkf.report.drawing import Drawn, Panel, Series
-from parkf.report.figures import COMPONENTS, by_bin
-from parkf.report.maps import bias_maps
+from parkf.report.figures import COMPONENTS
 from parkf.report.tables import Cells, Columns, interval, table_of, with_error
 from parkf.simulation.generate.decays import DECAYS
 
 Figures = Mapping[str, Any]
-
-_TITLES = {"long_no_ut": "Long tracks without UT hits", "scifi": "SciFi tracks"}
-_MEANINGS = {"long_no_ut": "The candidates of the validation, without their UT hits"}
-_ERRORS = 3  # standard errors that a bias must exceed to count
-# % of bias at which the colour of a map is full: of kinds that the whole bend measures, and of others.
-_SPAN, _WIDE_SPAN = 0.4, 10.0
 
 
 def _pull(component: str, one: Figures) -> str:
@@ -36,15 +27,11 @@ def _mass(name: str, one: Figures) -> str:
 _KIND: Columns = {
     "p [GeV]": interval,
     "tracks": lambda one: str(one["n"]),
+    "found [%]": lambda one: with_error(one, "efficiency", ".1f", 100),
     "core of δp/p [%]": lambda one: with_error(one, "core", ".3f", 100),
     "over the full fit's": lambda one: with_error(one, "core_over_full", ".3f"),
     "bias of q/p [%]": lambda one: with_error(one, "qop_bias", "+.3f", 100),
     **{f"pull {text}": partial(_pull, component) for component, text in COMPONENTS.items()},
-}
-_SEARCH: Columns = {
-    "p [GeV]": interval,
-    "particles": lambda one: str(one["n"]),
-    "found [%]": lambda one: with_error(one, "efficiency", ".1f", 100),
 }
 _ELECTRONS: Columns = {
     "electrons of": _name,
@@ -71,57 +58,20 @@ _PEAKS: Columns = {
 
 def kinds_page(kinds: Figures) -> dict[str, Any]:
     """Return the content of ``kinds.html`` from ``kinds`` of ``validation.json``."""
-    measured = {name: of_kind.get("fit") or of_kind for name, of_kind in kinds.items()}
+    tables = {}
+    for name, of_kind in kinds.items():
+        figures = of_kind.get("fit") or of_kind
+        found = {one["p_min"]: one for one in figures.get("search", {}).get("efficiency", ())}
+        rows = [{**found.get(one["p_min"], {}), **one} for one in figures.get("momentum", ())]
+        tables[name] = table_of(rows, _KIND)
+    electrons = kinds.get("electron", {})
     return {
-        "kinds": [_kind(name, figures) for name, figures in measured.items() if figures.get("momentum")],
-        "errors": _ERRORS,
-        "electrons": _electrons(kinds.get("electron", {})),
+        "kinds": {name: table for name, table in tables.items() if table.rows},
+        "electrons": _by_name(electrons.get("tracks", {}), _ELECTRONS),
+        "peaks": _by_name(electrons.get("peaks", {}), _PEAKS),
     }
 
 
-def _kind(name: str, figures: Figures) -> dict[str, Any]:
-    kind, bins, found = KINDS.get(name), figures["momentum"], figures.get("search")
-    whole_bend = kind is None or (kind.scifi and (kind.velo or kind.ut))
-    title = f"{name}: resolution, bias and pulls by momentum [GeV]"
-    return {
-        "title": _TITLES.get(name, f"{name.capitalize()} tracks"),
-        "meaning": _MEANINGS.get(name) or KINDS[name].meaning,
-        "anchor": name,
-        "figure": by_bin(f"kind-{name}", title, "p [GeV]", [interval(one) for one in bins], bins),
-        "table": table_of(bins, _KIND),
-        "maps": bias_maps(figures["directions"], _SPAN if whole_bend else _WIDE_SPAN, _ERRORS),
-        "search": found,
-        "found": table_of(found["efficiency"], _SEARCH) if found else None,
-    }
-
-
-def _by_name(entries: Figures, columns: Columns) -> Cells | None:
-    """Return a table of entries by their names; None if nothing was measured."""
-    rows = [{"of": name, **one} for name, one in entries.items() if one]
-    return table_of(rows, columns, text=(next(iter(columns)),)) if rows else None
-
-
-def _electrons(figures: Figures) -> dict[str, Any] | None:
-    """Return the section on electrons from ``kinds.electron``; None where nothing was measured."""
-    tracks, peaks = figures.get("tracks", {}), figures.get("peaks", {})
-    if not tracks:
-        return None
-    drawn = [("(p − p_true)/p_true", name, one) for name, one in tracks.items()]
-    drawn += [("mass [MeV]", name, one) for name, one in peaks.items() if DECAYS[name].mass]
-    panels = [
-        Panel(label, f"electrons, {_name({'of': name})}", _both_fits(one["histogram"]), y_limits=(0.0, None))
-        for label, name, one in drawn
-    ]
-    return {
-        "figure": Drawn("kind-electron", "Electrons, fitted as pions and as electrons", panels),
-        "table": _by_name(tracks, _ELECTRONS),
-        "peaks": _by_name(peaks, _PEAKS),
-    }
-
-
-def _both_fits(histogram: Figures) -> list[Series]:
-    fits = (("as pions", "pion_content"), ("as electrons", "content"))
-    return [
-        Series(text, histogram["edges"], histogram[content], shape="steps", colour=number)
-        for number, (text, content) in enumerate(fits)
-    ]
+def _by_name(entries: Figures, columns: Columns) -> Cells:
+    rows = [{"of": name, **one} for name, one in entries.items()]
+    return table_of(rows, columns, text=(next(iter(columns)),))

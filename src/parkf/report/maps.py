@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from parkf.report.figures import FIT_NAMES
 from parkf.report.tables import Cells, shade
 
 # Numbers by row, component, and p_min and p_max in GeV, each with its error, if it has one.
@@ -23,6 +24,8 @@ _WIDE = 1.3
 _UNITS = {"x": ("µm", 1e3), "y": ("µm", 1e3), "tx": ("µrad", 1e6), "ty": ("µrad", 1e6)}
 # A cell has the strongest colour if it exceeds its map's median by this factor.
 _DARKEST = 8.0
+# Standard errors that a bias must exceed to count, and % of bias at which the colour of a map is full.
+ERRORS, SPAN = 3, 0.4
 
 
 def ratio_maps(values: Bins) -> Maps:
@@ -116,3 +119,29 @@ def _direction(cell: Mapping[str, Any]) -> tuple[float, str]:
         return ("horizontal", "diagonal", "vertical").index(cell["plane"]), cell["plane"][:4] + "."
     middle = (cell["phi_min"] + cell["phi_max"]) / 2
     return middle, f"{np.degrees(middle):.0f}°"
+
+
+def directions_page(fits: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of ``directions.html``: the fits that measure momentum with all detectors."""
+    return {
+        "fits": [
+            {
+                "title": FIT_NAMES[name],
+                "planes": bias_maps(fit["directions"], SPAN, ERRORS),
+                "maps": maps_by_charge(fit["cells"]),
+            }
+            for name, fit in fits.items()
+            if "scores" in fit
+        ],
+        "errors": ERRORS,
+    }
+
+
+def maps_by_charge(cells: Sequence[Mapping[str, Any]]) -> dict[str, Maps]:
+    """Show the bias of δp/p by η, φ and momentum, for each charge that there is."""
+    charges = {"positive": 1, "negative": -1}
+    maps = {
+        text: bias_maps([cell for cell in cells if cell["charge"] == charge], SPAN, ERRORS)
+        for text, charge in charges.items()
+    }
+    return {text: own for text, own in maps.items() if own}

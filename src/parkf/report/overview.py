@@ -11,8 +11,6 @@ from parkf.proof.comparing import Comparison, Subject
 from parkf.proof.gates.room import NEAR, count, nearest
 from parkf.proof.publishing import Decision
 from parkf.report import figures, tables
-from parkf.report.compare_page import fits_of
-from parkf.report.figures import FIT_NAMES
 from parkf.report.maps import Bins, ratio_maps, table_maps
 from parkf.report.tables import Cells
 from parkf.training.assembly import CLOSED_TABLE
@@ -28,7 +26,8 @@ def verdict_part(own: Subject, comparison: Comparison | None, decision: Decision
     missed = [gate for gate in ordered if not gate.met]
     close = [gate for gate in ordered if gate.met][:_NEAREST]
     rest = [gate for gate in decision.gates if gate.met and gate not in close]
-    fits = fits_of(comparison.subjects[::-1]) if comparison else {}
+    subjects = comparison.subjects[::-1] if comparison else [own]
+    fits = {one.name: one.validation["fits"]["parkf"] for one in subjects if one.validation is not None}
     return {
         "near": NEAR,
         "missed": missed,
@@ -42,9 +41,9 @@ def verdict_part(own: Subject, comparison: Comparison | None, decision: Decision
         "decision": decision,
         "command": None if own.run is None else decision.command(own.run / "set"),
         "answer": (own.beside or {}).get("answer"),
-        "paired": tables.paired((own.beside or {}).get("paired")),
+        "paired": tables.tabulate_pairs((own.beside or {}).get("paired")),
         "comparison": comparison,
-        "verdict": figures.verdict(fits or fits_of([own]), same_tracks=True),
+        "verdict": figures.verdict(fits),
         "identity": own.identity or {},
     }
 
@@ -57,21 +56,17 @@ def figures_part(
 ) -> dict[str, Any]:
     """Return the figures, maps and tables of ``index.html``, from files of the run and fits of its steps."""
     measured, table = validation["fits"], accuracy["table"]
-    # Add the fit of the same tracks with the published set, if its figures are available.
-    overlaid, names = dict(measured), dict(FIT_NAMES)
-    if (beside := own.beside or {}).get("fit"):
-        overlaid["beside"], names["beside"] = beside["fit"], beside["version"] or "the set beside"
     return {
         "counts": validation["counts"],
         "closed": CLOSED_TABLE in own.manifest.inputs,
         "fits": measured,
         "figures": {
-            "momentum": figures.momentum(overlaid, names),
+            "momentum": figures.momentum(measured),
             "misaligned": figures.momentum(validation["misaligned"]["fits"], name="misaligned")
             if "misaligned" in validation
             else None,
             "pulls": figures.pulls(measured),
-            "pull_widths": figures.pull_widths(overlaid, names),
+            "pull_widths": figures.pull_widths(measured),
             "impact": figures.impact(measured),
             "masses": figures.masses(measured) if "masses" in measured["parkf"] else None,
             "ghosts": figures.ghosts(measured),
@@ -82,7 +77,6 @@ def figures_part(
             "magnet": table_maps(table["maps"]) if "maps" in table else {},
         },
         "tables": {
-            "momentum": tables.momentum(measured),
             "pulls": tables.pulls(measured),
             "ghosts_kept": tables.ghosts_kept(measured["parkf"]),
             "masses": tables.masses(measured),

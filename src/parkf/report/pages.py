@@ -12,16 +12,16 @@ from parkf.model.steps import STEP_NAMES
 from parkf.params import load
 from parkf.params.registry import readable_registry
 from parkf.proof.comparing import compare_subjects, load_subject
-from parkf.proof.comparing.answer import answer
 from parkf.proof.comparing.documents import keep_documents
+from parkf.proof.comparing.replacement import judge_replacement
 from parkf.proof.comparing.subject import BESIDE_FILE, IDENTITY_FILE, identify
 from parkf.proof.comparing.tracks import measure_beside
 from parkf.proof.gates import Thresholds
 from parkf.proof.publishing import Decision, decide
 from parkf.report.compare_page import comparison_page
-from parkf.report.directions import directions_page
 from parkf.report.figures import FIT_NAMES
 from parkf.report.kinds_page import kinds_page
+from parkf.report.maps import directions_page
 from parkf.report.overview import figures_part, verdict_part
 from parkf.report.site import write_page
 from parkf.report.slices import slices_page
@@ -82,7 +82,7 @@ def write_report(
     names = [index.stem, *contents]
     (decision,) = filter(None, parallel_map(write, names, threads))
     if (beside := own.beside) and beside["paired"]:
-        beside["answer"] = asdict(answer(beside["paired"], beside["version"], decision.gates))
+        beside["answer"] = asdict(judge_replacement(beside["paired"], beside["version"], decision.gates))
         write_sealed(results / BESIDE_FILE, beside)
     # The overview is written last: once it exists, every page that it links to exists.
     write_page(

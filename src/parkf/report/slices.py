@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parkf.report.drawing import Drawn, Panel
-from parkf.report.figures import by_bin, error_bars
+from parkf.report.figures import BAND, COMPONENTS, error_bars
 from parkf.report.tables import Columns, exact, table_of, with_error
 
 TITLES = {
@@ -46,9 +46,8 @@ def slices_page(fit: Mapping[str, Any]) -> dict[str, Any]:
         "kept [%]": lambda row: with_error(row, "kept", ".1f", 100),
         "median χ²/ndof": lambda row: exact(f"{row['chi2_median']:.2f}", row["chi2_median"]),
     }
-    kept = [one | _error("kept", one["kept"], one["n"]) for one in fit["fates"]]
     return {
-        "fates": table_of(kept, fates, text=("candidates",)),
+        "fates": table_of(fit["fates"], fates, text=("candidates",)),
         "slices": {
             title: {"anchor": variable, "figure": _draw(variable, title, bins)}
             for variable, title in TITLES.items()
@@ -57,34 +56,27 @@ def slices_page(fit: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _error(name: str, fraction: float, of: float) -> dict[str, float]:
-    """Return the binomial error of a fraction of a number of entries: one entry's, or more."""
-    return {f"{name}_error": math.sqrt(max(fraction * (1 - fraction), 1 / of) / of) if of else 0.0}
-
-
-def _with_errors(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the errors of the fractions of a slice; numbers of ghosts follow from the fractions."""
-    kept = one["genuine"] * one["n"]
-    passed = kept / one["purity"] if one["purity"] else 0.0
-    ghosts = (passed - kept) / one["ghost"] if one["ghost"] else 0.0
-    errors = _error("genuine", one["genuine"], one["n"]) | _error("purity", one["purity"], passed)
-    return {**one, **errors, **_error("ghost", one["ghost"] or 0.0, ghosts)}
-
-
 def _draw(variable: str, title: str, bins: Sequence[Mapping[str, Any]]) -> Drawn:
-    """Draw the figures of each slice, and the fractions that a cut keeps."""
-    names = _labels(variable, bins)
-    kept = [
-        error_bars(text, [place for place, _ in known], [one for _, one in known], quantity, number)
-        for number, (quantity, text) in enumerate(_KEPT.items())
-        if (
-            known := [
-                (place, one) for place, one in enumerate(map(_with_errors, bins)) if one[quantity] is not None
-            ]
-        )
+    """Draw core and bias of δp/p and the pull widths of each slice, and the fractions that a cut keeps."""
+    names, places = _labels(variable, bins), range(len(bins))
+    pulls = []
+    for number, (component, text) in enumerate(COMPONENTS.items()):
+        beside = [place + 0.08 * (number - 2) for place in places]
+        pulls.append(error_bars(f"pull of {text}", beside, [one["pulls"] for one in bins], component, number))
+    core, bias = ([error_bars(f"{key} of δp/p", places, bins, key, 0, 100.0)] for key in ("core", "bias"))
+    kept = []
+    for number, (quantity, text) in enumerate(_KEPT.items()):
+        known = [place for place in places if bins[place][quantity] is not None]
+        if known:
+            kept.append(error_bars(text, known, [bins[place] for place in known], quantity, number))
+    panels = [
+        # The axis starts at zero; an axis that ends at the points would exaggerate differences.
+        Panel(title, "core width of δp/p [%]", core, names=names, y_limits=(0.0, None)),
+        Panel(title, "bias of δp/p [%]", bias, names=names, levels=(0.0,)),
+        Panel(title, "pull width", pulls, names=names, band=BAND),
+        Panel(title, "fraction", kept, names=names, y_limits=(0.0, 1.05)),
     ]
-    panel = Panel(title, "fraction", kept, names=names, y_limits=(0.0, 1.05))
-    return by_bin(variable, f"{title}: resolution, pulls and what a cut keeps", title, names, bins, [panel])
+    return Drawn(variable, f"{title}: resolution, pulls and what a cut keeps", panels)
 
 
 def _labels(variable: str, bins: Sequence[Mapping[str, Any]]) -> list[str]:

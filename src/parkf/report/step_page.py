@@ -25,11 +25,6 @@ def step_page(fit: FitResult) -> dict[str, Any]:
             "parameters": tables.parameters(step, one),
             "anchor": anchor,
             "profiles": figures.profiles(f"profiles-{anchor}", one.profiles) if one.profiles else None,
-            "correlations": [
-                {"title": f"{m.kind} of {m.target}", "table": tables.correlations(m.names, m.correlation)}
-                for m in one.minima
-                if len(m.names) > 1
-            ],
         }
 
     formulas = step.latex().values()

@@ -7,12 +7,11 @@ from typing import Any, TypeVar
 
 from markupsafe import Markup
 
-from parkf.fit.sample import GENUINE_P
 from parkf.model.steps import Step
 from parkf.params.manifest import Gate
-from parkf.proof.comparing import answer
+from parkf.proof.comparing import replacement
 from parkf.proof.comparing.figures import SCORES
-from parkf.proof.gates.room import colour, room, unmeasured
+from parkf.proof.gates.room import NEAR, room, unmeasured
 from parkf.report.figures import COMPONENTS, FIT_NAMES
 from parkf.training.result import SetResult
 
@@ -54,15 +53,6 @@ def shade(
     return exact(text, value, error, colour)
 
 
-def correlations(names: Sequence[str], values: Sequence[Sequence[float]]) -> Cells:
-    """Tabulate correlations with their colours."""
-    rows = [
-        [name, *(shade(f"{one:.2f}", one, one) for one in row)]
-        for name, row in zip(names, values, strict=True)
-    ]
-    return Cells(["", *names], rows)
-
-
 def table_of(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: Sequence[str] = ()) -> Cells:
     """Return a table of rows; `columns` has a function for each head, which writes the cell of a row."""
     return Cells(list(columns), [[write(row) for write in columns.values()] for row in rows], text)
@@ -96,8 +86,11 @@ def gates(held: Sequence[Gate]) -> Cells:
     def verdict(gate: Gate) -> str:
         if unmeasured(gate):
             return Markup('<span class="unknown">not measured</span>')
-        style = {"green": "good", "amber": "near"}.get(colour(gate), "bad")
-        return Markup('<span class="{}">{}</span>').format(style, "met" if gate.met else "missed")
+        if not gate.met:
+            return Markup('<span class="bad">missed</span>')
+        fraction = room(gate)
+        near = fraction is not None and fraction < NEAR
+        return Markup('<span class="{}">met</span>').format("near" if near else "good")
 
     columns: dict[str, Callable[[Gate], str]] = {
         "gate": lambda gate: gate.what,
@@ -110,7 +103,9 @@ def gates(held: Sequence[Gate]) -> Cells:
     return table_of(held, columns, text=("gate", "measured", "bar", "", "why this bar"))
 
 
-def paired(measured: Mapping[str, Any] | None, own: str = "this set", published: str = "published") -> Cells:
+def tabulate_pairs(
+    measured: Mapping[str, Any] | None, own: str = "this set", published: str = "published"
+) -> Cells:
     """Tabulate the figures of two sets on the same tracks; a difference that counts is red."""
 
     def figure(of: str, one: Mapping[str, Any]) -> str:
@@ -122,36 +117,19 @@ def paired(measured: Mapping[str, Any] | None, own: str = "this set", published:
         scale, unit, _ = _PAIRED[one["figure"]]
         value, error = scale * one["worse"], scale * one["worse_error"]
         text = exact(f"{value:+.3f} ± {error:.3f}{unit}".replace("-", "−"), value, error)
-        return Markup('<span class="bad">{}</span>').format(text) if answer.sure(one) else text
+        return Markup('<span class="bad">{}</span>').format(text) if replacement.sure(one) else text
 
     columns: Columns = {
-        "figure": answer.name,
-        "of": lambda one: answer.place(one) or ("all ghosts" if one["figure"] == "ghosts" else "all tracks"),
+        "figure": replacement.name,
+        "of": lambda one: (
+            replacement.place(one) or ("all ghosts" if one["figure"] == "ghosts" else "all tracks")
+        ),
         "number": lambda one: str(one["n"]),
         own: partial(figure, "own"),
         published: partial(figure, "published"),
         f"{published} is worse by": worse,
     }
     return table_of(measured["figures"] if measured else (), columns, text=("figure", "of"))
-
-
-def momentum(fits: Mapping[str, Any]) -> Cells:
-    """Momentum resolution and bias: a row for each bin and fit."""
-    columns: Columns = {
-        "p [GeV]": interval,
-        "fit": lambda entry: entry["fit"],
-        "tracks": lambda entry: str(entry["n"]),
-        "core [%]": lambda entry: with_error(entry, "core", ".3f", 100),
-        "bias [%]": lambda entry: with_error(entry, "bias", "+.3f", 100),
-    }
-    bins = zip(*(fit["momentum"] for fit in fits.values()), strict=True)
-    rows = [
-        # Tracks of resolutions begin at 2 GeV, and so does their first bin.
-        {**entry, "fit": FIT_NAMES[name], "p_min": max(entry["p_min"], 1e-3 * GENUINE_P)}
-        for several in bins
-        for name, entry in zip(fits, several, strict=True)
-    ]
-    return table_of(rows, columns, text=("fit",))
 
 
 def pulls(fits: Mapping[str, Any]) -> Cells:

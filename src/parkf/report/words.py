@@ -14,8 +14,3 @@ def texts(name: str) -> dict[str, Any]:
     """Return the content of ``words/<name>.yaml``."""
     content: dict[str, Any] = yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
     return content
-
-
-def words(figure: str, **values: Any) -> dict[str, Any]:
-    """Return ``title``, ``see``, ``good`` and ``otherwise`` of a figure, with the values filled in."""
-    return {key: text.format(**values) for key, text in texts("figures")[figure].items()}

@@ -1,16 +1,20 @@
 """Stage ``characterise_search``: figures of a pattern recognition."""
 
-from parkf.fit import truth
 from parkf.fit.sample import load_sample
+from parkf.fit.truth import Files
 from parkf.io.files import write_sealed
-from parkf.proof.validation.likeness import Files
-from parkf.proof.validation.likeness import characterise_search as describe
+from parkf.proof.validation.kinds import measure_search
+from parkf.proof.validation.likeness import select_by_eta
 from parkf.stages.files import Made, Read
+
+_EDGES = (2e3, 3e3, 5e3, 10e3, 20e3, 100e3)  # MeV
 
 
 def characterise_search(
-    *, hits: Read, particles: Read, matched: Read, candidates: Read, fitted: Read, output: Made
+    *, particles: Read, matched: Read, matched_fitted: Read, candidates: Read, fitted: Read, output: Made
 ) -> None:
-    """Describe what a search found by figures, to compare it with another one."""
-    sample = load_sample([truth.Files(particles, candidates, fitted)])
-    write_sealed(output, describe(Files(hits, particles, matched, candidates), sample))
+    """Measure what a search found of the tracks `matched` by truth, 2 < η < 5, to compare it with another."""
+    found, true = (
+        load_sample([Files(particles, *files)]) for files in ((candidates, fitted), (matched, matched_fitted))
+    )
+    write_sealed(output, measure_search(found, select_by_eta(true), _EDGES))

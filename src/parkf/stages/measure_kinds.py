@@ -4,8 +4,8 @@ from parkf.detector.field import load_field
 from parkf.detector.geometry import load_geometry
 from parkf.io.files import write_sealed
 from parkf.io.kinds import kind_named
-from parkf.proof.validation.kinds import Simulated
 from parkf.proof.validation.kinds import measure_kinds as measure
+from parkf.proof.validation.kinds import simulated_samples
 from parkf.stages.files import AllMade, AllRead, Read, set_folder
 
 
@@ -28,7 +28,7 @@ def measure_kinds(
     figures = measure(
         [kind_named(output.stem) for output in outputs],
         set_folder(set),
-        Simulated.all_of(particles, hits, crossings),
+        simulated_samples(particles, hits, crossings),
         geometry=load_geometry(geometry, alignment),
         field=load_field(field),
         threads=threads,

@@ -2,10 +2,10 @@
 
 from parkf.detector.field import load_field
 from parkf.detector.geometry import load_geometry
+from parkf.fit.truth import Files
 from parkf.io.files import write_sealed
 from parkf.proof.validation.electrons import measure_electrons
-from parkf.proof.validation.kinds import Simulated
-from parkf.proof.validation.without_ut import measure_without_ut
+from parkf.proof.validation.kinds import measure_without_ut, simulated_samples
 from parkf.stages.files import AllRead, Made, Read, set_folder
 
 
@@ -27,11 +27,11 @@ def measure_long(
 
     `decay_particles` and `decay_hits` are files ``<decay>_<polarity>.parquet``.
     """
-    files = list(zip(particles, candidates, strict=True))
+    files = list(map(Files, particles, candidates))
     placed, magnet = load_geometry(geometry, alignment), load_field(field)
     measured = measure_without_ut(set_folder(set), files, geometry=placed, field=magnet, threads=threads)
     write_sealed(without_ut, measured)
-    decays = Simulated.by_decay(decay_particles, decay_hits)
+    decays = simulated_samples(decay_particles, decay_hits)
     figures = measure_electrons(
         set_folder(set), files, decays, geometry=placed, field=magnet, threads=threads
     )

@@ -72,7 +72,7 @@ def validate(
         peaks.setdefault(name.rpartition("_")[0], []).append(name)
     control = None
     if "full" in fits:
-        more = list(zip(more_particles, more_candidates, strict=True))
+        more = list(map(Files, more_particles, more_candidates))
         detector: Any = {"geometry": load_geometry(geometry, alignment), "field": magnet}
         control = with_stiff_tracks(files("full", samples), more, **detector, threads=threads)
     measured = compare(

@@ -86,7 +86,9 @@ def _quantiles(z: float, qop: F64, delta: F64, sigma: F64) -> list[dict[str, Any
     def figures(mask: NDArray[np.bool_], c: int) -> dict[str, float]:
         off = delta[mask, c]
         width = float(np.median(sigma[mask, c]))
-        return {"z": z, "q68": half_width(off), "q99": half_width(off, 0.99), "sigma": width}
+        q68, q99 = half_width(off), half_width(off, 0.99)
+        ratios = {"q68_over_sigma": q68 / width, "q99_over_sigma": q99 / width}
+        return {"z": z, "q68": q68, "q99": q99, "sigma": width, **ratios}
 
     return by_momentum(qop, figures)
 

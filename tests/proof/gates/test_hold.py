@@ -55,8 +55,6 @@ BIAS = "validation.json: fits/parkf/momentum[p_min>=3]/bias"
         ({"figure": CORE, "at_least": 0.0044}, False, 0.004),
         ({"figure": BIAS, "at_least": -0.0015, "at_most": 0.0015}, False, -0.002),
         ({"figure": BIAS, "at_least": -0.0025, "at_most": 0.0025}, True, -0.002),
-        ({"figure": CORE, "over": CORE.replace("parkf", "full"), "at_most": 1.2}, False, 1.25),
-        ({"figure": CORE, "over": "validation.json: counts/genuine", "at_most": 1}, True, 0.000625),
     ],
 )
 def test_the_worst_of_several_decides(run, bounds, met, worst):
@@ -101,8 +99,6 @@ def test_a_figure_without_an_error_has_the_bounds_as_they_are(run):
     gate = held(run, figure=BIAS, at_least=-0.001)
     assert not gate.met
     assert (gate.at_least, gate.bar) == (-0.001, "≥ -0.001")
-    ratio = held(run, figure=CORE, over=CORE.replace("parkf", "full"), at_most=1.24)
-    assert (ratio.met, ratio.measured, ratio.at_most) == (False, "1.25 (5–10 GeV)", 1.24)
 
 
 @pytest.mark.parametrize(
@@ -164,16 +160,8 @@ def test_what_is_shown(run):
     assert held(run, figure=CORE, at_least=0.001, at_most=0.01, unit="mm").bar.startswith("0.001 to 0.01 mm")
 
 
-@pytest.mark.parametrize(
-    "threshold",
-    [
-        {"figure": "validation.json: fits/missing/momentum[p_min>=3]/core"},
-        {"figure": CORE, "over": "validation.json: fits/none/momentum[p_min>=3]/core"},
-        {"figure": CORE, "over": "validation.json: fits/f*/momentum[p_min>=3]/core"},
-    ],
-)
-def test_what_was_not_measured_misses_its_gate(run, threshold):
-    gate = held(run, at_most=1000, **threshold)
+def test_what_was_not_measured_misses_its_gate(run):
+    gate = held(run, at_most=1000, figure="validation.json: fits/missing/momentum[p_min>=3]/core")
     assert (gate.measured, gate.met, gate.value) == ("not measured", False, None)
 
 

@@ -20,7 +20,6 @@ GOOD = {"gate": "a", "figure": "validation.json: fits/x", "at_most": 1, "reason"
         ),
         ([{**GOOD, "at_most": float("nan")}], r"gates\.0\.at_most: got nan, expected a finite number"),
         ([{**GOOD, "figure": "validation.json: a[b]/c"}], r"gates\.0: .*'b' is no condition"),
-        ([{**GOOD, "over": "accuracy.json: a//c"}], r"gates\.0: .*'' is no part of a path"),
         ([{**GOOD, "errors": 3}], r"gates\.0\.errors: "),
         (
             [{**GOOD, "forms": "best"}],

@@ -5,7 +5,7 @@ import pytest
 from samples import make_sample
 
 from parkf.fit.sample import Sample
-from parkf.proof.validation.search import measure_search
+from parkf.proof.validation.kinds import measure_search
 
 EDGES = (2000, 20_000, 100_000)
 

@@ -5,7 +5,7 @@ import pytest
 from samples import make_sample
 
 from parkf.fit.sample import chi2_per_ndof
-from parkf.proof.validation.figures import event_of
+from parkf.proof.validation.figures import WORKING_POINT, event_of
 from parkf.proof.validation.separation import ghosts_kept, measure_cut
 
 
@@ -59,3 +59,23 @@ def test_errors_of_fractions_and_of_differences_cover_the_truth():
         assert 0.89 < (pulls < 2).mean() <= 1, name
     single, paired = np.mean(errors_of, axis=0)
     assert paired < 0.6 * single
+
+
+def test_errors_are_those_of_drawing_events_again():
+    """Candidates of an event share a factor of χ², so that errors are larger than those of single tracks."""
+    sample = make_sample(n=4000, ghosts=800)
+    rows, random = sample.rows, np.random.default_rng(6)
+    rows["event"] = random.integers(0, 200, len(rows))
+    factor = random.uniform(0.8, 1.25, 200)
+    for name in ("velo", "ut", "scifi"):
+        rows[f"chi2_{name}"] *= factor[rows.event] / np.where(sample.is_ghost, 8, 1)
+    chi2 = (rows.eval("chi2_velo + chi2_ut + chi2_scifi") / 30).to_numpy()
+    members = [np.flatnonzero(rows.event == event) for event in range(200)]
+    drawn = []
+    for _ in range(400):
+        at = np.concatenate([members[event] for event in random.integers(0, 200, 200)])
+        cut = np.quantile(chi2[at][sample.is_genuine[at]], WORKING_POINT)
+        drawn.append((cut, (chi2[at][sample.is_ghost[at]] <= cut).mean()))
+    point = measure_cut(sample, -chi2_per_ndof(rows))["working_point"]
+    for name, seen in zip(("cut", "ghost"), np.std(drawn, axis=0), strict=True):
+        assert point[f"{name}_error"] == pytest.approx(seen, rel=0.2), name

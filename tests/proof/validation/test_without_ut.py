@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from parkf.io.arrow import numbers
 from parkf.io.tables import CANDIDATES, MEASURED
 from parkf.proof.validation.fitting import write_changed
-from parkf.proof.validation.without_ut import _without_ut
+from parkf.proof.validation.kinds import _without_ut
 
 EXAMPLE = Path(__file__).parents[3] / "examples/candidates.parquet"
 

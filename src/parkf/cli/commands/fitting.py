@@ -19,11 +19,12 @@ app = Typer()
     " --geometry data/geometry/run3.yaml --alignment data/geometry/alignment_nominal.yaml"
     " --field results/default/field.npz"
 )
-@options.grouped
 def candidates(
     hits: Annotated[Path, Argument(help="Hits (.parquet).")],
     output: Annotated[Path, Argument(help="Candidates to write (.parquet).")],
-    detector: options.Detector,
+    geometry: options.GeometryFile,
+    alignment: options.AlignmentFile,
+    field: options.FieldFile,
     polarity: options.Polarity,
     segments: Annotated[Segments, Option(help="Find segments from hits alone, or use the truth.")] = "truth",
     matched: Annotated[bool, Option("--matched", help="No search: group hits by true particle.")] = False,
@@ -31,21 +32,23 @@ def candidates(
     threads: options.Threads = 1,
 ) -> None:
     """Find track candidates in hits, in the format of the trigger's pattern recognition."""
+    from parkf.detector.field import load_field
+    from parkf.detector.geometry import load_geometry
+    from parkf.io.fingerprints.detector import detector_metadata
     from parkf.io.kinds import kind_named
     from parkf.simulation.pattern import find_candidates
 
-    geometry, field = detector.load()
     find_candidates(
         hits,
         output,
-        geometry=geometry,
-        field=field,
+        geometry=load_geometry(geometry, alignment),
+        field=load_field(field),
         polarity=polarity,
         workers=threads,
         segments=segments,
         matched=matched,
         kind=kind_named(kind),
-        made_with=detector.metadata(polarity),
+        made_with=detector_metadata(geometry, alignment, field, polarity),
     )
     written(output)
 
@@ -127,20 +130,27 @@ def fit(
     " --geometry data/geometry/run3.yaml --alignment data/geometry/alignment_nominal.yaml"
     " --field results/default/field.npz",
 )
-@options.grouped
 def fit_full(
     candidates: options.Candidates,
     output: options.FittedTracks,
-    detector: options.Detector,
+    geometry: options.GeometryFile,
+    alignment: options.AlignmentFile,
+    field: options.FieldFile,
     kind: options.TrackKind = "long",
     threads: options.Threads = 1,
 ) -> None:
     """Fit track candidates by Runge-Kutta through every layer of material, as a reference."""
+    from parkf.detector.field import load_field
+    from parkf.detector.geometry import load_geometry
     from parkf.fit import fit_file_full
     from parkf.io.kinds import kind_named
 
-    geometry, field = detector.load()
     summary = fit_file_full(
-        candidates, output, geometry=geometry, field=field, kind=kind_named(kind), threads=threads
+        candidates,
+        output,
+        geometry=load_geometry(geometry, alignment),
+        field=load_field(field),
+        kind=kind_named(kind),
+        threads=threads,
     )
     summary.tell(candidates, output)

@@ -1,33 +1,27 @@
-"""Commands that import and export files of other programs, and that draw and check geometries."""
+"""Commands that import, export and check files of other programs and of users, and that draw geometries."""
 
-import json
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands.options import (
+    AlignmentFile,
     Between,
-    Detector,
     FieldFile,
+    GeometryFile,
     Json,
     OutsideMap,
     Share,
     Threads,
-    grouped,
     numbers_by_name,
 )
 from parkf.cli.messages import written
 from parkf.io.errors import ParkfError
 from parkf.io.project import found
 from parkf.io.terminal import say
-
-if TYPE_CHECKING:
-    from parkf.detector.geometry import Geometry
-    from parkf.io.findings import Inspection
 
 app = Typer()
 importer = Typer(
@@ -50,43 +44,18 @@ GeometryArgument = Annotated[Path, Argument(help="Geometry file (YAML).")]
 AlignmentOption = Annotated[Path | None, Option("--alignment", help="Alignment file of the geometry.")]
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Options that decide what happens with the results of physics checks."""
-
-    trust: Annotated[bool, Option("--trust", help="Import even if physics checks fail.")] = False
-    as_json: Annotated[bool, Option("--json", help="Print the figures as JSON.")] = False
-
-    def settle(self, inspections: "Sequence[Inspection]") -> None:
-        """Print the results, and refuse to import wrong data unless the user trusts them."""
-        from parkf.io.findings import settle
-
-        settle(inspections, trust=self.trust, as_json=self.as_json)
-
-
-@dataclass(frozen=True)
-class KnownDetector:
-    """Options that describe the detector of imported files, where it is known."""
-
-    polarity: Annotated[str | None, Option(help="Polarity: up or down.")] = None
-    geometry: Annotated[Path | None, Option(help="Geometry file (YAML), with the planes.")] = None
-    alignment: Annotated[Path | None, Option(help="Alignment file of the geometry.")] = None
-
-    def load(self) -> "tuple[Geometry | None, int | None]":
-        """Load the geometry, and return it with the polarity: +1 for up, -1 for down."""
-        from parkf.detector.geometry import load_geometry
-        from parkf.imports.columns import sign_of
-
-        geometry = None if self.geometry is None else load_geometry(self.geometry, self.alignment)
-        return geometry, None if self.polarity is None else sign_of(self.polarity)
+Trust = Annotated[bool, Option("--trust", help="Import even if physics checks fail.")]
+# Of imported files, whose detector may not be known.
+PolarityOption = Annotated[str | None, Option("--polarity", help="Polarity: up or down.")]
+GeometryOption = Annotated[Path | None, Option("--geometry", help="Geometry file (YAML), with the planes.")]
 
 
 @importer.command("field", epilog="Example: parkf import field 'LHCb.*.cdf' field.npz --polarity down")
-@grouped
 def import_field(
     source: Annotated[str, Argument(help="The map's file; for .cdf, a quoted pattern of its four files.")],
     output: Annotated[Path, Argument(help="Map to write (.npz).")],
-    verdict: Verdict,
+    trust: Trust = False,
+    as_json: Json = False,
     length: Annotated[str | None, Option(help="Unit of x, y, z: mm, cm, m.")] = None,
     unit: Annotated[str | None, Option(help="Unit of the field: T, kG, G, Gaudi.")] = None,
     polarity: Annotated[str, Option(help="Polarity of the map: up or down.")] = "down",
@@ -99,6 +68,7 @@ def import_field(
     from parkf.imports.columns import sign_of
     from parkf.imports.field.physics import inspect_field
     from parkf.imports.field.read import read_field
+    from parkf.io.findings import settle
 
     field = read_field(
         source,
@@ -108,7 +78,7 @@ def import_field(
         interpolation=interpolation,
         outside=outside,
     )
-    verdict.settle([inspect_field(field, DipoleSources.load(dipole), source)])
+    settle([inspect_field(field, DipoleSources.load(dipole), source)], trust=trust, as_json=as_json)
     field.save(output)
     written(output)
 
@@ -116,31 +86,35 @@ def import_field(
 @importer.command(
     "steps", epilog="Example: parkf import steps 'tuning_*.root' datasets/ --field field.npz --polarity down"
 )
-@grouped
 def import_steps(
     source: Annotated[str, Argument(help="Column map (.yaml), or quoted pattern of tuning trees (.root).")],
     folder: Annotated[Path, Argument(help="Folder for <step>.parquet of every step.")],
     field: FieldFile,
-    detector: KnownDetector,
-    verdict: Verdict,
+    polarity: PolarityOption = None,
+    geometry: GeometryOption = None,
+    alignment: AlignmentOption = None,
+    trust: Trust = False,
+    as_json: Json = False,
     steps: Annotated[str, Option(help="Names of steps, separated by blanks; all by default.")] = "",
     share: Share = 1e-3,
     threads: Threads = 1,
 ) -> None:
     """Import step datasets: LHCb's tuning trees, or any columns, with a column map."""
     from parkf.detector.field import load_field
+    from parkf.detector.geometry import load_geometry
+    from parkf.imports.columns import sign_of
     from parkf.imports.steps.take import import_steps as run
+    from parkf.io.findings import settle
 
-    geometry, sign = detector.load()
     for taken in run(
         source,
         folder,
         field=load_field(field),
-        polarity=sign,
+        polarity=None if polarity is None else sign_of(polarity),
         steps=tuple(steps.split()),
-        settle=verdict.settle,
-        trust=verdict.trust,
-        geometry=geometry,
+        settle=partial(settle, trust=trust, as_json=as_json),
+        trust=trust,
+        geometry=None if geometry is None else load_geometry(geometry, alignment),
         threads=threads,
         share=share,
     ):
@@ -152,38 +126,43 @@ def import_steps(
     epilog="Example: parkf import hits hits.parquet tracks.parquet --hits own_hits.parquet"
     " --particles own_particles.parquet",
 )
-@grouped
 def import_hits(
     source: Annotated[
         str,
         Argument(help="Hits (.parquet), or trees Hits_detectors (.root, or a quoted pattern)."),
     ],
-    detector: KnownDetector,
-    verdict: Verdict,
     tracks: Annotated[Path | None, Argument(help="Particles (.parquet), if the hits are .parquet.")] = None,
     hits_to: Annotated[Path | None, Option("--hits", help="Hits to write.")] = None,
     particles_to: Annotated[Path | None, Option("--particles", help="Particles to write.")] = None,
     candidates_to: Annotated[
         Path | None, Option("--candidates", help="Candidates to write, one for each reconstructed track.")
     ] = None,
+    polarity: PolarityOption = None,
+    geometry: GeometryOption = None,
+    alignment: AlignmentOption = None,
     field: Annotated[Path | None, Option(help="Field map (.npz).")] = None,
+    trust: Trust = False,
+    as_json: Json = False,
     tree: Annotated[str | None, Option(help="Name of the trees, if it is not Hits_detectors.")] = None,
     threads: Threads = 1,
 ) -> None:
     """Import hits and particles, or reconstructed tracks, of other programs, such as LHCb's."""
     from parkf.detector.field import load_field
+    from parkf.detector.geometry import load_geometry
+    from parkf.imports.columns import sign_of
     from parkf.imports.hits.physics import Run
     from parkf.imports.hits.take import take_entries, take_tables
+    from parkf.io.findings import settle as judge
     from parkf.io.fingerprints.detector import detector_metadata
 
-    (geometry, sign), settle = detector.load(), verdict.settle
+    settle = partial(judge, trust=trust, as_json=as_json)
     run, made_with = None, None
-    if detector.geometry is not None and geometry is not None and field is not None and sign is not None:
-        made_with = detector_metadata(detector.geometry, detector.alignment, field, sign)
-        run = Run(load_field(field), sign, geometry, threads)
+    if geometry is not None and field is not None and polarity is not None:
+        sign = sign_of(polarity)
+        made_with = detector_metadata(geometry, alignment, field, sign)
+        run = Run(load_field(field), sign, load_geometry(geometry, alignment), threads)
     parquet = Path(source).suffix == ".parquet"
-    asked = [field, detector.geometry, detector.polarity, detector.alignment] != [None] * 4
-    if run is None and (asked or not parquet):
+    if run is None and (not parquet or any((geometry, alignment, field, polarity))):
         raise ParkfError(
             f"{source}: physics checks need --geometry, --field and --polarity, expected all three"
         )
@@ -322,39 +301,60 @@ def field(
     " --geometry data/geometry/run3.yaml --alignment data/geometry/alignment_nominal.yaml"
     " --field results/default/field.npz --to corrected.npz",
 )
-@grouped
 def measure_field(
     candidates: Annotated[
         Path, Argument(help="Candidates of one polarity, by `parkf candidates --matched`.")
     ],
     particles: Annotated[Path, Argument(help="Their true particles.")],
     output: Annotated[Path, Argument(help="Nuisances with errors to write (JSON).")],
-    detector: Detector,
+    geometry: GeometryFile,
+    alignment: AlignmentFile,
+    field: FieldFile,
     known: Annotated[
         list[str] | None,
         Option(metavar="NAME=VALUE:ERROR", help="A nuisance that is known from elsewhere; may be repeated."),
     ] = None,
     only: Annotated[str, Option(help="Nuisances to fit, separated by blanks; all by default.")] = "",
     to: Annotated[Path | None, Option(help="Map to write, with the measured field (.npz).")] = None,
-    as_json: Json = False,
 ) -> None:
     """Measure field, SciFi and energy loss with tracks of known momentum, as nuisances of one fit."""
     from parkf.data.field.inspection import document, inspect_measured
     from parkf.data.field.measure import measure
     from parkf.data.field.nuisances import NUISANCES, changed_field
     from parkf.data.field.tracks import read_true_tracks
+    from parkf.detector.field import load_field
+    from parkf.detector.geometry import load_geometry
     from parkf.io.files import write_sealed
 
-    geometry, field = detector.load()
+    magnet = load_field(field)
     names = tuple(only.split()) or tuple(NUISANCES)
     form = "NAME=VALUE:ERROR with a positive error, such as field_middle=-1e-4:1e-4"
     elsewhere = {
         name: (value, error) for name, (value, error) in numbers_by_name(known or [], form, 2).items()
     }
     tracks = read_true_tracks(candidates, particles)
-    measured = measure(tracks, geometry, field, names=names, known=elsewhere)
-    inspection = inspect_measured(measured, str(candidates))
-    say(json.dumps(inspection.as_json(), indent=1) if as_json else inspection.table(), flush=True)
+    measured = measure(tracks, load_geometry(geometry, alignment), magnet, names=names, known=elsewhere)
+    say(inspect_measured(measured, str(candidates)).table(), flush=True)
     if to is not None:
-        changed_field(field, measured.nuisances.by_name).save(to)
+        changed_field(magnet, measured.nuisances.by_name).save(to)
     write_sealed(output, document(measured))
+
+
+@app.command("check-dataset", epilog="Example: parkf check-dataset UT ut.parquet --field field.npz")
+def check_dataset(
+    step: Annotated[str, Argument(help="Name of the step: V, VUT, UT, UTTF, TFT, T or BEAM.")],
+    dataset: Annotated[Path, Argument(help="Dataset of this step (.parquet).")],
+    field: Annotated[
+        Path | None, Option(help="Field map (.npz) to carry each row through; else bends are compared.")
+    ] = None,
+    share: Share = 1e-3,
+    left_out: Annotated[Path | None, Option(help="File for the rows that are left out (.csv).")] = None,
+) -> None:
+    """Check each row of a step dataset of your own: units, ranges, NaN, polarity, duplicates, coverage."""
+    from parkf.detector.field import load_field
+    from parkf.training.datasets.checks import check_dataset as run
+
+    left, _ = run(dataset, step, field=load_field(field) if field else None, share=share, threads=None)
+    if left_out is not None:
+        left.write(left_out)
+    say(left.summary())

@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Argument, BadParameter, Option, Typer
 
 from parkf.cli.commands import options
-from parkf.cli.messages import answer, written
+from parkf.cli.messages import print_answer, written
 from parkf.io.files import matching, write_sealed
 from parkf.io.terminal import aligned, say
 
@@ -84,7 +84,7 @@ def monitor(
     if to is not None:
         write_sealed(to, content)
     written(to)
-    answer(False, content, "\n".join(content["sentences"]), yes=content["verdict"] == "fits")
+    print_answer(False, content, "\n".join(content["sentences"]), yes=content["verdict"] == "fits")
 
 
 @app.command(
@@ -163,7 +163,6 @@ Data = Annotated[list[Path], Option("--candidates", help="Track candidates (.par
     " --geometry data/geometry/run3.yaml --alignment data/geometry/alignment_nominal.yaml"
     " --field results/default/field.npz"
 )
-@options.grouped
 def calibrate(
     parameters: options.SetFolder,
     output: Annotated[Path, Argument(help="Folder to write.")],
@@ -172,7 +171,9 @@ def calibrate(
     reference: Annotated[
         list[Path], Option(help="Candidates of the set's own simulation (.parquet); may be repeated.")
     ],
-    detector: options.Detector,
+    geometry: options.GeometryFile,
+    alignment: options.AlignmentFile,
+    field: options.FieldFile,
     pairs: Pairs = [],  # noqa: B006  # Typer reads the default
     reference_pairs: Annotated[list[str], Option(help="The same decays in the set's own simulation.")] = [],  # noqa: B006
     survey: Survey = [],  # noqa: B006
@@ -195,7 +196,7 @@ def calibrate(
         candidates=candidates,
         placed=placed,
         reference=reference,
-        detector=(detector.geometry, detector.alignment, detector.field),
+        detector=(geometry, alignment, field),
         pairs=_pairs(pairs),
         reference_pairs=_pairs(reference_pairs),
         survey=_survey(survey),

@@ -1,10 +1,8 @@
-"""Arguments and options of several commands, groups of options, and the objects that options name."""
+"""Arguments and options of several commands, and the objects that options name."""
 
-import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +13,6 @@ from parkf.io.option_types import Interpolation, Outside
 from parkf.io.project import found
 
 if TYPE_CHECKING:
-    from parkf.detector.field import FieldMap
-    from parkf.detector.geometry import Geometry
     from parkf.params.registry import Registry
 
 GATES = Path("workflow/config/gates.yaml")
@@ -91,51 +87,6 @@ def registry_in(folder: Path | None) -> "Registry":
     from parkf.params.registry import Registry, readable_registry
 
     return readable_registry() if folder is None else Registry(folder)
-
-
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Let Typer show the fields of each argument that is a dataclass as options of the command."""
-    shown: list[inspect.Parameter] = []
-    groups: dict[str, Any] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        if is_dataclass(parameter.annotation):
-            groups[name] = parameter.annotation
-            shown += inspect.signature(groups[name]).parameters.values()
-        else:
-            shown.append(parameter)
-
-    @wraps(command)
-    def run(**values: Any) -> None:
-        for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
-        command(**values)
-
-    run.__annotations__ = {one.name: one.annotation for one in shown}
-    keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in shown]
-    run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
-    return run
-
-
-@dataclass(frozen=True)
-class Detector:
-    """Options that describe the detector and its field."""
-
-    geometry: GeometryFile
-    alignment: AlignmentFile
-    field: FieldFile
-
-    def load(self) -> "tuple[Geometry, FieldMap]":
-        """Load the geometry, with its modules and layers where the alignment has them, and the field map."""
-        from parkf.detector.field import load_field
-        from parkf.detector.geometry import load_geometry
-
-        return load_geometry(self.geometry, self.alignment), load_field(self.field)
-
-    def metadata(self, polarity: int) -> dict[str, str]:
-        """Return what a table of candidates records about this detector."""
-        from parkf.io.fingerprints.detector import detector_metadata
-
-        return detector_metadata(self.geometry, self.alignment, self.field, polarity)
 
 
 def check_outputs(command: Any, name: str = "parkf") -> None:

@@ -1,6 +1,6 @@
 """``parkf params``: the published sets, their purposes, and their differences.
 
-Exit codes: 0 for yes or done; 1 for no (sets differ, a set is not valid, a publication is refused); 2 for no
+Exit codes: 0 for yes or done; 1 for no (sets differ, a set misses a bar, a publication is refused); 2 for no
 answer (wrong usage, or files that cannot be read).
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 from parkf.cli.commands.options import Json, RegistryFolder, Set, registry_in
-from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table, short
+from parkf.cli.messages import NO, NO_ANSWER, exit_on_error, gate_table, print_answer, short
 from parkf.io.errors import ParkfError
 from parkf.io.option_types import FormsName
 from parkf.io.terminal import aligned
@@ -62,7 +62,7 @@ def list_(registry: RegistryFolder = None, as_json: Json = False) -> None:
             row["problem"] = str(error)
         rows.append(row)
     whole = all(row["state"] != "broken" for row in rows)
-    answer(as_json, rows, _listed(sets, _COLUMNS, rows), yes=whole)
+    print_answer(as_json, rows, _listed(sets, _COLUMNS, rows), yes=whole)
 
 
 def _listed(sets: "Registry", columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
@@ -117,7 +117,7 @@ def show(
             for *place, n in numbers_in(described_blocks(loaded))
         ]
         parts.append(aligned(_NUMBER, rows))
-    answer(as_json, content, "\n\n".join(parts))
+    print_answer(as_json, content, "\n\n".join(parts))
 
 
 @app.command("for", epilog="Example: parkf params for 300123")
@@ -139,7 +139,7 @@ def for_(
         sets = registry_in(registry)
         found = sets.best_sets(Moment.parse(data), detector=detector, forms=forms)
     rows = [row | {"set": row["set"] or "none", "superseded": ", ".join(row["superseded"])} for row in found]
-    answer(as_json, found, _listed(sets, _COLUMNS_FOR, rows), yes=any(row["set"] for row in found))
+    print_answer(as_json, found, _listed(sets, _COLUMNS_FOR, rows), yes=any(row["set"] for row in found))
 
 
 @app.command(epilog="Example: parkf params diff 2026-run3-like-2-r003 results/default/set")
@@ -158,7 +158,7 @@ def diff(
         a, b = (load(sets.find(name), withdrawn=True) for name in (first, second))
         found = compare(a, b)
     content = {"identical": found.identical, **asdict(found)}
-    answer(as_json, content, _difference(found), yes=found.identical)
+    print_answer(as_json, content, _difference(found), yes=found.identical)
 
 
 def _difference(found: "Comparison") -> str:
@@ -216,4 +216,4 @@ def reproduce(
         others = [f"other fingerprints: {', '.join(found.inputs)}"] if found.inputs else []
         more = [*others, *found.environment, f"what differs:  parkf params diff {path} {found.made}"]
         text = "\n".join([f"{path}: NOT identical", *more])
-    answer(as_json, content, text, yes=found.identical)
+    print_answer(as_json, content, text, yes=found.identical)

@@ -1,9 +1,8 @@
 """``parkf params``: validation, publication and withdrawal of sets, and exchange with other programs."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
@@ -17,80 +16,55 @@ from parkf.cli.commands.options import (
     registry_in,
 )
 from parkf.cli.commands.params import app
-from parkf.cli.messages import NO, NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
+from parkf.cli.messages import NO, NO_ANSWER, exit_on_error, gate_table, print_answer, refuse_foreign
 from parkf.io.errors import ParkfError
 from parkf.io.files import replacing
 from parkf.io.option_types import UtRows
 from parkf.io.project import found
 from parkf.io.terminal import say
 
-if TYPE_CHECKING:
-    from parkf.params.registry import Registry
-
 # Default folder of new sets. Sets to read may also be those that parkf ships.
 PARAMS = Path("params")
 OwnRegistry = Annotated[Path, Option("--registry", help="Folder of published sets.")]
 
 
-@app.command(epilog="Example: parkf params validate results/default/set --client trigger")
+@app.command(
+    epilog="Example: parkf params validate 2026-run3-like-2-r010 --client trigger --run results/default"
+)
 def validate(
     name: Set,
+    client: Annotated[Literal["trigger"], Option(help="Program that the set is measured for.")] = "trigger",
+    run: Annotated[Path | None, Option(help="Run of the candidates, else the set's.")] = None,
+    before: Annotated[str | None, Option(help="Set to compare with, else the newest.")] = None,
     registry: RegistryFolder = None,
-    gates: GatesFile = GATES,
-    client: Annotated[Literal["trigger"] | None, Option(help="Measure the set as this client does.")] = None,
-    run: Annotated[Path | None, Option(help="With --client: run of the candidates, else the set's.")] = None,
-    before: Annotated[str | None, Option(help="With --client: set to compare with, else the newest.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Check that a set is whole and meets its gates; exits with 1 when it does not.
+    """Export a set, read it and fit with it as LHCb's trigger does; exits with 1 if it misses a bar.
 
-    The gates of a published set are in its manifest. The figures of any other set are in validation.json and
-    accuracy.json of its run, next to its folder. With --client trigger, the set is exported, read and used
-    as LHCb's trigger does.
+    The gates of a run are those of `parkf gate`, and `parkf params show` has those of a published set.
     """
     from parkf.params.parameter_set import load
-    from parkf.proof.gates import hold, load_thresholds
+    from parkf.proof.trigger_client import client_gates
 
     with exit_on_error(NO_ANSWER):
         sets = registry_in(registry)
         path = sets.find(name)
     with exit_on_error(NO):
-        if client is not None:
-            _validate_client(path, run, before, sets, as_json=as_json)
-            return
-        loaded = load(path, withdrawn=True)
-        state, reason = loaded.state, loaded.withdrawn
-        held = loaded.manifest.gates or hold(path, load_thresholds(gates))
-    met = all(one.met for one in held) and state != "withdrawn"
-    if state == "open" and met:
-        state = "validated"
-    content = {"set": str(path), "state": state, "valid": met, "withdrawn": reason}
-    content |= {"gates": [one.model_dump() for one in held]}
-    verdict = f"{path}: {state}" + ("" if met else ", NOT valid") + ("" if reason is None else f": {reason}")
-    answer(as_json, content, f"{gate_table(held)}\n\n{verdict}", yes=met)
-
-
-def _validate_client(
-    path: Path, run: Path | None, before: str | None, registry: "Registry", *, as_json: bool
-) -> None:
-    from parkf.params.parameter_set import load
-    from parkf.proof.trigger_client import client_gates
-
-    parameters = load(path, withdrawn=True)
-    before = before or registry.newest_alike(parameters.manifest, apart_from=path)
-    other = load(registry.find(before)) if before else None
-    client, gates = client_gates(parameters, run or path.absolute().parent, other)
+        parameters = load(path, withdrawn=True)
+        before = before or sets.newest_alike(parameters.manifest, apart_from=path)
+        other = load(sets.find(before)) if before else None
+        found, gates = client_gates(parameters, run or path.absolute().parent, other)
     met = all(one.met for one in gates)
-    content: dict[str, Any] = {"set": str(path), "client": "trigger", "valid": met, **asdict(client)}
+    content: dict[str, Any] = {"set": str(path), "client": client, "valid": met, **found}
     content |= {"gates": [one.model_dump() for one in gates]}
     text = (
-        f"{client.tracks} genuine tracks above 2 GeV and {client.ghosts} ghosts, in single precision\n"
-        f"core of δp/p {client.core:.3%} ± {client.core_error:.3%}, its mean {client.bias:+.3%} ±"
-        f" {client.bias_error:.3%}\n"
-        f"width of the q/p pull {client.pull:.2f}; {client.not_finite['all']:.2%} of all become NaN\n\n"
+        f"{found['tracks']} genuine tracks above 2 GeV and {found['ghosts']} ghosts, in single precision\n"
+        f"core of δp/p {found['core']:.3%} ± {found['core_error']:.3%}, its mean {found['bias']:+.3%} ±"
+        f" {found['bias_error']:.3%}\n"
+        f"width of the q/p pull {found['pull']:.2f}; {found['not_finite']['all']:.2%} of all become NaN\n\n"
         f"{gate_table(gates)}\n\n{path}: {'good' if met else 'NOT good'} for the trigger"
     )
-    answer(as_json, content, text, yes=met)
+    print_answer(as_json, content, text, yes=met)
 
 
 @app.command(epilog="Example: parkf params publish results/default/set --first-run 300100")
@@ -137,7 +111,7 @@ def publish(
     version = published.manifest.version
     path = registry / str(version)
     content = {"version": version, "path": str(path), "sha256": published.sha256}
-    answer(as_json, content, f"published {path}")
+    print_answer(as_json, content, f"published {path}")
 
 
 @app.command(epilog='Example: parkf params withdraw 2026-run3-like-2-r001 --reason "UT misaligned"')

@@ -16,7 +16,7 @@ from parkf.cli.commands.options import (
     RunFolder,
     registry_in,
 )
-from parkf.cli.messages import NO_ANSWER, answer, exit_on_error, gate_table, refuse_foreign
+from parkf.cli.messages import NO_ANSWER, exit_on_error, gate_table, print_answer, refuse_foreign
 from parkf.io.errors import ParkfError
 from parkf.io.files import read_json
 from parkf.io.terminal import WIDTH, aligned, say, shortened
@@ -57,7 +57,7 @@ def doctor(as_json: Json = False) -> None:
     ]
     text = "\n".join(f"{what:<10}{value}" for what, value in facts.items())
     ready = found["current"] and not found["missing"][""]
-    answer(as_json, found, f"{text}\n\n{aligned(('task', '', 'how'), rows)}", yes=ready)
+    print_answer(as_json, found, f"{text}\n\n{aligned(('task', '', 'how'), rows)}", yes=ready)
 
 
 @app.command(epilog="Example: parkf schema candidates")
@@ -74,14 +74,14 @@ def schema(
     if name is None:
         summary = [(one.name, one.version, len(one.columns)) for one in TABLES]
         content: Any = [{"name": one, "version": number} for one, number, _ in summary]
-        answer(as_json, content, aligned(("table", "version", "columns"), summary))
+        print_answer(as_json, content, aligned(("table", "version", "columns"), summary))
         return
     if name not in [one.name for one in TABLES]:
         # Imported here, because tables are described without the packages that documents need.
         from parkf.workflow.documents import DOCUMENTS
 
         if name in DOCUMENTS:
-            answer(True, DOCUMENTS[name].model_json_schema(), "")
+            print_answer(True, DOCUMENTS[name].model_json_schema(), "")
             return
     found = table_named(name)
     columns = described(found)
@@ -90,14 +90,13 @@ def schema(
         (one.name, one.type, one.unit, one.meaning + (f" ({one.option})" if one.option else ""))
         for one in columns
     ]
-    answer(as_json, content, aligned(("column", "type", "unit", "meaning"), rows))
+    print_answer(as_json, content, aligned(("column", "type", "unit", "meaning"), rows))
 
 
 @app.command(epilog="Example: parkf why default")
 def why(
     run: Annotated[Path, Argument(metavar="RUN", help="A run, results/<run>, or its configuration.")],
     cores: Annotated[int | None, Option(help="Cores of the run; all of this machine by default.")] = None,
-    as_json: Json = False,
 ) -> None:
     """Report what changed since a run's results were made, what would be made again, and for how long."""
     from parkf.workflow.config import CONFIGS
@@ -105,9 +104,7 @@ def why(
     from parkf.workflow.why import why as ask
 
     config = run if run.suffix == ".yaml" else CONFIGS / f"{run.name}.yaml"
-    found = ask(config, cores or os.cpu_count() or 1)
-    content = asdict(found) | {"made": None if found.made is None else found.made.isoformat()}
-    answer(as_json, content, in_words(found))
+    say(in_words(ask(config, cores or os.cpu_count() or 1)))
 
 
 @app.command(epilog="Example: parkf gate results/default")
@@ -121,7 +118,7 @@ def gate(results: RunFolder, gates: GatesFile = GATES, as_json: Json = False) ->
         held = hold(results / "set", load_thresholds(gates))
     met = all(one.met for one in held)
     content = {"passed": met, "gates": [one.model_dump() for one in held]}
-    answer(as_json, content, f"{gate_table(held)}\n\n{results}: {count(held)}", yes=met)
+    print_answer(as_json, content, f"{gate_table(held)}\n\n{results}: {count(held)}", yes=met)
 
 
 @app.command(epilog="Example: parkf verify results/default params")
@@ -196,8 +193,6 @@ def compare(
     geometry: Annotated[Path | None, Option(help="With --effect: the other geometry (YAML).")] = None,
     alignment: Annotated[Path | None, Option(help="With --effect: the other alignment (YAML).")] = None,
     field: Annotated[Path | None, Option(help="With --effect: the other field (.json or .npz).")] = None,
-    crossings: Annotated[int, Option(min=1, help="With --effect: crossings of each polarity.")] = 250,
-    everything: Annotated[bool, Option("--all", help="Also show figures that are the same.")] = False,
     gates: GatesFile = GATES,
     registry: RegistryFolder = None,
     as_json: Json = False,
@@ -219,9 +214,9 @@ def compare(
     if effect:
         from parkf.proof.comparing.effect import measure_effect
 
-        content = measure_effect(loaded[0].folder, files, crossings)
+        content = measure_effect(loaded[0].folder, files)
         names = ("own detector", "other detector")
-        _tell_paired(content, names, everything=everything, as_json=as_json)
+        _tell_paired(content, names, as_json=as_json)
         if not as_json:
             say(
                 "\nBiases and pulls: less those of a full fit of the same tracks. Cores and ghosts: over its."
@@ -233,25 +228,25 @@ def compare(
         for other in loaded[1:]:
             content = compare_on(on, loaded[0], other)
             names = (other.name, loaded[0].name)
-            _tell_paired(content, names, everything=everything, as_json=as_json)
+            _tell_paired(content, names, as_json=as_json)
         return
     comparison = compare_subjects(loaded)
-    answer(as_json, comparison.content(), comparison.text(everything=everything))
+    print_answer(as_json, comparison.content(), str(comparison))
 
 
-def _tell_paired(content: dict[str, Any], names: tuple[str, str], *, everything: bool, as_json: bool) -> None:
+def _tell_paired(content: dict[str, Any], names: tuple[str, str], *, as_json: bool) -> None:
     """Print the answer from two fits of the same tracks, and the table under a report's head.
 
-    Of cells, the table has those with a difference that counts, unless `everything` is set.
+    Of cells, the table has those with a difference that counts.
     """
     from markupsafe import Markup
 
-    from parkf.proof.comparing.answer import sure
-    from parkf.report.tables import paired
+    from parkf.proof.comparing.replacement import sure
+    from parkf.report.tables import tabulate_pairs
 
     figures = content.get("paired", content)["figures"]
-    chosen = [one for one in figures if everything or "tx" not in one or sure(one)]
-    cells = paired({"figures": chosen}, *names)
+    chosen = [one for one in figures if "tx" not in one or sure(one)]
+    cells = tabulate_pairs({"figures": chosen}, *names)
     rows = [[Markup(cell).striptags() for cell in row] for row in cells.rows]
     said = fill(content["answer"], WIDTH, break_on_hyphens=False)
-    answer(as_json, content, f"{said}\n\n{aligned(cells.head, rows)}")
+    print_answer(as_json, content, f"{said}\n\n{aligned(cells.head, rows)}")

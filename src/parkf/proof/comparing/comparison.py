@@ -1,7 +1,7 @@
 """Comparison of runs and sets with the first of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from parkf.io.errors import ParkfError
@@ -26,11 +26,6 @@ class Comparison:
         said = [(one.beside or {}).get("answer") for one in borrowed]
         return next((one["sentence"] for one in said if one), None)
 
-    @property
-    def others(self) -> range:
-        """Indices of all subjects but the first."""
-        return range(1, len(self.subjects))
-
     def same(self, other: int) -> bool:
         """Whether a subject has the same inputs, code and numbers as the first."""
         one, two = self.subjects[0].manifest, self.subjects[other].manifest
@@ -43,16 +38,6 @@ class Comparison:
             return ["the same"]
         found = [str(one) for one in self.inputs[other - 1]]
         return found or ["inputs and code are the same, the numbers are not"]
-
-    def sentence(self, other: int) -> str:
-        """Describe the differences from the first in one line."""
-        same_blobs = self.subjects[0].manifest.blobs == self.subjects[other].manifest.blobs
-        only_inputs = self.inputs[other - 1] and same_blobs
-        return "; ".join(self.lines(other)) + ("; the numbers are the same" if only_inputs else "")
-
-    def __str__(self) -> str:
-        """Describe the differences as ``parkf compare`` does."""
-        return self.text(everything=False)
 
     def content(self) -> dict[str, Any]:
         """Return the whole comparison for JSON."""
@@ -68,14 +53,14 @@ class Comparison:
                 for subject in self.subjects
             ],
             "answer": self.answer,
-            "same": all(map(self.same, self.others)),
+            "same": all(self.same(other) for other in range(1, len(self.subjects))),
             "differences": [
                 {
-                    "name": self.subjects[other].name,
+                    "name": subject.name,
                     "same": self.same(other),
-                    "inputs": [{"what": d.what, "text": d.text} for d in self.inputs[other - 1]],
+                    "inputs": [*map(asdict, self.inputs[other - 1])],
                 }
-                for other in self.others
+                for other, subject in enumerate(self.subjects[1:], start=1)
             ],
             "figures": [
                 {
@@ -89,23 +74,16 @@ class Comparison:
             ],
         }
 
-    def text(self, *, everything: bool) -> str:
-        """Write differences in inputs and code, then figures; equal figures only if `everything` is set."""
+    def __str__(self) -> str:
+        """Write the answer, differences in inputs and code, and figures that differ, as ``parkf compare``."""
         first, *others = (one.name for one in self.subjects)
         parts = [] if self.answer is None else [self.answer]
-        for number, name in zip(self.others, others, strict=True):
+        for number, name in enumerate(others, start=1):
             parts.append("\n".join([f"{first} → {name}", *(f"  {line}" for line in self.lines(number))]))
-        if all(map(self.same, self.others)):
+        if all(self.same(number) for number in range(1, len(self.subjects))):
             return "\n\n".join(parts)
         head = ["", "figure", first, *(text for name in others for text in (name, "Δ/σ"))]
-        rows = [
-            (
-                *(row.group, row.what, row.figure(0)),
-                *(text for n in self.others for text in (row.figure(n), row.difference(n))),
-            )
-            for row in self.rows
-            if everything or not row.same
-        ]
+        rows = [[row.group, *row.cells] for row in self.rows if not row.same]
         if rows:
             parts.append(aligned(head, rows))
         else:

@@ -15,7 +15,8 @@ from parkf.io.files import scratch_folder
 from parkf.params.configuration import nested, only_polarity
 from parkf.params.manifest import Manifest
 from parkf.params.parameter_set import load
-from parkf.proof.comparing.answer import (
+from parkf.proof.comparing.documents import FILES, find_document
+from parkf.proof.comparing.replacement import (
     Figure,
     difference,
     least_known,
@@ -25,9 +26,8 @@ from parkf.proof.comparing.answer import (
     value,
     what_is,
 )
-from parkf.proof.comparing.documents import FILES, find_document
 from parkf.proof.validation.fitting import fitted_samples
-from parkf.proof.validation.paired import compare_fits
+from parkf.proof.validation.pairing import compare_fits
 from parkf.simulation.generate.collisions import generate
 from parkf.simulation.pattern import find_candidates
 from parkf.simulation.response.simulate import simulate
@@ -51,7 +51,7 @@ def measure_effect(
     hand, a ParkfError is raised.
 
     The result has ``version``, ``crossings``, the sentence ``answer``, and ``figures``, as those of
-    :func:`parkf.proof.validation.paired.compare_fits`. There ``own`` is in the set's own detector, and
+    :func:`parkf.proof.validation.pairing.compare_fits`. There ``own`` is in the set's own detector, and
     ``published`` in the other one: biases and pulls with those of the full fit subtracted, and cores and
     ghosts over those of the full fit.
     """
@@ -147,4 +147,4 @@ def _sentence(found: Mapping[str, Any], version: str) -> str:
     )
     if not more:
         return f"{said}."
-    return f"{said}. Least known: {told(last)}; {more:,.0f} more crossings would tell (--crossings)."
+    return f"{said}. Least known: {told(last)}; {more:,.0f} more crossings would tell."

@@ -36,10 +36,6 @@ class Row:
     measured: Sequence[Measured | None]  # one for each subject; None without the figure
     in_errors: Sequence[float | None]  # differences from the first subject, over their errors, if known
 
-    def moved(self, other: int) -> bool:
-        """Whether another subject's figure is far from the first's."""
-        return abs(self.in_errors[other] or 0.0) > MOVED
-
     def figure(self, subject: int) -> str:
         """Write a subject's figure with its error."""
         one = self.measured[subject]
@@ -54,6 +50,15 @@ class Row:
         """Write the difference in errors, or a dash where its error is not known."""
         found = self.in_errors[other]
         return "–" if found is None else f"{found:+.1f}"
+
+    @property
+    def cells(self) -> list[str]:
+        """Text of the figure, and of each subject's figure and, of others than the first, its difference."""
+        others = range(1, len(self.measured))
+        return [
+            *(self.what, self.figure(0)),
+            *(text for one in others for text in (self.figure(one), self.difference(one))),
+        ]
 
     @property
     def same(self) -> bool:

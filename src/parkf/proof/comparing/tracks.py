@@ -8,22 +8,14 @@ from typing import Any
 from parkf.detector.field import FieldMap
 from parkf.fit import fit_file
 from parkf.fit.sample import Sample
-from parkf.fit.truth import Files
 from parkf.io.errors import ParkfError
 from parkf.io.files import write_sealed
 from parkf.params.parameter_set import load
-from parkf.proof.comparing.answer import answer
+from parkf.proof.comparing.replacement import judge_replacement
 from parkf.proof.comparing.subject import BESIDE_FILE, Subject
-from parkf.proof.validation.fitting import fitted_samples
-from parkf.proof.validation.paired import compare_fits
+from parkf.proof.validation.fitting import fitted_samples, validation_files
+from parkf.proof.validation.pairing import compare_fits
 from parkf.proof.validation.validate import measure_alone
-
-
-def validation_files(run: Path) -> list[Files]:
-    """Find the validation candidates of a run, with their particles; empty if any of these were deleted."""
-    candidates = sorted((run / "candidates").glob("validation_*.parquet"))
-    files = [Files(run / "particles" / path.name, path) for path in candidates]
-    return files if all(one.particles.is_file() for one in files) else []
 
 
 def fit_on(run: Path, sets: Sequence[Path]) -> list[Sample]:
@@ -31,25 +23,27 @@ def fit_on(run: Path, sets: Sequence[Path]) -> list[Sample]:
 
     A run without its candidates or particles raises a ParkfError.
     """
-    files = validation_files(run)
-    if not files:
-        raise ParkfError(
-            f"{run}: no candidates and particles of its validation; name a run that has ended and kept them"
-        )
-    field = FieldMap.load(run / "field.npz")
+    files, field = validation_files(run), FieldMap.load(run / "field.npz")
     fits = [partial(fit_file, path, trust=True, withdrawn=True) for path in sets]
     return [fitted_samples(files, fit, field) for fit in fits]
+
+
+def _has_tracks(run: Path) -> bool:
+    try:
+        return bool(validation_files(run))
+    except ParkfError:
+        return False
 
 
 def compare_on(run: Path, published: Subject, own: Subject) -> dict[str, Any]:
     """Answer whether to replace a set by another one, from both on the validation tracks of a run.
 
     The result has ``on``, ``published``, ``own`` (names), ``verdict`` and ``answer`` (the sentence) of
-    :mod:`parkf.proof.comparing.answer`, and ``paired``, the figures of
-    :func:`parkf.proof.validation.paired.compare_fits`.
+    :mod:`parkf.proof.comparing.replacement`, and ``paired``, the figures of
+    :func:`parkf.proof.validation.pairing.compare_fits`.
     """
     found = compare_fits(*fit_on(run, [own.folder, published.folder]))
-    said = answer(found, published.name, own.gates, own=own.name)
+    said = judge_replacement(found, published.name, own.gates, own=own.name)
     names = {"on": run.absolute().name, "published": published.name, "own": own.name}
     return {**names, "verdict": said.verdict, "answer": said.sentence, "paired": found}
 
@@ -59,11 +53,11 @@ def measure_beside(run: Path, published: Path | None) -> None:
 
     The file has ``version``, ``set`` (checksums), ``fit``, the figures of
     :func:`parkf.proof.validation.validate.measure_alone`, and ``paired``, those of
-    :func:`parkf.proof.validation.paired.compare_fits`, for which the run's set fits in the same way. All are
+    :func:`parkf.proof.validation.pairing.compare_fits`, for which the run's set fits in the same way. All are
     None without another set, or if the run's candidates and particles were deleted.
     """
     content: dict[str, Any] = dict.fromkeys(("version", "set", "fit", "paired"))
-    if published is not None and validation_files(run):
+    if published is not None and _has_tracks(run):
         manifest = load(published).manifest
         own, other = fit_on(run, [run / "set", published])
         content = {"version": manifest.version, "set": manifest.blobs.fingerprints()}
@@ -74,10 +68,10 @@ def measure_beside(run: Path, published: Path | None) -> None:
 def exchange_sets(runs: Sequence[Path]) -> list[list[dict[str, Any] | None]]:
     """Measure the set of each run on the tracks of each run, beside the set of the latter.
 
-    There is a row for each set, with :func:`parkf.proof.validation.paired.compare_fits` on the tracks of
+    There is a row for each set, with :func:`parkf.proof.validation.pairing.compare_fits` on the tracks of
     each run; None on those of its own. The list is empty if a run's candidates or particles were deleted.
     """
-    if not all(map(validation_files, runs)):
+    if not all(map(_has_tracks, runs)):
         return []
     columns: list[list[dict[str, Any] | None]] = []
     for number, run in enumerate(runs):

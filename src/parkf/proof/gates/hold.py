@@ -65,8 +65,6 @@ def _of_this_set(path: Path, document: Any, blobs: Blobs) -> None:
 
 def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
     figures = _find(documents, threshold.figure)
-    if threshold.over is not None:
-        figures = _ratios(figures, _find(documents, threshold.over))
     bounded = _bounded(threshold, figures)
     about: dict[str, Any] = {"what": threshold.gate, "reason": threshold.reason}
     measured = sum(one.is_measured for one in bounded)
@@ -97,17 +95,6 @@ def _held(threshold: Threshold, documents: Mapping[str, Any]) -> Gate:
 def _find(documents: Mapping[str, Any], figure: str) -> list[Found]:
     file, path = split_figure(figure)
     return list(find(documents[file], path))
-
-
-def _ratios(above: list[Found], below: list[Found]) -> list[Found]:
-    """Divide figures one by one, or all by a single one, without errors; empty if they do not pair."""
-    if len(below) == 1 and not below[0].place:
-        below = below * len(above)
-    elif [found.place for found in above] != [found.place for found in below]:
-        return []
-    if any(found.value == 0 for found in below):
-        return []
-    return [Found(a.path, a.place, a.value / b.value, None) for a, b in zip(above, below, strict=True)]
 
 
 @dataclass(frozen=True)

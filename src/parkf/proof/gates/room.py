@@ -1,20 +1,16 @@
 """Distance of figures from their gates' bars.
 
-A missed gate is red. A gate that is met with less room than :data:`NEAR` of its bar is amber; others are
-green.
+A gate is near if it is met with less room than :data:`NEAR` of its bar.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from parkf.params.manifest import Gate
 
 # Fraction of the bar; less room than this is little.
 NEAR = 0.1
-
-Colour = Literal["green", "amber", "red"]
 
 
 def room(gate: Gate) -> float | None:
@@ -36,14 +32,6 @@ def room_of(value: float, least: float | None, most: float | None) -> float | No
         return None
     left = value - bound if most is None else bound - value
     return left / (abs(bound) or 1.0)
-
-
-def colour(gate: Gate) -> Colour:
-    """Return the colour of one gate."""
-    left = room(gate)
-    if not gate.met:
-        return "red"
-    return "amber" if left is not None and left < NEAR else "green"
 
 
 def unmeasured(gate: Gate) -> bool:

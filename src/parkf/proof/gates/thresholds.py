@@ -25,10 +25,6 @@ class Threshold(Strict):
     figure: Figure = Field(
         description="File of the run, and path in it; of several matches each is held against the bound."
     )
-    over: Figure | None = Field(
-        default=None,
-        description="Figures, as many as in `figure`, that they are divided by; the ratio has no error.",
-    )
     count: int = Field(default=1, ge=1, description="How many figures there must be.")
     at_least: float | None = Field(default=None, description="Lower bound, included.")
     at_most: float | None = Field(default=None, description="Upper bound, included.")
@@ -55,9 +51,7 @@ class Threshold(Strict):
                 raise ValueError(f"count {self.count} of {len(self.at_most_each)} bounds")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
-        for figure in (self.figure, self.over):
-            if figure is not None:
-                list(find({}, split_figure(figure)[1]))
+        list(find({}, split_figure(self.figure)[1]))
         return self
 
 

@@ -1,10 +1,10 @@
 """The figures of a fit in slices of one variable, and in cells of direction, charge and momentum."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise, product
 from operator import or_
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,18 @@ from parkf.fit.fitted import is_good
 from parkf.fit.sample import STATE, Sample, chi2_per_ndof, momentum_residual, pulls
 from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core, smooth_core
-from parkf.proof.validation.figures import ENOUGH, binned, displacement, event_of, momentum_figures
+from parkf.proof.validation.figures import (
+    ENOUGH,
+    binned,
+    displacement,
+    event_of,
+    momentum_figures,
+    share,
+)
 
 F64 = npt.NDArray[np.float64]
-# A small type, because these arrays are as long as the sample.
 I16 = npt.NDArray[np.int16]
+_Part = tuple[dict[str, Any], npt.NDArray[np.bool_]]  # names of a bin's edges, and its tracks (n,)
 
 LOSS_EDGES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # GeV
 IMPACT_EDGES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # 1/pT in 1/GeV
@@ -63,7 +70,7 @@ def breakdown(sample: Sample, cut: float, full: Sample | None = None) -> dict[st
     pulls with ``<component>_error``. With the full fits of the same candidates, slices of :data:`COMPARED`
     have ``bias_minus_full``. Fractions of genuine tracks and of ghosts (None without ghosts) are below the
     cut on χ²/ndof; ``purity`` is the genuine fraction there. Slices of fewer than 50 genuine tracks are left
-    out.
+    out. All fractions have errors.
     """
     genuine, ghosts = sample.genuine, sample.ghosts
     kept, kept_ghosts = (chi2_per_ndof(rows) < cut for rows in (genuine, ghosts))
@@ -89,9 +96,11 @@ def breakdown(sample: Sample, cut: float, full: Sample | None = None) -> dict[st
                 finite = values[here]
                 one["pulls"] |= fit_core(finite[np.isfinite(finite)]).width_as(component)
             number, number_ghosts = int((inside & kept).sum()), int((inside_ghosts & kept_ghosts).sum())
-            one["genuine"] = number / one["n"]
-            one["ghost"] = number_ghosts / inside_ghosts.sum() if inside_ghosts.any() else None
-            slices[name].append({**one, "purity": number / max(number + number_ghosts, 1)})
+            one |= share("genuine", kept[inside])
+            ghost = share("ghost", kept_ghosts[inside_ghosts])
+            one |= ghost if inside_ghosts.any() else dict.fromkeys(ghost)
+            one |= share("purity", np.repeat([True, False], [number, number_ghosts]))
+            slices[name].append(one)
     return slices
 
 
@@ -113,8 +122,8 @@ def fates(sample: Sample, cut: float) -> list[dict[str, Any]]:
     for fate, rows in several.items():
         if len(rows) >= ENOUGH:
             chi2 = chi2_per_ndof(rows)
-            kept, median = float((chi2 < cut).mean()), float(np.median(chi2))
-            entries.append({"fate": fate, "n": len(rows), "kept": kept, "chi2_median": median})
+            known = {"fate": fate, "n": len(rows), **share("kept", chi2 < cut)}
+            entries.append({**known, "chi2_median": float(np.median(chi2))})
     return entries
 
 
@@ -168,13 +177,6 @@ def _impact(rows: Rows, axis: str) -> tuple[F64, F64]:
     return distance, np.sqrt(xx + 2 * way * xt + way**2 * tt)
 
 
-class _Axis(NamedTuple):
-    """Number of each track's bin, (n,), −1 outside all bins, and the name of each bin in the result."""
-
-    number: I16
-    names: Sequence[dict[str, Any]]
-
-
 def cells(rows: Rows, full: Rows | None = None) -> list[dict[str, Any]]:
     """Measure good genuine tracks by true pseudorapidity, azimuth, charge and momentum.
 
@@ -184,9 +186,11 @@ def cells(rows: Rows, full: Rows | None = None) -> list[dict[str, Any]]:
     of the q/p pull; ``tx_mean`` and ``ty_mean`` are the means of the pulls' cores. With full fits of the same
     tracks, there are also ``<name>_minus_full`` of bias and means, with errors that know of the pairs.
     """
-    phi = _Axis(_eighth(rows), _edges("phi", PHI_EDGES))
-    positive = (np.asarray(rows["true_qop"]) > 0).astype(np.int16)
-    return _measured(rows, full, phi, _Axis(positive, [{"charge": -1}, {"charge": 1}]))
+    eighth, positive = _eighth(rows), np.asarray(rows["true_qop"]) > 0
+    phi = [
+        ({"phi_min": low, "phi_max": high}, eighth == i) for i, (low, high) in enumerate(pairwise(PHI_EDGES))
+    ]
+    return _measured(rows, full, phi, [({"charge": -1}, ~positive), ({"charge": 1}, positive)])
 
 
 def directions(rows: Rows, full: Rows | None = None) -> list[dict[str, Any]]:
@@ -197,10 +201,9 @@ def directions(rows: Rows, full: Rows | None = None) -> list[dict[str, Any]]:
     :func:`cells` and four to eight times as many tracks; ``plane`` is ``horizontal``, ``diagonal`` or
     ``vertical``.
     """
-    number = np.empty(len(PHI_EDGES) - 1, np.int16)
-    for i, eighths in enumerate(PLANES.values()):
-        number[list(eighths)] = i
-    return _measured(rows, full, _Axis(number[_eighth(rows)], [{"plane": name} for name in PLANES]))
+    eighth = _eighth(rows)
+    planes = [({"plane": name}, np.isin(eighth, eighths)) for name, eighths in PLANES.items()]
+    return _measured(rows, full, planes)
 
 
 def _slopes(rows: Rows) -> tuple[F64, F64]:
@@ -214,34 +217,21 @@ def _eighth(rows: Rows) -> I16:
     return np.minimum((turn / (np.pi / 4)).astype(np.int16), len(PHI_EDGES) - 2)
 
 
-def _axis(name: str, values: F64, edges: Sequence[float]) -> _Axis:
-    number = np.searchsorted(edges, values, side="right") - 1
-    return _Axis(np.where(number < len(edges) - 1, number, -1).astype(np.int16), _edges(name, edges))
+def _by_edges(name: str, values: F64, edges: Sequence[float]) -> Iterator[_Part]:
+    return (({f"{name}_min": low, f"{name}_max": high}, of) for low, high, of in binned(values, edges))
 
 
-def _edges(name: str, edges: Sequence[float]) -> list[dict[str, Any]]:
-    return [{f"{name}_min": low, f"{name}_max": high} for low, high in pairwise(edges)]
-
-
-def _measured(rows: Rows, full: Rows | None, *others: _Axis) -> list[dict[str, Any]]:
+def _measured(rows: Rows, full: Rows | None, *others: Sequence[_Part]) -> list[dict[str, Any]]:
     """Measure the tracks of each cell in η, the other axes and momentum."""
     with np.errstate(divide="ignore"):
-        eta = _axis("eta", np.arcsinh(1 / np.hypot(*_slopes(rows))), ETA_EDGES)
-    axes = (eta, *others, _axis("p", 1e-3 * np.asarray(rows["p_true"], np.float64), MOMENTUM_EDGES))
-    number = np.zeros(len(rows), np.int16)
-    for axis in axes:
-        number = number * np.int16(len(axis.names)) + axis.number
-    number[np.minimum.reduce([axis.number for axis in axes]) < 0] = -1
-    names = [reduce(or_, parts) for parts in product(*(axis.names for axis in axes))]
-    order = np.argsort(number, kind="stable").astype(np.int32)
-    ends = np.searchsorted(number[order], np.arange(len(names) + 1))
+        eta = _by_edges("eta", np.arcsinh(1 / np.hypot(*_slopes(rows))), ETA_EDGES)
+    p = _by_edges("p", 1e-3 * np.asarray(rows["p_true"], np.float64), MOMENTUM_EDGES)
     event = event_of(rows)
     values, theirs = (_values(one) for one in (rows, full if full is not None else rows))
     finite = np.logical_and.reduce([np.isfinite(one) for of in (values, theirs) for one in of.values()])
     entries = []
-    for name, (begin, end) in zip(names, pairwise(ends), strict=True):
-        inside = order[begin:end]
-        inside = inside[np.take(finite, inside)]
+    for parts in product(eta, *others, p):
+        inside = np.flatnonzero(np.logical_and.reduce([finite, *(of for _, of in parts)]))
         if len(inside) < ENOUGH:
             continue
         figures = fit_core(values["pull"][inside]).width_as("pull_width")
@@ -250,7 +240,7 @@ def _measured(rows: Rows, full: Rows | None, *others: _Axis) -> list[dict[str, A
             if full is not None:
                 own, other = (smooth_core(of[figure][inside])[0] for of in (values, theirs))
                 figures |= own.minus(other).named(f"{figure}_minus_full", event[inside])
-        entries.append({**name, "n": len(inside), **figures})
+        entries.append({**reduce(or_, (name for name, _ in parts)), "n": len(inside), **figures})
     return entries
 
 

@@ -4,6 +4,7 @@ The full fit has nothing to learn, so that events of a training show as well how
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ _FOUND = 0.6  # the search's momentum of a stiff track is more than this fractio
 
 def with_stiff_tracks(
     validation: Sequence[Files],
-    more: Sequence[tuple[Path, Path]],
+    more: Sequence[Files],
     *,
     geometry: "Geometry",
     field: "FieldMap",
@@ -37,17 +38,17 @@ def with_stiff_tracks(
 ) -> tuple[Sample, int]:
     """Load full fits of the tracks from 50 GeV of a validation, and fit those of more events.
 
-    `more` are files of particles and candidates. Return the sample and the number of crossings in `more`.
+    Return the sample and the number of crossings in `more`, which has no fits.
     """
     crossings = 0
     with scratch_folder() as folder:
         stiff = []
-        for number, (particles, candidates) in enumerate(more):
+        for number, sample in enumerate(more):
             chosen, fitted = (Path(folder) / f"{name}{number}.parquet" for name in ("chosen", "fitted"))
-            write_changed(candidates, chosen, _stiff)
+            write_changed(sample.candidates, chosen, _stiff)
             fit_file_full(chosen, fitted, geometry=geometry, field=field, threads=threads)
-            stiff.append(Files(particles, chosen, fitted))
-            crossings += len(np.unique(numbers(CANDIDATES.open(candidates).read(["event"])["event"])))
+            stiff.append(replace(sample, candidates=chosen, fitted=fitted))
+            crossings += len(np.unique(numbers(CANDIDATES.open(sample.candidates).read(["event"])["event"])))
         rows = load_sample([*validation, *stiff], field).rows
     return Sample(rows[np.asarray(rows["p_true"]) >= 1000 * STIFF]), crossings
 

@@ -1,6 +1,7 @@
 """Electrons: their momenta, fitted as pions and as electrons, and the peaks of J/ψ → ee and γ → ee."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -47,8 +48,8 @@ _OF_A_TRACK = ("file", "event", "pdg_id", "tx", "ty", "true_qop", "qop", "pion_q
 
 def measure_electrons(
     parameters: Path,
-    samples: Sequence[tuple[Path, Path]],
-    decays: Mapping[str, Sequence[Simulated]],
+    samples: Sequence[Files],
+    decays: Sequence[Simulated],
     *,
     geometry: "Geometry",
     field: "FieldMap",
@@ -56,10 +57,9 @@ def measure_electrons(
 ) -> dict[str, Any]:
     """Fit electrons with a set, as pions and as electrons.
 
-    `samples` are files of particles of collisions and of their candidates; `decays` are samples by the name
-    of their decay, whose candidates are made by truth. The result has ``tracks.<sample>`` with the figures of
-    :func:`momenta`, and ``peaks.<decay>`` with those of :func:`peak`; samples with fewer than 50 electrons or
-    pairs are left out.
+    `samples` are of collisions; `decays` are files ``<decay>_<polarity>.parquet``, with candidates made by
+    truth. The result has ``tracks.<sample>`` with the figures of :func:`momenta`, and ``peaks.<decay>`` with
+    those of :func:`peak`; samples with fewer than 50 electrons or pairs are left out.
     """
     velo_end = float(geometry.planes()[VELO_PLANES, 0].max())
     detector: Any = {"geometry": geometry, "field": field, "workers": threads}
@@ -68,16 +68,14 @@ def measure_electrons(
     with scratch_folder() as name:
         folder = Path(name)
         of: dict[str, list[Files]] = {COLLISIONS: []}
-        for number, (particles, candidates) in enumerate(samples):
+        for number, sample in enumerate(samples):
             path = folder / f"{number}.parquet"
-            _write_electrons(particles, candidates, path)
-            of[COLLISIONS].append(Files(particles, path))
-        for decay, parts in decays.items():
-            of[decay] = []
-            for number, part in enumerate(parts):
-                path = folder / f"{decay}{number}.parquet"
-                find_candidates(part.hits, path, polarity=part.polarity, matched=True, **detector)
-                of[decay].append(Files(part.particles, path))
+            _write_electrons(sample, path)
+            of[COLLISIONS].append(replace(sample, candidates=path))
+        for part in decays:
+            path = folder / part.particles.name
+            find_candidates(part.hits, path, polarity=part.polarity, matched=True, **detector)
+            of.setdefault(part.particles.stem.rpartition("_")[0], []).append(Files(part.particles, path))
         for name, files in of.items():
             rows = electrons_fitted(parameters, files, velo_end, threads)
             if len(rows) >= ENOUGH:
@@ -87,10 +85,10 @@ def measure_electrons(
     return {"tracks": tracks, "peaks": peaks}
 
 
-def _write_electrons(particles: Path, candidates: Path, path: Path) -> None:
+def _write_electrons(sample: Files, path: Path) -> None:
     """Write the candidates whose hits are an electron's."""
     names = ["event", "particle", "pdg_id"]
-    known = PARTICLES.open(particles).read(names)
+    known = PARTICLES.open(sample.particles).read(names)
     known = known.filter(pc.equal(pc.abs(known["pdg_id"]), PDG_ID))
     keys = particle_key({name: numbers(known[name]) for name in names})
 
@@ -98,7 +96,7 @@ def _write_electrons(particles: Path, candidates: Path, path: Path) -> None:
         own = particle_key({name: numbers(rows[name]) for name in names[:2]})
         return rows.filter(pa.array(np.isin(own, keys) & (numbers(rows["purity"]) >= GHOST_PURITY)))
 
-    write_changed(candidates, path, electrons)
+    write_changed(sample.candidates, path, electrons)
 
 
 def electrons_fitted(

@@ -56,7 +56,7 @@ def momentum_figures(residual: F64) -> dict[str, float]:
     return figures
 
 
-def pull_figures(rows: Rows, component: str, prefix: str = "") -> dict[str, float]:
+def pull_figures(rows: Rows, component: str) -> dict[str, float]:
     """Measure a pull: ``width`` and ``mean`` of its core, ``width68``, ``width95``, with errors.
 
     ``width95_over_width`` is about 1 without tails. Both widths are of the same tracks, as its error knows.
@@ -64,9 +64,9 @@ def pull_figures(rows: Rows, component: str, prefix: str = "") -> dict[str, floa
     values = pulls(rows, component)
     core, widths = fit_core(values), central_widths(values)
     widths["width95_over_width"] = widths["width95"].over(core.width_of(values))
-    figures = {**core.width_as(f"{prefix}width"), **core.mean_as(f"{prefix}mean")}
+    figures = {**core.width_as("width"), **core.mean_as("mean")}
     for name, width in widths.items():
-        figures |= width.named(f"{prefix}{name}")
+        figures |= width.named(name)
     return figures
 
 

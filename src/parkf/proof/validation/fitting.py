@@ -9,11 +9,23 @@ import pyarrow as pa
 
 from parkf.fit.sample import Sample, load_sample
 from parkf.fit.truth import Files
+from parkf.io.errors import ParkfError
 from parkf.io.files import scratch_folder
 from parkf.io.tables import CANDIDATES
 
 if TYPE_CHECKING:
     from parkf.detector.field import FieldMap
+
+
+def validation_files(run: Path) -> list[Files]:
+    """Find the validation candidates of a run, with their particles; a ParkfError if any were deleted."""
+    candidates = sorted((run / "candidates").glob("validation_*.parquet"))
+    files = [Files(run / "particles" / path.name, path) for path in candidates]
+    if not files or not all(one.particles.is_file() for one in files):
+        raise ParkfError(
+            f"{run}: no candidates and particles of its validation; name a run that has ended and kept them"
+        )
+    return files
 
 
 def fitted_samples(

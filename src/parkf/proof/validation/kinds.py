@@ -1,25 +1,26 @@
-"""Kinds of tracks besides long ones: candidates by truth, fitted by the set and by the full fit."""
+"""Kinds of tracks besides long ones with all detectors: fits by a set and by the full fit, and a search."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES
 from parkf.fit import fit_file, fit_file_full
-from parkf.fit.sample import Sample
+from parkf.fit.sample import Sample, chi2_per_ndof
 from parkf.fit.truth import Files
 from parkf.io.events import Columns
 from parkf.io.files import scratch_folder
-from parkf.io.kinds import Kind
-from parkf.proof.validation.breakdown import directions
+from parkf.io.kinds import LONG, Kind
+from parkf.io.track_columns import Rows
 from parkf.proof.validation.core import fit_core
-from parkf.proof.validation.figures import binned
-from parkf.proof.validation.fitting import fitted_samples
-from parkf.proof.validation.search import measure_search
+from parkf.proof.validation.figures import ENOUGH, binned, share
+from parkf.proof.validation.fitting import fitted_samples, write_changed
+from parkf.proof.validation.separation import measure_cut
 from parkf.proof.validation.validate import MOMENTUM_EDGES, beside, measure_alone
 from parkf.simulation.pattern.candidates import Search, write_candidates
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     from parkf.detector.geometry import Geometry
 
 _SEED = 8  # of the mats' shifts
+_UT = ("ut_x", "ut_z", "ut_dxdy", "ut_sigma")
 
 
-@dataclass(frozen=True)
-class Simulated:
+class Simulated(NamedTuple):
     """Files of a sample: particles, hits, and true states in the first layers behind the VELO."""
 
     particles: Path
@@ -41,22 +42,14 @@ class Simulated:
     crossings: Path | None
     polarity: int  # +1 for MagUp, -1 for MagDown
 
-    @classmethod
-    def all_of(
-        cls, particles: Sequence[Path], hits: Sequence[Path], crossings: Sequence[Path] = ()
-    ) -> list[Self]:
-        """Return samples of files ``<sample>_<polarity>.parquet``, which are in the same order."""
-        known: Sequence[Path | None] = crossings or [None] * len(hits)
-        of = zip(particles, hits, known, strict=True)
-        return [cls(*files, +1 if files[0].stem.endswith("_up") else -1) for files in of]
 
-    @classmethod
-    def by_decay(cls, particles: Sequence[Path], hits: Sequence[Path]) -> dict[str, list[Self]]:
-        """Return samples of files ``<decay>_<polarity>.parquet`` by the name of the decay."""
-        found: dict[str, list[Self]] = {}
-        for sample in cls.all_of(particles, hits):
-            found.setdefault(sample.particles.stem.rpartition("_")[0], []).append(sample)
-        return found
+def simulated_samples(
+    particles: Sequence[Path], hits: Sequence[Path], crossings: Sequence[Path] = ()
+) -> list[Simulated]:
+    """Return samples of files ``<sample>_<polarity>.parquet``, which are in the same order."""
+    known: Sequence[Path | None] = crossings or [None] * len(hits)
+    of = zip(particles, hits, known, strict=True)
+    return [Simulated(*files, +1 if files[0].stem.endswith("_up") else -1) for files in of]
 
 
 def measure_kinds(
@@ -149,12 +142,11 @@ def compared(ours: Sample, full: Sample) -> dict[str, Any]:
     """Measure fits of the same candidates by a set and by the full fit.
 
     Return ``pulls`` and ``momentum`` of the set's fits as :func:`parkf.proof.validation.validate.validate`
-    has them with their comparison with the full fit, and ``directions``. ``momentum`` also has ``qop_bias``,
+    has them with their comparison with the full fit. ``momentum`` also has ``qop_bias``,
     the mean of the core of (q/p − truth)/truth: with an error of 10 % or more, that of δp/p is another.
     """
     measured = measure_alone(ours)
-    rows, others = beside(measured["momentum"], ours, full, "full")
-    measured["directions"] = directions(rows, others)
+    beside(measured["momentum"], ours, full, "full")
     relative = np.asarray(ours.good["qop"]) / np.asarray(ours.good["true_qop"]) - 1
     inside = {
         low / 1000: mask for low, _, mask in binned(ours.good["p_true"], [1e3 * e for e in MOMENTUM_EDGES])
@@ -162,3 +154,61 @@ def compared(ours: Sample, full: Sample) -> dict[str, Any]:
     for one in measured["momentum"]:
         one |= fit_core(relative[inside[one["p_min"]]]).mean_as("qop_bias")
     return measured
+
+
+def measure_search(found: Sample, true: Sample, edges: Sequence[float]) -> dict[str, Any]:
+    """Measure a search by its candidates and by those of the truth, both fitted by a set.
+
+    Return ``candidates``, ``ghosts`` (the share of ghosts among them) with its error, and ``efficiency``, the
+    share of true candidates whose particle was found, with its error and their number in bins of momentum
+    with `edges` in MeV. ``chi2`` is what a cut on χ²/ndof keeps
+    (:func:`parkf.proof.validation.separation.measure_cut`); it is missing if there are few candidates.
+    """
+    genuine, ghosts = found.genuine, found.ghosts
+    there = np.isin(_particles(true.genuine), _particles(genuine))
+    is_ghost = np.repeat([True, False], [len(ghosts), len(genuine)])
+    figures: dict[str, Any] = {"candidates": len(is_ghost), **share("ghosts", is_ghost)}
+    figures["efficiency"] = [
+        {"p_min": low / 1000, "p_max": high / 1000, "n": int(here.sum())} | share("efficiency", there[here])
+        for low, high, here in binned(true.genuine["p_true"], edges)
+    ]
+    if min(len(genuine), len(ghosts)) >= ENOUGH:
+        figures["chi2"] = measure_cut(found, -chi2_per_ndof(found.rows))
+    return figures
+
+
+def _particles(rows: Rows) -> np.ndarray:
+    """Name the particles (n,): no two of an event have the same momentum."""
+    return np.rec.fromarrays([np.asarray(rows[name]) for name in ("file", "event", "p_true")])
+
+
+def measure_without_ut(
+    parameters: Path,
+    samples: Sequence[Files],
+    *,
+    geometry: "Geometry",
+    field: "FieldMap",
+    threads: int | None = None,
+) -> dict[str, Any]:
+    """Fit long tracks without their UT hits, by a set and by the full fit; return what :func:`compared` does.
+
+    The steps across the UT are those of all long tracks, since a fit leaves out what was not measured.
+    """
+    with scratch_folder() as folder:
+        stripped = []
+        for number, sample in enumerate(samples):
+            path = Path(folder) / f"candidates{number}.parquet"
+            write_changed(sample.candidates, path, _without_ut)
+            stripped.append(replace(sample, candidates=path))
+        both = fitted_by_both(LONG, parameters, stripped, geometry=geometry, field=field, threads=threads)
+    return compared(*both)
+
+
+def _without_ut(rows: pa.Table) -> pa.Table:
+    """Return candidates without their UT hits."""
+    for name in _UT:
+        place = rows.schema.get_field_index(name)
+        field = rows.schema.field(place)
+        nothing = pa.array(np.full(len(rows) * field.type.list_size, np.nan, np.float32))
+        rows = rows.set_column(place, field, pa.FixedSizeListArray.from_arrays(nothing, type=field.type))
+    return rows

@@ -1,7 +1,5 @@
-"""Figures of a simulated sample, and of a search for tracks in it, for comparison with another sample."""
+"""Figures of a simulated sample and of fits of its tracks, for comparison with another sample."""
 
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,22 +7,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from parkf.detector.field import FieldMap
-from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, Geometry
-from parkf.fit.sample import GHOST_PURITY, Sample, chi2_per_ndof
+from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES
+from parkf.fit.sample import DETECTORS, GHOST_PURITY, Sample, chi2_per_ndof
 from parkf.io.errors import ParkfError
 from parkf.io.tables import CANDIDATES, HITS, PARTICLES
+from parkf.io.track_columns import Rows
+from parkf.proof.validation.core import central_widths
 from parkf.proof.validation.figures import ENOUGH, share
-from parkf.proof.validation.local_fits import Residuals, fit_locally
-from parkf.proof.validation.separation import measure_cut
+from parkf.proof.validation.validate import measure_alone
 
 ETA = (2.0, 5.0)
 P_MIN = 2.0  # GeV
-P_STIFF = 10.0  # GeV; above it, hit errors are larger than the displacement by scattering
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+P_EDGES = (2.0, 5.0, 20.0, 100.0)  # GeV, of fits
+CHI2_LARGE = 3.0  # χ²/ndof above which a track looks wrong (the paper's cut)
 PLANES = {"velo": VELO_PLANES, "ut": UT_PLANES, "scifi": SCIFI_PLANES}
-# mm; a hit further from its track does not count for the resolution
-LARGE = {"velo": 0.1, "ut": 0.3, "scifi": 0.5}
 # Particles that come from within this of the beam line, in mm, count as prompt.
 PROMPT_RADIUS = 0.5
 
@@ -36,99 +32,52 @@ _EDGES = {
     "velo": np.arange(-0.5, 27.0),
     "ut": np.arange(-0.5, 5.0),
     "scifi": np.arange(-0.5, 13.0),
-    "velo_residual": np.linspace(-60, 60, 16),  # LHCb's clusters lie on half pixels
-    "ut_residual": np.linspace(-200, 200, 41),
-    "scifi_residual": np.linspace(-500, 500, 41),
 }
-_FEWEST_SCIFI = 10
-_FEWEST_VELO, _FEWEST_SEGMENT = 3, 9  # fewest modules, and SciFi layers, that a search requires of a segment
 _ELECTRON = 11
-# Of the efficiency of a search, GeV and η.
-P_BINS = ((2, 3), (3, 5), (5, 10), (10, 20), (20, 100))
-ETA_BINS = ((2, 3), (3, 4), (4, 5))
 
 
-@dataclass(frozen=True)
-class Files:
-    """Tables of one sample: hits, particles, candidates by truth (matched) and from the search (found)."""
-
-    hits: Path
-    particles: Path
-    matched: Path
-    found: Path
-
-
-def characterise(files: Files, *, geometry: Geometry, field: FieldMap, polarity: int) -> dict[str, Any]:
+def characterise(hits: Path, particles: Path, matched: Path, found: Path) -> dict[str, Any]:
     """Describe events, long tracks (p > 2 GeV, 2 < η < 5, no electrons) and candidates.
 
-    Geometry and field are assumed to be the sample's; `polarity` is +1 for MagUp. A file that is no such
-    table, fewer than 50 stiff tracks (above 10 GeV), or fewer than 50 soft ones raise a ParkfError.
+    Candidates are `matched`, by truth, and `found`, from the search. A file that is no such table, or fewer
+    than 50 tracks, raise a ParkfError.
 
-    The result has ``events``, ``tracks`` (counts), ``quantiles.{p, eta}`` (GeV) at `QUANTILES`,
-    ``histograms.{p, eta, velo, ut, scifi, velo_residual, ut_residual, scifi_residual}`` (fractions with
-    errors; numbers of modules or layers; micrometres), and ``figures.<name>.{value, error}``:
+    The result has ``events``, ``tracks`` (counts), ``histograms.{p, eta, velo, ut, scifi}`` (fractions with
+    errors; GeV; numbers of modules or layers), and ``figures.<name>.{value, error}``:
 
     - of an event: ``long_tracks`` of any momentum, ``<detector>_hits`` (per long track), ``<detector>_noise``
-      (fraction of hits without a particle), ``<velo, scifi>_only`` (particles with a segment there alone, per
-      long track), ``candidates`` of the search, ``ghosts`` (their fraction);
+      (fraction of hits without a particle), ``candidates`` of the search, ``ghosts`` (their fraction);
     - of prompt particles: ``reconstructible`` (fraction with enough hits), ``vertex_spread`` (mm along z);
     - of tracks: ``displaced`` (fraction that is not prompt), ``velo_modules`` (mean), ``ut_none``,
-      ``ut_all``, ``scifi_<10, 11, 12>`` (fractions), ``<detector>_several`` (fraction of a track's layers
-      with more than one of its hits);
-    - of stiff tracks: ``<detector>_{width, pull, large}`` (micrometres; over the hits' errors; fraction
-      beyond `LARGE`), ``kick`` (GeV), ``bending`` (over the field map's);
-    - of soft tracks: ``ut_offset``, ``ut_turn``, widths of the scattering before the UT (MeV).
-    """
-    particles = with_momenta(PARTICLES.open(files.particles).read().to_pandas())
-    hits = HITS.open(files.hits).read(["event", "plane", "particle", "x", "y"]).to_pandas()
-    matched = CANDIDATES.open(files.matched).read().to_pandas()
-    found = CANDIDATES.open(files.found).read(["event", "purity"]).to_pandas()
+      ``ut_all``, ``scifi_<10, 11, 12>`` (fractions).
 
-    everything = matched[["event", "particle"]].merge(particles, on=["event", "particle"])
-    tracks = matched.merge(particles[particles.accepted], on=["event", "particle"])
+    How far hits lie from their tracks, how much tracks scatter, and how strong the field is show in the fits
+    of :func:`measure_tracks`.
+    """
+    true = with_momenta(PARTICLES.open(particles).read().to_pandas())
+    points = HITS.open(hits).read(["event", "plane", "particle", "x", "y"]).to_pandas()
+    by_truth = CANDIDATES.open(matched).read().to_pandas()
+    searched = CANDIDATES.open(found).read(["event", "purity"]).to_pandas()
+
+    everything = by_truth[["event", "particle"]].merge(true, on=["event", "particle"])
+    tracks = by_truth.merge(true[true.accepted], on=["event", "particle"])
+    if len(tracks) < ENOUGH:
+        raise ParkfError(f"{matched}: {len(tracks)} tracks, expected at least {ENOUGH}")
     layers = {"velo": tracks.velo_n.to_numpy(np.int64)}
     for name in ("ut", "scifi"):
         layers[name] = np.array([np.isfinite(x).sum() for x in tracks[f"{name}_x"]], np.int64)
-    complete = tracks[(layers["ut"] == len(UT_PLANES)) & (layers["scifi"] >= _FEWEST_SCIFI)]
-    stiff, soft = complete[complete.p > P_STIFF], complete[complete.p < P_STIFF]
-    if min(len(stiff), len(soft)) < ENOUGH:
-        raise ParkfError(
-            f"{files.matched}: {len(stiff)} tracks above and {len(soft)} below 10 GeV, "
-            f"expected at least {ENOUGH} of each"
-        )
-    fit = partial(fit_locally, geometry=geometry, field=field, polarity=polarity)
-    local, scattered = (
-        fit(part, (part.charge / (1000.0 * part.p)).to_numpy(np.float64)) for part in (stiff, soft)
-    )
     values = {"p": tracks.p.to_numpy(), "eta": tracks.eta.to_numpy(), **layers}
     figures = (
-        _of_events(hits, everything, found)
-        | _of_segments(hits, particles, everything)
-        | _of_prompt(particles[particles.accepted & (particles.radius < PROMPT_RADIUS)], matched)
-        | _of_tracks(hits, tracks, layers)
-        | {"kick": _median(local.kick / 1000.0), "bending": _median(local.bending)}
-        | {"ut_offset": _spread(scattered.offset), "ut_turn": _spread(scattered.turn)}
+        _of_events(points, everything, searched)
+        | _of_prompt(true[true.accepted & (true.radius < PROMPT_RADIUS)], by_truth)
+        | _of_tracks(tracks, layers)
     )
-    for name in PLANES:
-        residuals: Residuals = getattr(local, name)
-        values[f"{name}_residual"] = 1000.0 * residuals.distance
-        figures |= {
-            f"{name}_width": _width(1000.0 * residuals.distance, residuals.freedom),
-            f"{name}_pull": _width(residuals.distance / residuals.sigma, residuals.freedom),
-            f"{name}_large": fraction_of(np.abs(residuals.distance) > LARGE[name]),
-        }
     return {
-        "events": hits.event.nunique(),
+        "events": points.event.nunique(),
         "tracks": len(tracks),
-        "quantiles": {name: np.quantile(tracks[name], QUANTILES).tolist() for name in ("p", "eta")},
         "histograms": {name: _histogram(column, _EDGES[name]) for name, column in values.items()},
-        "figures": named(figures),
+        "figures": {name: {"value": value, "error": error} for name, (value, error) in figures.items()},
     }
-
-
-def named(figures: dict[str, Figure]) -> dict[str, dict[str, float]]:
-    """Return value and error of each figure by name, in the form of the files."""
-    return {name: {"value": value, "error": error} for name, (value, error) in figures.items()}
 
 
 def with_momenta(particles: pd.DataFrame) -> pd.DataFrame:
@@ -168,22 +117,6 @@ def fraction_of(which: npt.ArrayLike) -> Figure:
     return fraction, error
 
 
-def _width(values: npt.NDArray[np.float64], independent: float) -> Figure:
-    """Half width of the central 68%, and its error for a Gaussian with `independent` independent values."""
-    low, high = np.quantile(values, (0.1587, 0.8413))
-    return float(high - low) / 2, float(0.96 * (high - low) / 2 / independent**0.5)
-
-
-def _median(values: npt.NDArray[np.float64]) -> Figure:
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)), 1.2533 * _width(finite, len(finite))[0] / len(finite) ** 0.5
-
-
-def _spread(values: npt.NDArray[np.float64]) -> Figure:
-    finite = values[np.isfinite(values)]
-    return _width(finite, len(finite))
-
-
 def _of_events(hits: pd.DataFrame, tracks: pd.DataFrame, found: pd.DataFrame) -> dict[str, Figure]:
     several = {"long_tracks": tracks, "candidates": found}
     figures = {name: mean_of(_counts(rows, hits)) for name, rows in several.items()}
@@ -193,21 +126,6 @@ def _of_events(hits: pd.DataFrame, tracks: pd.DataFrame, found: pd.DataFrame) ->
         figures[f"{name}_hits"] = _ratio(distinct, tracks, hits)
         figures[f"{name}_noise"] = fraction_of(distinct.particle < 0)
     return figures | {"ghosts": fraction_of(found.purity < GHOST_PURITY)}
-
-
-def _of_segments(hits: pd.DataFrame, particles: pd.DataFrame, tracks: pd.DataFrame) -> dict[str, Figure]:
-    """Count particles with a forward VELO segment but no SciFi segment, and the reverse, per long track."""
-    owned = hits[hits.particle >= 0]
-    enough = {}
-    for name, fewest in (("velo", _FEWEST_VELO), ("scifi", _FEWEST_SEGMENT)):
-        layers = hits_of(owned, name).groupby(["event", "particle"]).plane.nunique()
-        enough[name] = layers[layers >= fewest].index
-    forward = owners(particles[particles.eta > 0])
-    only = {
-        "velo_only": enough["velo"].intersection(forward).difference(enough["scifi"]),
-        "scifi_only": enough["scifi"].difference(enough["velo"]),
-    }
-    return {name: _ratio(index.to_frame(index=False), tracks, hits) for name, index in only.items()}
 
 
 def _counts(rows: pd.DataFrame, hits: pd.DataFrame) -> npt.NDArray[Any]:
@@ -231,15 +149,8 @@ def _of_prompt(prompt: pd.DataFrame, matched: pd.DataFrame) -> dict[str, Figure]
     return {"reconstructible": reached, "vertex_spread": (spread, spread / (2 * len(z)) ** 0.5)}
 
 
-def _of_tracks(
-    hits: pd.DataFrame, tracks: pd.DataFrame, layers: dict[str, npt.NDArray[np.int64]]
-) -> dict[str, Figure]:
-    own = hits.merge(tracks[["event", "particle"]], on=["event", "particle"])
-    several = {
-        f"{name}_several": fraction_of(hits_of(own, name).groupby(["event", "particle", "plane"]).size() > 1)
-        for name in PLANES
-    }
-    return several | {
+def _of_tracks(tracks: pd.DataFrame, layers: dict[str, npt.NDArray[np.int64]]) -> dict[str, Figure]:
+    return {
         "displaced": fraction_of(tracks.radius >= PROMPT_RADIUS),
         "velo_modules": mean_of(layers["velo"]),
         "ut_none": fraction_of(layers["ut"] == 0),
@@ -258,67 +169,38 @@ def _histogram(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) 
     }
 
 
-def characterise_search(files: Files, sample: Sample) -> dict[str, Any]:
-    """Describe the candidates of a search; `sample` has their fits.
+def select_by_eta(sample: Sample) -> Sample:
+    """Return the candidates of particles with 2 < η < 5."""
+    eta = np.arcsinh(1.0 / np.hypot(sample.rows["true_tx"], sample.rows["true_ty"]))
+    return Sample(sample.rows[(eta > ETA[0]) & (eta < ETA[1])])
 
-    The result has ``figures.<name>.{value, error}``: ``ghosts`` (fraction of candidates) and ``clones``
-    (fraction of the other candidates whose particle already has one); ``efficiency_p_<low>_<high>`` (GeV) and
-    ``efficiency_eta_<low>_<high>`` for particles with enough hits, above 2 GeV, 2 < η < 5, no electrons; for
-    such tracks ``wrong_<detector>`` (fraction of hits that are not the particle's) and ``hits_<detector>``
-    (per track); ``cut`` (the χ²/ndof below which 91 % of genuine tracks are) and ``kept`` (fraction of ghosts
-    below it). A file that is no such table, or a sample without genuine candidates or ghosts, raises a
-    ParkfError.
+
+def measure_tracks(sample: Sample) -> dict[str, Any]:
+    """Measure resolution, pulls and χ² of genuine tracks with 2 < η < 5 and a good fit.
+
+    The result has ``counts.{tracks, failed}``, ``pulls`` and ``momentum[]`` of
+    :func:`parkf.proof.validation.validate.measure_alone` in bins of :data:`P_EDGES`, and ``chi2.{velo, ut,
+    scifi, all} = {median, median_error, large}`` of χ²/ndof, where `large` is the fraction above three. Fewer
+    than 50 such tracks raise a ParkfError.
     """
-    particles = with_momenta(PARTICLES.open(files.particles).read().to_pandas())
-    hits = HITS.open(files.hits).read(["event", "plane", "particle", "x"]).to_pandas()
-    matched = CANDIDATES.open(files.matched).read(["event", "particle"]).to_pandas()
-    candidates = CANDIDATES.open(files.found).read().to_pandas()
-
-    owned = candidates[candidates.purity >= GHOST_PURITY]
-    accepted = particles[particles.accepted]
-    tracks = owned.merge(accepted, on=["event", "particle"])
-    figures: dict[str, Figure] = {
-        "ghosts": fraction_of(candidates.purity < GHOST_PURITY),
-        "clones": fraction_of(owned.duplicated(["event", "particle"])),
-        **_efficiencies(matched.merge(accepted, on=["event", "particle"]), owned),
-        **{f"wrong_{name}": fraction_of(_wrong(tracks, hits_of(hits, name), name)) for name in PLANES},
-        **{f"hits_{name}": mean_of(np.isfinite(_x(tracks, name)).sum(1)) for name in PLANES},
-        **_separation(sample, files.found),
+    seen = select_by_eta(sample)
+    tracks, good = len(seen.genuine), seen.good
+    if len(good) < ENOUGH:
+        raise ParkfError(f"measure: {len(good)} genuine tracks with a good fit, expected at least {ENOUGH}")
+    chi2 = {name: _chi2(good[good[f"ndof_{name}"] > 0], (name,)) for name in DETECTORS}
+    return {
+        "counts": {"tracks": tracks, "failed": tracks - len(good)},
+        **measure_alone(seen, P_EDGES),
+        "chi2": {"all": _chi2(good, DETECTORS), **chi2},
     }
-    return {"figures": named(figures)}
 
 
-def _efficiencies(wanted: pd.DataFrame, owned: pd.DataFrame) -> dict[str, Figure]:
-    found = owners(wanted).isin(owners(owned))
-    figures = {}
-    for name, bins in (("p", P_BINS), ("eta", ETA_BINS)):
-        for low, high in bins:
-            inside = ((wanted[name] >= low) & (wanted[name] < high)).to_numpy()
-            if inside.any():
-                figures[f"efficiency_{name}_{low}_{high}"] = fraction_of(found[inside])
-    return figures
-
-
-def _x(tracks: pd.DataFrame, detector: str) -> npt.NDArray[np.floating]:
-    """X of each hit of the tracks, (n, slots); NaN where there is none."""
-    return np.stack(tracks[f"{detector}_x"].to_list())
-
-
-def _wrong(tracks: pd.DataFrame, hits: pd.DataFrame, detector: str) -> npt.NDArray[np.bool_]:
-    """Find the hits of tracks that do not belong to the track's particle."""
-    x = _x(tracks, detector).astype(np.float32)
-    row, slot = np.nonzero(np.isfinite(x))
-    used = pd.MultiIndex.from_arrays(
-        [tracks.event.to_numpy()[row], tracks.particle.to_numpy()[row], x[row, slot]]
-    )
-    own = pd.MultiIndex.from_arrays([hits.event, hits.particle, hits.x.to_numpy(np.float32)])
-    return ~np.asarray(used.isin(own))
-
-
-def _separation(sample: Sample, path: Path) -> dict[str, Figure]:
-    """Cut and fraction of ghosts kept, with errors that add what all candidates of an event do."""
-    genuine, ghost = sample.is_genuine.sum(), sample.is_ghost.sum()
-    if not (genuine and ghost):
-        raise ParkfError(f"{path}: {genuine} genuine candidates and {ghost} ghosts, need both")
-    point = measure_cut(sample, -chi2_per_ndof(sample.rows))["working_point"]
-    return {"cut": (-point["cut"], point["cut_error"]), "kept": (point["ghost"], point["ghost_error"])}
+def _chi2(rows: Rows, detectors: tuple[str, ...]) -> dict[str, float]:
+    values = chi2_per_ndof(rows, detectors)
+    # The error is that of a Gaussian's median.
+    error = 1.2533 * central_widths(values)["width68"].value / len(values) ** 0.5
+    return {
+        "median": float(np.median(values)),
+        "median_error": error,
+        "large": float((values > CHI2_LARGE).mean()),
+    }

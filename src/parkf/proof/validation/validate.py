@@ -1,6 +1,6 @@
 """The numbers of ``validation.json``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,18 +123,18 @@ def _controlled(result: Mapping[str, Any], stiff: Sample | None, more: int) -> d
     return {"momentum": list(bins.values())}
 
 
-def measure_alone(sample: Sample) -> dict[str, Any]:
+def measure_alone(sample: Sample, edges: Sequence[float] = MOMENTUM_EDGES) -> dict[str, Any]:
     """Measure one fit: ``pulls``, ``momentum``, ``roc`` and ``working_point`` of :func:`validate`.
 
-    Without ghosts, the last two are left out.
+    Bins of momentum have these edges in GeV. Without ghosts, the last two are left out.
     """
     good = sample.good
     residual = momentum_residual(good)
     measured: dict[str, Any] = {"pulls": _pulls(good), "momentum": []}
-    for low, high, inside in binned(good["p_true"], _EDGES, ENOUGH):
-        edges = {"p_min": low / 1000, "p_max": high / 1000, "n": int(inside.sum())}
+    for low, high, inside in binned(good["p_true"], [1000 * edge for edge in edges], ENOUGH):
+        place = {"p_min": low / 1000, "p_max": high / 1000, "n": int(inside.sum())}
         figures = {**momentum_figures(residual[inside]), "pulls": _pulls(good[inside])}
-        measured["momentum"].append(edges | figures)
+        measured["momentum"].append(place | figures)
     if len(sample.ghosts):
         point = measure_cut(sample, -chi2_per_ndof(sample.rows))["working_point"]
         measured |= {"roc": _roc(sample), "working_point": point | {"cut": -point["cut"]}}
@@ -164,10 +164,11 @@ def _counts(fits: Mapping[str, Sample]) -> dict[str, int]:
 
 
 def _measure(sample: Sample) -> dict[str, Any]:
-    good = sample.good
+    good, failed = sample.good, int((~is_good(sample.rows["status"])).sum())
     return {
         **measure_alone(sample),
-        "failed": int((~is_good(sample.rows["status"])).sum()),
+        "failed": failed,
+        "failed_over_genuine": float(failed / sample.is_genuine.sum()),
         "lost": losses(sample),
         "histograms": {
             "pulls": {component: _histogram(pulls(good, component), _PULL_EDGES) for component in STATE},

@@ -9,8 +9,8 @@ import pytest
 
 from parkf.fit.sample import Sample
 from parkf.params.manifest import Gate
-from parkf.proof.comparing.answer import answer
-from parkf.proof.validation.paired import compare_fits
+from parkf.proof.comparing.replacement import judge_replacement
+from parkf.proof.validation.pairing import compare_fits
 
 SEED = 73
 
@@ -64,7 +64,7 @@ class Toys:
 
 
 def told(own, published, **gates):
-    return answer(compare_fits(own, published), "r016", **gates)
+    return judge_replacement(compare_fits(own, published), "r016", **gates)
 
 
 # What the world is, what the published set gets wrong in it, and what the answer says.

@@ -8,7 +8,7 @@ from parkf.params.manifest import Gate
 from parkf.proof.gates.room import unmeasured
 
 MATTERS = {"bias": 2e-4, "core": 0.01, "pull": 0.02, "ghosts": 0.01}
-"""Differences of :func:`parkf.proof.validation.paired.compare_fits` that matter; others nobody notices."""
+"""Differences of :func:`parkf.proof.validation.pairing.compare_fits` that matter; others nobody notices."""
 
 _NAMES = {
     "bias": "mean of δp/p",
@@ -31,12 +31,12 @@ class Answer:
     sentence: str
 
 
-def answer(
+def judge_replacement(
     paired: Mapping[str, Any], version: str, gates: Sequence[Gate] = (), own: str = "this set"
 ) -> Answer:
     """Answer whether a set should replace the published `version`.
 
-    `paired` is from :func:`parkf.proof.validation.paired.compare_fits`. `gates` are those of the new set,
+    `paired` is from :func:`parkf.proof.validation.pairing.compare_fits`. `gates` are those of the new set,
     which is called `own`. The published set is replaced if it is surely worse somewhere, and the new one is
     not.
     """
