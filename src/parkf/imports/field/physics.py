@@ -26,7 +26,6 @@ _SHIFTS = np.arange(-1500.0, 1501.0, 50.0)  # mm; shifts that are tried
 _SCALE = (0.02, 0.3)
 _OUTSIDE = (1 - 0.995, 1 - 0.9)
 _UNEQUAL = (0.06, 0.3)
-_PART = 0.03  # T, below which a part of the dipole decides nothing
 
 
 def inspect_field(field: FieldMap, dipole: DipoleSources, subject: str) -> Inspection:
@@ -64,7 +63,7 @@ def _inspect(field: FieldMap, dipole: DipoleSources) -> Iterator[Figure | Findin
         return
     yield Figure("By over the dipole's", float(shape[0][1]), "", "1")
     yield Figure("what that leaves, over the dipole's", shape[1], "", "0")
-    yield from _of_parts(field, dipole) or _of_shape(field, dipole, *shape, ours)
+    yield from _of_shape(field, dipole, *shape, ours)
     yield from _of_maxwell(field)
 
 
@@ -197,29 +196,6 @@ def _of_shape(
         left = f"{100 * misfit:.0f} % of the field is left beside {scale:.3g} times the dipole's"
         findings = judged(misfit, _UNEQUAL, "the field has another shape than the dipole's", left)
     return findings
-
-
-def _of_parts(field: FieldMap, dipole: DipoleSources) -> list[Finding]:
-    """Name the metre of z where a map is twice or half as strong, while most of it is the dipole's."""
-    points = _acceptance_points(4000)
-    ours, theirs = _look_up(field, points)[:, 1], dipole.field(points)[:, 1]
-    ratios = {}
-    for metre in np.unique(points[:, 2] // 1000):
-        own = (points[:, 2] // 1000 == metre) & np.isfinite(ours)
-        if own.sum() > 50 and np.abs(theirs[own]).max() > _PART:
-            ratio = float((ours[own] * theirs[own]).sum() / (theirs[own] ** 2).sum())
-            # Another unit keeps the shape; noise does not.
-            if ((ours[own] - ratio * theirs[own]) ** 2).sum() < 0.1 * (ours[own] ** 2).sum():
-                ratios[metre] = ratio
-    usual = float(np.median([*ratios.values()])) if ratios else 0.0
-    alike = [abs(one / usual - 1) < 0.1 for one in ratios.values()] if usual else []
-    other = {metre: one / usual for metre, one in ratios.items() if usual and not 0.5 < one / usual < 2.0}
-    if not other or sum(alike) < 0.6 * len(alike):
-        return []
-    worst, ratio = max(other.items(), key=lambda pair: abs(np.log(abs(pair[1]) + 1e-9)))
-    size = f"{times(abs(ratio))} too {'strong' if abs(ratio) > 1 else 'weak'}" if ratio > 0 else "turned"
-    what = f"between z = {worst:g} and {worst + 1:g} m the field is {size}: another unit or map in a part"
-    return [Finding("wrong", what, f"{ratio:.3g} times the dipole's, elsewhere {usual:.3g}")]
 
 
 def _misfit(profile: Floats, model: Floats) -> float:
