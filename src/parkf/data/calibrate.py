@@ -18,9 +18,10 @@ from parkf.data.align import Displacements, displaced, equations_of, places
 from parkf.data.changes import FACTORS
 from parkf.data.elements import SECTIONS
 from parkf.data.equations import Solution
-from parkf.data.evidence import Sample
+from parkf.data.evidence import gather
 from parkf.data.masses import NAMES, combined, measure_decays, read_pairs, strength_of
 from parkf.data.moving import Moving
+from parkf.data.parts import Parts
 from parkf.data.reference import Reference, make_reference
 from parkf.data.state import State, read_state, sentences, write_state
 from parkf.data.tracks import Events, read_tracks
@@ -175,7 +176,7 @@ def measure_factors(parameters: ParameterSet, tracks: Candidates, reference: Ref
     The hits of `tracks` are aligned. Means are compared per information, as by `parkf monitor`: hits that are
     lost are no errors.
     """
-    evidence = Sample(parameters, tracks).gather(reference.parts(parameters))
+    evidence = gather(parameters, tracks, Parts.of_sample(parameters, reference.stations))
     # One of a whole detector's hit errors, or the noise in a region; nothing of several regions together.
     chosen = [n for n, one in enumerate(FACTORS) if (one.kind == "error") == (one.number < 0)]
     return Means.of(reference, evidence).fit(chosen)[0]

@@ -6,7 +6,6 @@ from typing import Any
 
 from parkf.data.changes import Nuisance
 from parkf.data.equations import Solution
-from parkf.data.evidence import Sample
 from parkf.data.hypotheses import Found
 from parkf.data.masses import measure_decays, read_pairs, strength_of
 from parkf.data.quantities import usable
@@ -91,7 +90,7 @@ def assess(
             f"candidates: {count} with a good fit, expected at least {FEWEST} for a verdict; give more"
         )
     if verdict is None:
-        verdict = judge(reference, Sample(parameters, tracks)).as_json()
+        verdict = judge(reference, parameters, tracks).as_json()
     scale = {}
     for decay, measured in (found or {}).items():
         if decay not in reference.pairs:

@@ -48,9 +48,9 @@ def read_field(
         origin, spacing, values = _read_csv(path, length, unit)
     else:
         origin, spacing, values = read_cdf(paths) if ending == ".cdf" else read_allen(path)
-    values = np.ascontiguousarray(-polarity * values, dtype=np.float32)
+    down = np.ascontiguousarray(-polarity * values, dtype=np.float32)
     try:
-        return FieldMap(origin, spacing, values, interpolation, outside)
+        return FieldMap(origin, spacing, down, interpolation, outside)
     except ParkfError as error:
         raise ParkfError(f"{source}: {error}") from error
 
