@@ -88,12 +88,15 @@ class Pieces(Frame):
         """Frame of one piece, or frames of several, (m,)."""
         return Frame(self.origin[index], self.axis_u[index], self.axis_v[index])
 
-    def with_frame(self, index: int, frame: Frame) -> "Pieces":
-        """Return the same pieces with one of them at another position."""
-        axes = {name: getattr(self, name).copy() for name in ("origin", "axis_u", "axis_v")}
-        for name, values in axes.items():
-            values[index] = getattr(frame, name)
-        return replace(self, **axes)
+    def displaced_one(self, number: int, rotation: Floats, shift: Floats) -> "Pieces":
+        """Rotate the piece of a number about its centre by a (3, 3) matrix, then shift it by (3,) mm."""
+        own = (self.numbers == number)[:, None]
+        return replace(
+            self,
+            origin=self.origin + np.where(own, shift, 0.0),
+            axis_u=np.where(own, self.axis_u @ rotation.T, self.axis_u),
+            axis_v=np.where(own, self.axis_v @ rotation.T, self.axis_v),
+        )
 
     def corners(self) -> Floats:
         """(n, 4, 3) corners in mm; for strips, these are the ends of the first and the last strip."""
