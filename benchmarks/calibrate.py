@@ -31,7 +31,7 @@ from scipy.stats import theilslopes
 from parkf.data.elements import SECTIONS, Elements
 from parkf.data.moving import Moving, move_file
 from parkf.data.quantities import REGIONS
-from parkf.data.state import strip_errors
+from parkf.data.state import errors_by_layer, read_factors
 from parkf.data.worse import measuring_worse, scattering_more
 from parkf.detector.alignment import Alignment, Displacement, load_alignment
 from parkf.detector.description import Description
@@ -214,7 +214,7 @@ def figures(run: Path) -> dict[str, Any]:
         moving = Moving(
             placed(PLAIN, NOMINAL),
             placed(last / "geometry.yaml", last / "alignment.yaml"),
-            strip_errors(last / "calibration.json"),
+            errors_by_layer(read_factors(last / "calibration.json")),
         )
         moved = {sample: folder / f"{sample}.parquet" for sample in VALIDATION}
         for sample, path in seen.items():

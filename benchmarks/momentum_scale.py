@@ -92,7 +92,7 @@ def run(shared: Path, work: Path) -> dict[str, object]:
     for name, parity in (("even", 0), ("odd", 1)):
         found = measure(tracks.select(tracks.event % 2 == parity), geometry, field, names=FIELDS, known=known)
         other = full_fit(work, name, geometry, changed_field(field, found.nuisances.by_name))
-        scale = float(np.sum(found.momenta.error**-2) ** -0.5)  # of the momentum, from the measuring half
+        scale = float(np.sum(found.error**-2) ** -0.5)  # of the momentum, from the measuring half
         parts.append((other, other["event"] % 2 != parity, scale))
         halves[name] = {"nuisances": by_name(found), "scale_error": 100 * scale}
         halves[name] |= {"other_half": bias(*parts[-1])}

@@ -14,7 +14,15 @@ from parkf.data.elements import Elements
 from parkf.data.equations import Solution
 from parkf.data.masses import NAMES, _fitted, measure_momenta, strength_of
 from parkf.data.moving import Moving
-from parkf.data.state import State, read_figures, read_state, sentences, strip_errors, stronger, write_state
+from parkf.data.state import (
+    State,
+    errors_by_layer,
+    read_factors,
+    read_state,
+    sentences,
+    stronger,
+    write_state,
+)
 from parkf.data.worse import measuring_worse, scattering_more
 from parkf.detector.alignment import Alignment, Displacement
 from parkf.detector.description import Description
@@ -23,6 +31,7 @@ from parkf.detector.geometry import SCIFI_PLANES, UT_PLANES, VELO_PLANES, geomet
 from parkf.fit.displaced import join_candidates
 from parkf.io.documents.models import load_document
 from parkf.io.errors import ParkfError
+from parkf.io.files import read_json
 from parkf.io.project import PROJECT
 from parkf.io.tables import MEASURED
 from parkf.simulation.generate.decays import DECAYS
@@ -280,7 +289,8 @@ def test_larger_errors_of_ut_hits_are_found(calibrated):
         "hit errors of the VELO",
     }
     np.testing.assert_allclose(
-        after.strip_errors, np.repeat([1 + change[ut], after.strip_errors[4]], [4, 12])
+        errors_by_layer(after.factors),
+        np.repeat([1 + change[ut], after.factors["hit errors of SciFi"]], [4, 12]),
     )
     assert after.description.ut.zones[0].pitch > 0.0935
 
@@ -303,15 +313,15 @@ def test_files_are_written_and_read(calibrated, tmp_path):
     assert again.alignment == after.alignment
     assert again.description == after.description
     np.testing.assert_array_equal(again.magnet.values, after.magnet.values)
-    np.testing.assert_allclose(strip_errors(tmp_path / "calibration.json"), after.strip_errors, rtol=1e-6)
-    assert any("sagitta" in line for line in sentences(read_figures(tmp_path / "calibration.json")))
+    assert read_factors(tmp_path / "calibration.json") == pytest.approx(dict(after.factors), rel=1e-6)
+    assert any("sagitta" in line for line in sentences(read_json(tmp_path / "calibration.json")))
 
 
 def test_other_files_are_refused(tmp_path):
     path = tmp_path / "other.json"
     path.write_text("{}")
     with pytest.raises(ParkfError, match=r"calibration\.json of `parkf calibrate`"):
-        read_figures(path)
+        read_factors(path)
 
 
 def test_what_does_not_fit_together_is_refused(description):

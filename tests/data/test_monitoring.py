@@ -11,11 +11,12 @@ from kalman_toy import generate
 import parkf.data.reference as reference_module
 from parkf.data.changes import FACTORS, Nuisance, changed, kicks
 from parkf.data.equations import Solution
-from parkf.data.evidence import Sample
+from parkf.data.evidence import gather
 from parkf.data.hypotheses import Found, motions
 from parkf.data.masses import NAMES as OF_MASSES
 from parkf.data.monitor import assess
 from parkf.data.moving import shifted
+from parkf.data.parts import Parts
 from parkf.data.quantities import NAMES, STRIP_LAYERS, core_level, measure, usable
 from parkf.data.reference import load_reference, make_reference
 from parkf.data.verdict import Means, Table, Verdict, _holes, judge
@@ -49,7 +50,7 @@ def data():
 
 
 def seen(reference, parameters, tracks):
-    return judge(reference, Sample(parameters, tracks))
+    return judge(reference, parameters, tracks)
 
 
 def test_an_unchanged_detector_fits(reference, data):
@@ -135,7 +136,7 @@ def test_more_noise_is_named(reference, data):
 
 def test_groups_turn_about_their_centres(reference, data):
     """A part's shift and turn about its own centre put each of its points where the group's turn does."""
-    parts = reference.parts(data[0])
+    parts = Parts.of_sample(data[0], reference.stations)
     for name in ("the VELO half at x > 0", "UTb", "T2", "SciFi layer 5 at x < 0"):
         group = next(one for one in parts.groups() if one.name == name)
         for axis, turn in enumerate(np.eye(3)):
@@ -153,8 +154,8 @@ def table(reference, data):
 
 
 def table_of(reference, data):
-    parts = reference.parts(data[0])
-    return Table(reference, Sample(*data).gather(parts), *motions(parts))
+    parts = Parts.of_sample(data[0], reference.stations)
+    return Table(reference, gather(*data, parts), *motions(parts))
 
 
 def test_false_alarms_are_as_rare_as_stated(table):
@@ -181,7 +182,9 @@ def test_errors_have_those_of_the_reference(table, reference, data):
         chosen = [names.index(name)]
         more = few.fitted(chosen).error ** 2 / many.fitted(chosen).error ** 2
         assert more == pytest.approx(1.5 if "MagUp" in name else 2.0, rel=0.1)
-    evidence = Sample(parameters, tracks.rows(slice(0, 2000))).gather(reference.parts(parameters))
+    evidence = gather(
+        parameters, tracks.rows(slice(0, 2000)), Parts.of_sample(parameters, reference.stations)
+    )
     found = [
         Means.of(replace(reference, count=count), evidence).fit([0])[0].error
         for count in (sum(one.count for one in evidence.values()), 10**9)

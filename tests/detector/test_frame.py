@@ -52,7 +52,7 @@ def test_corners_are_a_rectangle_around_the_centre(pieces):
 
 def test_corners_have_the_half_sizes_as_their_own_coordinates(pieces):
     for index, four in enumerate(pieces.corners()):
-        u, v = pieces.local(np.full(4, index), four[:, 0], four[:, 1])
+        u, v = pieces.local(four[:, 0], four[:, 1], np.full(4, index))
         half_u, half_v = pieces.half_sizes[index]
         np.testing.assert_allclose(u, [-half_u, half_u, half_u, -half_u], atol=1e-9)
         np.testing.assert_allclose(v, [-half_v, -half_v, half_v, half_v], atol=1e-9)

@@ -8,9 +8,8 @@ import pytest
 
 from parkf.detector.dipole import DipoleSources
 from parkf.detector.field import FieldMap, evaluate_on_grid
-from parkf.imports.field.lattice import lattice_of_points
 from parkf.imports.field.physics import inspect_field
-from parkf.imports.field.read import read_field
+from parkf.imports.field.read import make_grid, read_field
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,9 +52,9 @@ def test_rounded_coordinates_are_those_of_one_node(small):
     nodes = [corner[a] + spacing[a] * np.arange(n) for a, n in enumerate((5, 5, 7))]
     points = np.stack(np.meshgrid(*nodes, indexing="ij"), -1).reshape(-1, 3)
     rounded = points + 1e-4 * np.random.default_rng(2).uniform(-1, 1, points.shape) * (points != 0)
-    made = lattice_of_points(rounded, field.reshape(-1, 3), "map")
-    np.testing.assert_array_equal(made.values, field)
-    np.testing.assert_allclose(made.spacing, spacing, rtol=1e-6)
+    _, found, values = make_grid(rounded, field.reshape(-1, 3), "map")
+    np.testing.assert_array_equal(values, field)
+    np.testing.assert_allclose(found, spacing, rtol=1e-6)
 
 
 def test_the_strength_of_a_map_is_told_over_the_dipoles_and_in_tesla():

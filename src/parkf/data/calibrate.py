@@ -18,11 +18,12 @@ from parkf.data.align import Displacements, displaced, equations_of, places
 from parkf.data.changes import FACTORS
 from parkf.data.elements import SECTIONS
 from parkf.data.equations import Solution
-from parkf.data.evidence import Sample
+from parkf.data.evidence import gather
 from parkf.data.masses import NAMES, combined, measure_decays, read_pairs, strength_of
 from parkf.data.moving import Moving
+from parkf.data.parts import Parts
 from parkf.data.reference import Reference, make_reference
-from parkf.data.state import State, read_state, sentences, write_state
+from parkf.data.state import State, errors_by_layer, read_state, sentences, write_state
 from parkf.data.tracks import Events, read_tracks
 from parkf.data.verdict import Means
 from parkf.data.weak import weak_modes
@@ -150,11 +151,12 @@ def _aligned(
     `own` are the numbers of the reference's masses, or None without decays.
     """
     before, alignment = geometry_of(state.description).align(placed), state.alignment
+    errors = errors_by_layer(state.factors)
     for number in range(_PASSES):
         # Large displacements are found with some of the tracks. Until then, tracks of decays do not meet.
         whole = number >= _ROUGH
         geometry = replace(state, alignment=alignment).geometry
-        moving = Moving(before, geometry, state.strip_errors)
+        moving = Moving(before, geometry, errors)
         tracks = data.tracks if whole else data.tracks.rows(slice(0, _FIRST))
         equations = equations_of(parameters, tracks, geometry, list(survey), moving).beside(of_reference)
         if whole and own is not None:
@@ -166,7 +168,7 @@ def _aligned(
         if whole and np.abs(solution.value / solution.error).max() < _SMALL:
             break
     geometry = replace(state, alignment=alignment).geometry
-    return alignment, solution, Moving(before, geometry, state.strip_errors)
+    return alignment, solution, Moving(before, geometry, errors)
 
 
 def measure_factors(parameters: ParameterSet, tracks: Candidates, reference: Reference) -> Solution:
@@ -175,7 +177,7 @@ def measure_factors(parameters: ParameterSet, tracks: Candidates, reference: Ref
     The hits of `tracks` are aligned. Means are compared per information, as by `parkf monitor`: hits that are
     lost are no errors.
     """
-    evidence = Sample(parameters, tracks).gather(reference.parts(parameters))
+    evidence = gather(parameters, tracks, Parts.of_sample(parameters, reference.stations))
     # One of a whole detector's hit errors, or the noise in a region; nothing of several regions together.
     chosen = [n for n, one in enumerate(FACTORS) if (one.kind == "error") == (one.number < 0)]
     return Means.of(reference, evidence).fit(chosen)[0]

@@ -1,7 +1,6 @@
 """What fitted tracks show of a detector: equations of displacements, holes, and quantities of errors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,44 +85,46 @@ def _probes(has: NDArray[np.bool_], tracks: Candidates) -> NDArray[np.bool_]:
     return np.concatenate([ut.sum(axis=0) - ut >= _OTHERS_UT, fits])
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Candidates in memory, and the fits of a set to them."""
+def gather(
+    parameters: ParameterSet,
+    tracks: Candidates,
+    parts: Parts,
+    *,
+    event: Events | None = None,
+    placed: Mapping[int, Floats] | None = None,
+) -> dict[int, Evidence]:
+    """Return the evidence of candidates by polarity, by the fits of a set.
 
-    parameters: ParameterSet
-    tracks: Candidates
-    event: Events | None = None  # without it, each candidate is from an event of its own
+    Without `event` (n,), each candidate is from an event of its own. `placed` are numbers of each polarity,
+    the first of which are displacements (parts·6,), mm and rad, that are put right before.
+    """
+    found: dict[int, Evidence] = {}
+    event = np.arange(tracks.count) if event is None else event
+    for begin, piece in zip(range(0, len(event), AT_A_TIME), tracks.pieces(AT_A_TIME), strict=True):
+        some = piece.in_precision("float64")
+        if placed:
+            some = _put_right(parameters, some, parts, placed)
+        fitted, residuals = fit_residuals(parameters, some, covariances=True)
+        use = usable(fitted)
+        values, known = quantities(fitted, residuals)
+        for side in (1, -1):
+            own = use & (np.sign(some.polarity) == side)
+            if own.any():
+                of = found.setdefault(side, Evidence(parts))
+                of.add(some, fitted, residuals, own)
+                its = event[begin : begin + AT_A_TIME][own]
+                of.add_quantities(values[own[use]], known[own[use]], its)
+    return found
 
-    def gather(self, parts: Parts, placed: Mapping[int, Floats] | None = None) -> dict[int, Evidence]:
-        """Return the evidence by polarity.
 
-        `placed` are numbers of each polarity, the first of which are displacements (parts·6,), mm and rad,
-        that are put right before.
-        """
-        found: dict[int, Evidence] = {}
-        event = np.arange(self.tracks.count) if self.event is None else self.event
-        for begin, piece in zip(range(0, len(event), AT_A_TIME), self.tracks.pieces(AT_A_TIME), strict=True):
-            some = piece.in_precision("float64")
-            if placed:
-                some = self._put_right(some, parts, placed)
-            fitted, residuals = fit_residuals(self.parameters, some, covariances=True)
-            use = usable(fitted)
-            values, known = quantities(fitted, residuals)
-            for side in (1, -1):
-                own = use & (np.sign(some.polarity) == side)
-                if own.any():
-                    of = found.setdefault(side, Evidence(parts))
-                    of.add(some, fitted, residuals, own)
-                    its = event[begin : begin + AT_A_TIME][own]
-                    of.add_quantities(values[own[use]], known[own[use]], its)
-        return found
-
-    def _put_right(self, some: Candidates, parts: Parts, placed: Mapping[int, Floats]) -> Candidates:
-        fitted, residuals = fit_residuals(self.parameters, some)
-        element, slopes = derivatives(some, fitted, residuals, parts)
-        change = {name: np.zeros(1) for name in ("x", "y", "strips")}
-        for side, alpha in placed.items():
-            own = (np.sign(some.polarity) == side)[:, None]
-            by = shifts(alpha[: 6 * len(parts.names)].reshape(-1, 6), element, slopes, residuals)
-            change = {name: change[name] - np.where(own, by[name], 0.0) for name in change}
-        return shifted(some, **change)
+def _put_right(
+    parameters: ParameterSet, some: Candidates, parts: Parts, placed: Mapping[int, Floats]
+) -> Candidates:
+    fitted, residuals = fit_residuals(parameters, some)
+    element, slopes = derivatives(some, fitted, residuals, parts)
+    change = {name: np.zeros(1) for name in ("x", "y", "strips")}
+    for side, alpha in placed.items():
+        own = (np.sign(some.polarity) == side)[:, None]
+        by = shifts(alpha[: 6 * len(parts.names)].reshape(-1, 6), element, slopes, residuals)
+        change = {name: change[name] - np.where(own, by[name], 0.0) for name in change}
+    return shifted(some, **change)

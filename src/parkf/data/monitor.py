@@ -6,7 +6,6 @@ from typing import Any
 
 from parkf.data.changes import Nuisance
 from parkf.data.equations import Solution
-from parkf.data.evidence import Sample
 from parkf.data.hypotheses import Found
 from parkf.data.masses import measure_decays, read_pairs, strength_of
 from parkf.data.quantities import usable
@@ -51,12 +50,6 @@ def reference_of(
     return make_reference(parameters, tracks, event, pairs=measure_decays(parameters, read_pairs(pairs)))
 
 
-def other_sign(tracks: Candidates, fitted: Fitted) -> float:
-    """Return the share of good fits whose q/p has the other sign than the candidates' own."""
-    good = is_good(fitted.status)
-    return float((fitted.qop[good] * tracks.qop[good] < 0).mean()) if good.any() else 0.0
-
-
 def monitor(
     folder: Path,
     candidates: Sequence[Path],
@@ -91,7 +84,7 @@ def assess(
             f"candidates: {count} with a good fit, expected at least {FEWEST} for a verdict; give more"
         )
     if verdict is None:
-        verdict = judge(reference, Sample(parameters, tracks)).as_json()
+        verdict = judge(reference, parameters, tracks).as_json()
     scale = {}
     for decay, measured in (found or {}).items():
         if decay not in reference.pairs:
@@ -120,7 +113,8 @@ def _gross(
 ) -> dict[str, Any] | None:
     """Return the verdict on a detector that is plainly another one; None otherwise."""
     expected = reference.count / reference.candidates
-    share, turned = float(usable(fitted).mean()), other_sign(tracks, fitted)
+    share, good = float(usable(fitted).mean()), is_good(fitted.status)
+    turned = float((fitted.qop[good] * tracks.qop[good] < 0).mean()) if good.any() else 0.0
     verdict = "not this geometry"
     wrong = suspicions(parameters, tracks.rows(slice(0, _SAMPLE)))
     said = [f"Not this geometry: {one.what}." for one in wrong if one.verdict == "wrong"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from parkf.data.changes import FACTORS, Nuisance, changed
 from parkf.data.equations import Equations, Floats, Solution, as_plain
-from parkf.data.evidence import Evidence, Sample
+from parkf.data.evidence import Evidence, gather
 from parkf.data.parts import Parts
 from parkf.data.quantities import Stations, measure
 from parkf.data.tracks import Events
@@ -59,10 +59,6 @@ class Reference:
     blobs: Mapping[str, str]  # SHA-256 of the set's files
     pairs: Mapping[str, Solution] = field(default_factory=dict)  # what masses show, by decay
 
-    def parts(self, parameters: ParameterSet) -> Parts:
-        """Return the parts of the detector of a set."""
-        return Parts.of_sample(parameters, self.stations)
-
     def save(self, path: Path) -> None:
         """Write the file."""
         pairs = {decay: (one.names, one.value, one.covariance) for decay, one in self.pairs.items()}
@@ -107,7 +103,7 @@ def make_reference(
         raise ParkfError(f"reference: {tracks.count} candidates, expected at least {FEWEST}; give more")
     stations = Stations.of(tracks)
     parts = Parts.of_sample(parameters, stations)
-    found = list(Sample(parameters, tracks, event).gather(parts).values())
+    found = list(gather(parameters, tracks, parts, event=event).values())
     count = sum(one.count for one in found)
     if count < FEWEST:
         raise ParkfError(

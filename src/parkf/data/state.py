@@ -44,11 +44,6 @@ class State:
         """The detector in place."""
         return geometry_of(self.description).align(self.alignment)
 
-    @property
-    def strip_errors(self) -> Floats:
-        """Factors on the errors of UT and SciFi hits, by layer, (16,)."""
-        return _by_layer(self.factors)
-
     def improved(
         self, alignment: Alignment, strength: Floats | None, factors: Mapping[str, float]
     ) -> "State":
@@ -65,7 +60,8 @@ class State:
         return State(worse, alignment, magnet, total)
 
 
-def _by_layer(factors: Mapping[str, float]) -> Floats:
+def errors_by_layer(factors: Mapping[str, float]) -> Floats:
+    """Return factors on the errors of UT and SciFi hits by layer, (16,), from those by name."""
     return np.repeat([factors.get(name, 1.0) for name in _STRIP_ERRORS], [UT_LAYERS, SCIFI_LAYERS])
 
 
@@ -83,22 +79,19 @@ def stronger(field: FieldMap, change: Floats) -> FieldMap:
 
 def read_state(geometry: Path, alignment: Path, field: Path, before: Path | None) -> State:
     """Read what a set was trained with, and the factors of the round `before`, if there was one."""
-    factors = {} if before is None else read_figures(before)["total"]
+    factors = read_factors(before)
     description = load_document(geometry, Description)
     return State(description, load_alignment(alignment), FieldMap.load(field), factors)
 
 
-def read_figures(path: Path) -> Any:
-    """Read a calibration.json; a ParkfError reports another file."""
-    content = read_json(path)
+def read_factors(path: Path | None) -> dict[str, float]:
+    """Read the factors of a calibration.json, or none without one; a ParkfError reports another file."""
+    if path is None:
+        return {}
+    content: Any = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT or "total" not in content:
         raise ParkfError(f"{path}: expected the calibration.json of `parkf calibrate`, format {FORMAT}")
-    return content
-
-
-def strip_errors(calibration: Path | None) -> Floats:
-    """Return the factors of a calibration.json on the errors of UT and SciFi hits, (16,); 1 without one."""
-    return _by_layer({} if calibration is None else read_figures(calibration)["total"])
+    return dict(content["total"])
 
 
 def write_state(folder: Path, state: State, found: Mapping[str, Any]) -> None:

@@ -22,10 +22,13 @@ from scipy.stats import norm
 
 from parkf.data.changes import FACTORS, Nuisance
 from parkf.data.equations import Floats, Solution, whitener
-from parkf.data.evidence import Evidence, Sample
+from parkf.data.evidence import Evidence, gather
 from parkf.data.hypotheses import NOT_LOOKED_AT, Found, motions
+from parkf.data.parts import Parts
 from parkf.data.reference import Reference
 from parkf.data.weak import name_unseen
+from parkf.fit.candidates import Candidates
+from parkf.params.parameter_set import ParameterSet
 
 ALPHA = 0.01
 """Rate of false alarms of a verdict, all nuisances together."""
@@ -235,11 +238,11 @@ def _holes(reference: Reference, one: Evidence, change: Floats | float) -> tuple
     )
 
 
-def judge(reference: Reference, sample: Sample) -> Verdict:
-    """Compare a sample with a reference."""
-    parts = reference.parts(sample.parameters)
+def judge(reference: Reference, parameters: ParameterSet, tracks: Candidates) -> Verdict:
+    """Compare candidates with a reference of a set."""
+    parts = Parts.of_sample(parameters, reference.stations)
     nuisances, rows = motions(parts)
-    evidence, placed = sample.gather(parts), None
+    evidence, placed = gather(parameters, tracks, parts), None
     chosen: list[int] = []
     sizes = np.zeros(0)
     for _ in range(_PASSES):
@@ -260,7 +263,7 @@ def judge(reference: Reference, sample: Sample) -> Verdict:
             break
         placed = table.placed(chosen, sizes)
         if any(table.nuisances[n].unit for n in chosen):
-            evidence = sample.gather(parts, placed)
+            evidence = gather(parameters, tracks, parts, placed=placed)
     found = _named(table, chosen, sizes, fitted.error) if chosen else []
     factors, chi2, ndof, left = judge_factors(reference, evidence)
     notable = [one for one in (*found, *factors) if abs(one.size) > one.change.tolerance]

@@ -17,8 +17,8 @@ _NEAREST = 8  # centres to search for the piece that contains a point, as pieces
 class Frame:
     """Points are ``origin + u axis_u + v axis_v``; the axes need not be orthogonal or of length 1.
 
-    All are (3,) float64 in mm, in the detector's (x, y, z). For one point on each of m elements,
-    :meth:`points` and :meth:`lines` also work with (m, 3).
+    All are (3,) float64 in mm, in the detector's (x, y, z), or (m, 3) for m elements; what is computed then
+    has m rows.
     """
 
     origin: Floats
@@ -30,28 +30,32 @@ class Frame:
         """Frame in which u = x and v = y, at z + dzdy y."""
         return cls(np.array([0.0, 0.0, z]), np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, dzdy]))
 
-    def displaced(self, rotation: Floats, shift: Floats, centre: Floats) -> "Frame":
+    def displaced(self, rotation: Floats, shift: Floats, centre: Floats) -> Self:
         """Rotate about `centre` by a (3, 3) matrix, then shift by (3,) mm."""
-        return Frame(
-            centre + rotation @ (self.origin - centre) + shift, rotation @ self.axis_u, rotation @ self.axis_v
+        return replace(
+            self,
+            origin=centre + (self.origin - centre) @ rotation.T + shift,
+            axis_u=self.axis_u @ rotation.T,
+            axis_v=self.axis_v @ rotation.T,
         )
 
-    @property
+    @cached_property
     def to_local(self) -> Floats:
         """(2, 2) matrix that converts (x, y) - origin of a point on the plane to (u, v)."""
-        return np.linalg.inv(np.column_stack([self.axis_u[:2], self.axis_v[:2]]))
+        return np.asarray(np.linalg.inv(np.stack([self.axis_u[..., :2], self.axis_v[..., :2]], axis=-1)))
 
-    @property
+    @cached_property
     def plane(self) -> Floats:
         """(z0, dzdx, dzdy) of the plane, as (3,) float64."""
-        slopes = np.array([self.axis_u[2], self.axis_v[2]]) @ self.to_local
-        return np.array([self.origin[2] - slopes @ self.origin[:2], *slopes])
+        slopes = np.stack([self.axis_u[..., 2], self.axis_v[..., 2]], -1)[..., None, :] @ self.to_local
+        z0 = self.origin[..., 2] - np.sum(slopes[..., 0, :] * self.origin[..., :2], axis=-1)
+        return np.concatenate([z0[..., None], slopes[..., 0, :]], axis=-1)
 
-    def local(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """(u, v) of points on the plane with these x and y, any shape, mm."""
-        m = self.to_local
-        dx, dy = x - self.origin[0], y - self.origin[1]
-        return m[0, 0] * dx + m[0, 1] * dy, m[1, 0] * dx + m[1, 1] * dy
+    def local(self, x: Floats, y: Floats, index: Any = ()) -> tuple[Floats, Floats]:
+        """(u, v) of points with these x and y, any shape, mm, on the plane, or on the elements `index`."""
+        m, origin = self.to_local[index], self.origin[index]
+        dx, dy = x - origin[..., 0], y - origin[..., 1]
+        return m[..., 0, 0] * dx + m[..., 0, 1] * dy, m[..., 1, 0] * dx + m[..., 1, 1] * dy
 
     def points(self, u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
         """(x, y, z) of local points, any shape, mm."""
@@ -71,53 +75,33 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """The pieces of one plane, each with its own coordinates (u, v).
+class Pieces(Frame):
+    """The n pieces of one plane: their frames, with axes of length 1, numbers and sizes.
 
     v is along the strips. In VELO sensors, u is along the long edge.
     """
 
     numbers: Ints  # (n,), as LHCb counts them
-    origin: Floats  # (n, 3) centres, mm
-    axis_u: Floats  # (n, 3), of length 1
-    axis_v: Floats  # (n, 3), of length 1
     half_sizes: Floats  # (n, 2) along u and v, mm
 
     def frame(self, index: int | Ints) -> Frame:
         """Frame of one piece, or frames of several, (m,)."""
         return Frame(self.origin[index], self.axis_u[index], self.axis_v[index])
 
-    def with_frame(self, index: int, frame: Frame) -> "Pieces":
-        """Return the same pieces with one of them at another position."""
-        axes = {name: getattr(self, name).copy() for name in ("origin", "axis_u", "axis_v")}
-        for name, values in axes.items():
-            values[index] = getattr(frame, name)
-        return replace(self, **axes)
-
-    def displaced(self, rotation: Floats, shift: Floats, centre: Floats) -> "Pieces":
-        """Rotate all about `centre` by a (3, 3) matrix, then shift them by (3,) mm."""
+    def displaced_one(self, number: int, rotation: Floats, shift: Floats) -> "Pieces":
+        """Rotate the piece of a number about its centre by a (3, 3) matrix, then shift it by (3,) mm."""
+        own = (self.numbers == number)[:, None]
         return replace(
             self,
-            origin=centre + (self.origin - centre) @ rotation.T + shift,
-            axis_u=self.axis_u @ rotation.T,
-            axis_v=self.axis_v @ rotation.T,
+            origin=self.origin + np.where(own, shift, 0.0),
+            axis_u=np.where(own, self.axis_u @ rotation.T, self.axis_u),
+            axis_v=np.where(own, self.axis_v @ rotation.T, self.axis_v),
         )
 
     def corners(self) -> Floats:
         """(n, 4, 3) corners in mm; for strips, these are the ends of the first and the last strip."""
         u, v = self.half_sizes[:, :1] * self.axis_u, self.half_sizes[:, 1:] * self.axis_v
         return np.stack([self.origin + i * u + j * v for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))], 1)
-
-    @cached_property
-    def _inverse(self) -> Floats:
-        """(n, 2, 2) matrices from (x, y) - origin to (u, v)."""
-        return np.asarray(np.linalg.inv(np.stack([self.axis_u[:, :2], self.axis_v[:, :2]], axis=-1)))
-
-    @cached_property
-    def _planes(self) -> Floats:
-        """(n, 3) rows (z0, dzdx, dzdy)."""
-        slopes = np.einsum("nj,njk->nk", np.stack([self.axis_u[:, 2], self.axis_v[:, 2]], -1), self._inverse)
-        return np.column_stack([self.origin[:, 2] - np.sum(slopes * self.origin[:, :2], axis=1), slopes])
 
     @cached_property
     def _tree(self) -> tuple[Any, Floats]:
@@ -131,15 +115,9 @@ class Pieces:
         tree, scale = self._tree
         count = min(_NEAREST, len(self.numbers))
         _, near = tree.query(np.column_stack([x, y]) / scale, k=np.arange(1, count + 1))
-        u, v = self.local(near, x[:, None], y[:, None])
+        u, v = self.local(x[:, None], y[:, None], near)
         beyond = np.maximum(np.abs(u) - self.half_sizes[near, 0], np.abs(v) - self.half_sizes[near, 1])
         return np.asarray(np.take_along_axis(near, np.argmin(beyond, axis=1)[:, None], axis=1)[:, 0])
-
-    def local(self, index: Ints, x: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """(u, v) of points on pieces, all of the shape of `index`, mm."""
-        m = self._inverse[index]
-        dx, dy = x - self.origin[index, 0], y - self.origin[index, 1]
-        return m[..., 0, 0] * dx + m[..., 0, 1] * dy, m[..., 1, 0] * dx + m[..., 1, 1] * dy
 
     def reached(self, index: Ints, states: tuple[Floats, ...]) -> tuple[Floats, Floats]:
         """Points x, y (m,), mm, where straight lines cross pieces.
@@ -147,6 +125,6 @@ class Pieces:
         The states are five arrays (m,), x, y, z, tx, ty: a point in mm, close to the piece, and slopes.
         """
         x, y, z, tx, ty = states
-        z0, dzdx, dzdy = self._planes[index].T
+        z0, dzdx, dzdy = self.plane[index].T
         way = (z0 + dzdx * x + dzdy * y - z) / (1.0 - dzdx * tx - dzdy * ty)
         return x + tx * way, y + ty * way

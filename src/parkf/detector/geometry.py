@@ -91,7 +91,11 @@ class Geometry:
             pieces.setdefault(plane, _sensors(self.description, plane))
         parts = {"velo_sensors": VELO_PLANES, "ut_sectors": UT_PLANES, "scifi_mats": SCIFI_PLANES}
         for name, planes in parts.items():
-            _move_pieces(pieces, name, planes, getattr(alignment, name))
+            for number, own in getattr(alignment, name).items():
+                on = [p for p in planes if p in pieces and number in pieces[p].numbers]
+                if not on:
+                    raise ParkfError(f"alignment: {name}: the geometry has no piece {number}")
+                pieces[on[0]] = pieces[on[0]].displaced_one(number, own.rotation, own.shift)
 
         def move(plane: int, displacement: Displacement | None, centre: NDArray[np.float64]) -> None:
             if displacement is not None:
@@ -189,22 +193,3 @@ def _strips(layer: StripLayer, lean: float) -> Pieces:
         axis_v=np.tile(along, (count, 1)),
         half_sizes=np.array([[p.half_width, p.half_height] for p in layer.pieces]),
     )
-
-
-def _move_pieces(
-    pieces: dict[int, Pieces], name: str, planes: range, displacements: Mapping[int, Displacement]
-) -> None:
-    """Displace pieces of some planes, each about its own centre."""
-    place = {
-        int(number): (plane, index)
-        for plane in planes
-        if plane in pieces
-        for index, number in enumerate(pieces[plane].numbers)
-    }
-    for number, displacement in displacements.items():
-        if number not in place:
-            raise ParkfError(f"alignment: {name}: the geometry has no piece {number}")
-        plane, index = place[number]
-        frame = pieces[plane].frame(index)
-        moved = frame.displaced(displacement.rotation, displacement.shift, frame.origin)
-        pieces[plane] = pieces[plane].with_frame(index, moved)

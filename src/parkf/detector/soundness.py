@@ -13,7 +13,6 @@ _ETA = (2.2, 4.8)
 _MATERIAL = (0.1, 1.0)  # radiation lengths up to the end of the SciFi; LHCb's are 0.4 to 0.6
 _ACCEPTANCE = 0.25  # slope in x up to which strips and fibres should reach
 _CLOSEST, _FARTHEST = 3.0, 60.0  # mm; limits of the distance of a VELO sensor's centre from the beam
-_STAGGER = 20.0  # mm
 _TILT = 0.02  # largest difference from the lean of the layer
 
 
@@ -68,9 +67,6 @@ def _of_layers(geometry: Geometry) -> Iterator[str]:
                 yield f"{where}: dx/dy {layer.dxdy:g}, where a layer that measures x is expected"
             if layer.half_width < _ACCEPTANCE * layer.z:
                 yield f"{where}: sees slopes up to {layer.half_width / layer.z:.2f} in x alone"
-            apart = max((abs(piece.z) for piece in layer.pieces), default=0.0)
-            if apart > _STAGGER:
-                yield f"{where}: a piece stands {apart:.1f} mm off the layer"
         pairs = [layer.dxdy for index, layer in enumerate(part.layers) if STEREO[index % len(STEREO)]]
         if min(pairs) * max(pairs) > 0:
             yield f"{name}: stereo layers all lean to one side"

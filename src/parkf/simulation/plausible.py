@@ -10,12 +10,13 @@ from parkf.io.errors import ParkfError
 from parkf.io.events import Columns
 from parkf.simulation.particles import momentum
 
+_MASS = ("mass", lambda mass: mass > 0.0, "MeV, above 0")
 _CHARGE = ("charge", within(-2, 2), "elementary charges from -2 to 2")
 
 
 def check_particles(particles: Columns, path: Path) -> None:
     """Check particles of the table ``particles``; a ParkfError has the column, and what is wrong."""
-    require(path, particles, *finite("mass", "x", "y", "z", "px", "py", "pz"), _CHARGE)
+    require(path, particles, *finite("mass", "x", "y", "z", "px", "py", "pz"), _CHARGE, _MASS)
     p = momentum(particles)[particles["charge"] != 0]
     require_units(path, {"p": p} | particles, {"p": MOMENTUM, "z": Unit("mm", 2.0, 500.0, 1e5)})
 

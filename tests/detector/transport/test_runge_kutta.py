@@ -204,7 +204,5 @@ def test_any_number_of_states(field: FieldMap, count: int) -> None:
 def test_bad_input_is_refused(field: FieldMap) -> None:
     with pytest.raises(ParkfError, match=r"shape \(3, 4\), expected \(n, 5\)"):
         propagate(field, -1, np.zeros((3, 4)), 0.0, (1.0, 0.0, 0.0))
-    with pytest.raises(ParkfError, match="have 3 entries"):
-        propagate(field, -1, np.zeros((3, 5)), np.zeros(2), (1.0, 0.0, 0.0))
     with pytest.raises(ParkfError, match="tolerance 0"):
         propagate(field, -1, np.zeros((3, 5)), 0.0, (1.0, 0.0, 0.0), tolerance=0)

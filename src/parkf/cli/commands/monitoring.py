@@ -221,9 +221,9 @@ def realign(
 ) -> None:
     """Move the hits of candidates to another alignment."""
     from parkf.data.moving import Moving, move_file
-    from parkf.data.state import strip_errors
+    from parkf.data.state import errors_by_layer, read_factors
     from parkf.detector.geometry import load_geometry
 
     there, here = load_geometry(geometry, placed), load_geometry(geometry, alignment)
-    move_file(candidates, output, Moving(there, here, strip_errors(calibration)))
+    move_file(candidates, output, Moving(there, here, errors_by_layer(read_factors(calibration))))
     written(output)

@@ -21,12 +21,12 @@ def biases(measured: Measured) -> dict[str, tuple[float, float, int]]:
 
     The error follows from the spread of the tracks. Their tails have been left out.
     """
-    momenta, result = measured.momenta, {}
+    result = {}
     for name, charges in _CHARGES.items():
-        own = np.isin(momenta.charge, charges)
+        own = np.isin(measured.charge, charges)
         if own.sum() >= _FEWEST:
-            errors, weight = momenta.error[own], momenta.error[own] ** -2
-            for when, values in (("before", momenta.before[own]), ("after", momenta.after[own])):
+            errors, weight = measured.error[own], measured.error[own] ** -2
+            for when, values in (("before", measured.before[own]), ("after", measured.after[own])):
                 mean = float(np.average(values, weights=weight))
                 spread = float(np.std((values - mean) / errors))
                 error = spread / float(np.sqrt(weight.sum()))

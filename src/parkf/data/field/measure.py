@@ -28,21 +28,14 @@ _LINE = slice(0, 4)
 
 
 @dataclass(frozen=True)
-class Momenta:
-    """Momentum of each track from the bend, relative to the true one."""
-
-    charge: Floats  # (n,)
-    before: Floats  # (n,) excess with all nuisances 0
-    after: Floats  # (n,) excess with the measured nuisances
-    error: Floats  # (n,)
-
-
-@dataclass(frozen=True)
 class Measured:
-    """Nuisances, and momenta without and with them."""
+    """Nuisances, and the excess of each track's momentum by the bend over the true one, (n,) each."""
 
     nuisances: Solution
-    momenta: Momenta
+    charge: Floats
+    before: Floats  # with all nuisances 0
+    after: Floats  # with the measured nuisances
+    error: Floats
     left_out: int  # number of hits
     known: Mapping[str, tuple[float, ...]]  # values and errors that nuisances had before the fit
 
@@ -91,9 +84,9 @@ def measure(
         values = {name: values[name] + step for name, step in change.by_name.items()}
         lines[:, _LINE] += shift
     after = free[:, 4] + system.momentum_change(keep, change.value)
-    momenta = Momenta(tracks.charge[good], before[good], after[good], error[good])
     found = Solution(names, np.array(list(values.values())), change.covariance, tracks=int(good.sum()))
-    return Measured(found, momenta, int(np.isfinite(there).sum() - keep.sum()), known)
+    left_out = int(np.isfinite(there).sum() - keep.sum())
+    return Measured(found, tracks.charge[good], before[good], after[good], error[good], left_out, known)
 
 
 def _require_alike(excess: Floats, error: Floats) -> None:

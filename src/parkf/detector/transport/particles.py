@@ -11,7 +11,6 @@ import parkf._transport as _transport
 from parkf.detector.field import FieldMap
 from parkf.detector.geometry import SCIFI_PLANES, VELO_PLANES, Geometry
 from parkf.detector.transport.surfaces import compiled_detector
-from parkf.io.checks import finite, require
 from parkf.io.errors import ParkfError
 
 PROPERTIES = ("charge", "mass", "x", "y", "z", "px", "py", "pz", "z_end")
@@ -50,13 +49,11 @@ def track_through(
     Return the columns (m,) of ``parkf.io.tables.STATES`` except the polarity, sorted by event, particle and
     z, and `hardest`. This is the largest scattering in one layer so far: its space angle over Highland's
     width for one projection. A VELO module has a state only if it is hit. Other planes always have one, and
-    `active` is whether it is inside the sensitive area. A ParkfError reports a seed out of range, a missing
-    column, columns of unlike length, values that are not finite, a mass that is not positive, or (event,
-    particle) twice.
+    `active` is whether it is inside the sensitive area. A ParkfError reports (event, particle) twice; other
+    mistakes are reported where a file is read, by :mod:`parkf.simulation.plausible`.
     """
-    if not 0 <= seed < 2**64:
-        raise ParkfError(f"track_through: seed {seed}, expected 0 to 2**64 - 1")
-    event, number, properties = _checked(particles)
+    event, number = (np.ascontiguousarray(particles[name], np.int32) for name in ("event", "particle"))
+    properties = np.column_stack([np.asarray(particles[name], np.float64) for name in PROPERTIES])
     order = np.lexsort((number, event))
     event, number, properties = event[order], number[order], np.ascontiguousarray(properties[order])
     twice = np.flatnonzero((np.diff(event) == 0) & (np.diff(number) == 0))
@@ -79,23 +76,3 @@ def track_through(
             threads=threads or os.cpu_count() or 1,
         )
     )
-
-
-def _checked(particles: Mapping[str, Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Particle numbers and properties as contiguous arrays, (n,), (n,) and (n, 9)."""
-    missing = [name for name in ("event", "particle", *PROPERTIES) if name not in particles]
-    if missing:
-        raise ParkfError(f"track_through: particles without {', '.join(missing)}")
-    for name in ("event", "particle"):
-        kind = np.asarray(particles[name]).dtype
-        if kind.kind not in "iu":
-            raise ParkfError(f"track_through: '{name}' holds {kind}, expected integers")
-    event, number = (np.ascontiguousarray(particles[name], np.int32) for name in ("event", "particle"))
-    columns = {name: np.asarray(particles[name], dtype=np.float64) for name in PROPERTIES}
-    for name, shape in (("particle", number.shape), *((n, column.shape) for n, column in columns.items())):
-        if shape != event.shape or len(shape) != 1:
-            raise ParkfError(f"track_through: '{name}' has shape {shape}, 'event' has {event.shape}")
-    unbounded = ("z_end", lambda z: ~np.isnan(z), "mm, or infinity")
-    positive = ("mass", lambda mass: mass > 0.0, "MeV, above 0")
-    require("track_through", columns, *finite(*PROPERTIES[:-1]), unbounded, positive)
-    return event, number, np.column_stack(list(columns.values()))

@@ -40,8 +40,8 @@ def propagate(
     polarity is +1 for MagUp, -1 for MagDown. States (n, 5) are (x, y, tx, ty, q/p) in mm, rad, 1/MeV at `z`
     in mm; planes are (z0, dzdx, dzdy): z = z0 + dzdx x + dzdy y, mm. These and `z` are numbers or (n,).
     `tolerance` is the largest estimated local error of one step, mm. With `jacobian`, the transport Jacobian
-    is returned, too; it is exact for the steps taken. By default all cores work. A ParkfError reports shapes
-    that do not fit, another polarity, or a tolerance that is not positive.
+    is returned, too; it is exact for the steps taken. By default all cores work. A ParkfError reports
+    states of another shape, another polarity, or a tolerance that is not positive.
     """
     start = np.ascontiguousarray(states, dtype=np.float64)
     if start.ndim != 2 or start.shape[1] != 5:
@@ -49,15 +49,10 @@ def propagate(
     if not tolerance > 0.0:
         raise ParkfError(f"propagate: tolerance {tolerance!r}, expected a positive length in mm")
     count = len(start)
-    try:
-        start_z = np.ascontiguousarray(np.broadcast_to(np.asarray(z, dtype=np.float64), (count,)))
-        columns = [np.broadcast_to(np.asarray(column, dtype=np.float64), (count,)) for column in plane]
-    except ValueError as error:
-        message = f"propagate: z and plane must be numbers or have {count} entries: {error}"
-        raise ParkfError(message) from error
+    begin, *columns = (np.broadcast_to(np.asarray(one, dtype=np.float64), (count,)) for one in (z, *plane))
     planes = np.ascontiguousarray(np.column_stack(columns))
     run = _transport.propagate_with_jacobian if jacobian else _transport.propagate
     there, threads = field.for_polarity(polarity), threads or os.cpu_count() or 1
-    ends, end_z, ok, *derivatives = run(there, start, start_z, planes, tolerance, threads)
+    ends, end_z, ok, *derivatives = run(there, start, np.ascontiguousarray(begin), planes, tolerance, threads)
     ends[~ok], end_z[~ok] = np.nan, np.nan
     return Propagated(ends, end_z, ok, derivatives[0] if jacobian else None)

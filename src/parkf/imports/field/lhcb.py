@@ -18,19 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkf.imports.columns import FIELDS, LENGTHS
-from parkf.imports.field.lattice import Lattice
 from parkf.io.checks import finite, require
 from parkf.io.errors import ParkfError
 from parkf.io.files import existing
+
+Floats = NDArray[np.float64]
+Grid = tuple[Floats, Floats, Floats]
+"""Origin and spacing (3,) in mm, and the field (nx, ny, nz, 3) in T."""
 
 _TURNED = {1: (1.0, 1.0, 1.0), 2: (-1.0, 1.0, 1.0), 3: (1.0, 1.0, -1.0), 4: (-1.0, 1.0, -1.0)}
 _CDF_HEADER = 7  # numbers
 _DUMP_HEADER, _DUMP_NODE = 48, 16  # bytes
 
 
-def read_cdf(paths: Sequence[Path]) -> Lattice:
+def read_cdf(paths: Sequence[Path]) -> Grid:
     """Read the four quadrants, which must have the same grid."""
-    parts: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    parts: dict[int, tuple[Floats, Floats]] = {}
     for path in paths:
         quadrant = re.search(r"(?:^|[._-])c([1-4])(?=[._-])", path.name)
         if quadrant is None:
@@ -55,10 +58,10 @@ def read_cdf(paths: Sequence[Path]) -> Lattice:
         values[columns, rows] = parts[number][1] * _TURNED[number]
     spacing = LENGTHS["cm"] * header[:3]
     origin = np.array([-spacing[0] * (nx - 1), -spacing[1] * (ny - 1), LENGTHS["cm"] * header[6]])
-    return Lattice(origin, spacing, FIELDS["G"] * values)
+    return origin, spacing, FIELDS["G"] * values
 
 
-def _quadrant(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _quadrant(path: Path) -> tuple[Floats, Floats]:
     """Header (7,) as in the file, and field (nx, ny, nz, 3) in Gauss."""
     text = existing(path).read_text(errors="replace")
     start = re.search(r"^GEOMETRY:", text, re.M)
@@ -84,7 +87,7 @@ def _quadrant(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return header, field.reshape(nz, ny, nx, 3).transpose(2, 1, 0, 3)
 
 
-def read_allen(path: Path) -> Lattice:
+def read_allen(path: Path) -> Grid:
     """Read the dump; a header that describes no grid, or contradicts its length, raises a ParkfError."""
     content = existing(path).read_bytes()
     if len(content) < _DUMP_HEADER:
@@ -107,4 +110,4 @@ def read_allen(path: Path) -> Lattice:
     values = FIELDS["Gaudi"] * nodes.astype(np.float64).transpose(2, 1, 0, 3)
     # 1/spacing is a float32 of seven digits, so the spacing is rounded.
     spacing = np.array([float(f"{1 / number:.6g}") for number in inverse])
-    return Lattice(origin, spacing, values)
+    return origin, spacing, values

@@ -26,7 +26,6 @@ _SHIFTS = np.arange(-1500.0, 1501.0, 50.0)  # mm; shifts that are tried
 _SCALE = (0.02, 0.3)
 _OUTSIDE = (1 - 0.995, 1 - 0.9)
 _UNEQUAL = (0.06, 0.3)
-_PART = 0.03  # T, below which a part of the dipole decides nothing
 
 
 def inspect_field(field: FieldMap, dipole: DipoleSources, subject: str) -> Inspection:
@@ -64,7 +63,7 @@ def _inspect(field: FieldMap, dipole: DipoleSources) -> Iterator[Figure | Findin
         return
     yield Figure("By over the dipole's", float(shape[0][1]), "", "1")
     yield Figure("what that leaves, over the dipole's", shape[1], "", "0")
-    yield from _of_parts(field, dipole) or _of_shape(field, dipole, *shape, ours)
+    yield from _of_shape(field, dipole, *shape, ours)
     yield from _of_maxwell(field)
 
 
@@ -199,29 +198,6 @@ def _of_shape(
     return findings
 
 
-def _of_parts(field: FieldMap, dipole: DipoleSources) -> list[Finding]:
-    """Name the metre of z where a map is twice or half as strong, while most of it is the dipole's."""
-    points = _acceptance_points(4000)
-    ours, theirs = _look_up(field, points)[:, 1], dipole.field(points)[:, 1]
-    ratios = {}
-    for metre in np.unique(points[:, 2] // 1000):
-        own = (points[:, 2] // 1000 == metre) & np.isfinite(ours)
-        if own.sum() > 50 and np.abs(theirs[own]).max() > _PART:
-            ratio = float((ours[own] * theirs[own]).sum() / (theirs[own] ** 2).sum())
-            # Another unit keeps the shape; noise does not.
-            if ((ours[own] - ratio * theirs[own]) ** 2).sum() < 0.1 * (ours[own] ** 2).sum():
-                ratios[metre] = ratio
-    usual = float(np.median([*ratios.values()])) if ratios else 0.0
-    alike = [abs(one / usual - 1) < 0.1 for one in ratios.values()] if usual else []
-    other = {metre: one / usual for metre, one in ratios.items() if usual and not 0.5 < one / usual < 2.0}
-    if not other or sum(alike) < 0.6 * len(alike):
-        return []
-    worst, ratio = max(other.items(), key=lambda pair: abs(np.log(abs(pair[1]) + 1e-9)))
-    size = f"{times(abs(ratio))} too {'strong' if abs(ratio) > 1 else 'weak'}" if ratio > 0 else "turned"
-    what = f"between z = {worst:g} and {worst + 1:g} m the field is {size}: another unit or map in a part"
-    return [Finding("wrong", what, f"{ratio:.3g} times the dipole's, elsewhere {usual:.3g}")]
-
-
 def _misfit(profile: Floats, model: Floats) -> float:
     """Fraction of a profile's sum of squares that remains after the fit of a scaled model."""
     scale = (model * profile).sum() / (model**2).sum()
@@ -313,9 +289,9 @@ def _of_maxwell(field: FieldMap) -> Iterator[Figure | Finding]:
             ahead, behind = values[_shifted(axis, 2 + width)], values[_shifted(axis, 2 - width)]
             difference[:, :, axis] = ((ahead - behind) / (2 * width * metres))[usable]
     gradient = float(np.quantile(np.abs(near).max(axis=(1, 2)), 0.68))
-    for name, measure in (("∇·B", _divergence), ("∇×B", _curl)):
-        errors = measure(near - far) / 3
-        size, noise = (float(np.quantile(values, 0.68)) for values in (measure(near), errors))
+    for name in ("∇·B", "∇×B"):
+        size, error = (_derivative(name, gradients) for gradients in (near, near - far))
+        noise = error / 3
         yield Figure(f"|{name}|, 68 %", size, "T/m", f"{noise:.2g} by the grid")
         if gradient and size > 1.6 * noise:
             evidence = f"68 % of the nodes have up to {size:.2g} T/m, by the grid it would be {noise:.2g}"
@@ -330,13 +306,13 @@ def _shifted(axis: int, begin: int) -> tuple[slice, ...]:
     return tuple(ends)
 
 
-def _divergence(gradient: Floats) -> Floats:
-    return np.abs(np.trace(gradient, axis1=1, axis2=2))
-
-
-def _curl(gradient: Floats) -> Floats:
-    turned = gradient - gradient.transpose(0, 2, 1)
-    return np.sqrt(turned[:, 0, 1] ** 2 + turned[:, 0, 2] ** 2 + turned[:, 1, 2] ** 2)
+def _derivative(name: str, gradients: Floats) -> float:
+    """Return the size of divergence or curl that 68 % of the nodes (n, 3, 3) do not exceed, T/m."""
+    turned = gradients - gradients.transpose(0, 2, 1)
+    sizes = np.sqrt((turned**2).sum((1, 2)) / 2)
+    if name == "∇·B":
+        sizes = np.abs(np.trace(gradients, axis1=1, axis2=2))
+    return float(np.quantile(sizes, 0.68))
 
 
 def _box(field: FieldMap) -> str:

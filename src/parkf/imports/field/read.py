@@ -8,17 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from parkf.detector.field import ON_AXIS, STRONGEST, FieldMap
+from parkf.detector.field import FieldMap
 from parkf.imports.columns import FIELDS, LENGTHS, factor
-from parkf.imports.field.lattice import Lattice, lattice_of_points
-from parkf.imports.field.lhcb import read_allen, read_cdf
-from parkf.io.checks import times
+from parkf.imports.field.lhcb import Floats, Grid, read_allen, read_cdf
+from parkf.io.checks import finite, require
 from parkf.io.errors import ParkfError, few
 from parkf.io.files import existing, matching
 from parkf.io.option_types import Interpolation, Outside
 
 _COLUMNS = ("x", "y", "z", "Bx", "By", "Bz")
-_PEAK = 1.04  # T, on the axis
+_UNEVEN = 1e-3  # of a spacing; largest deviation of a node from the grid, from rounding in text and float32
 
 
 def read_field(
@@ -46,38 +45,17 @@ def read_field(
     if ending != ".cdf" and len(paths) > 1:
         raise ParkfError(f"{len(paths)} files, {path} first, expected one")
     if ending == ".csv":
-        lattice = _read_csv(path, length, unit)
+        origin, spacing, values = _read_csv(path, length, unit)
     else:
-        lattice = read_cdf(paths) if ending == ".cdf" else read_allen(path)
-    _require_tesla(lattice, source)
-    values = np.ascontiguousarray(-polarity * lattice.values, dtype=np.float32)
-    return FieldMap(lattice.origin, lattice.spacing, values, interpolation, outside)
+        origin, spacing, values = read_cdf(paths) if ending == ".cdf" else read_allen(path)
+    down = np.ascontiguousarray(-polarity * values, dtype=np.float32)
+    try:
+        return FieldMap(origin, spacing, down, interpolation, outside)
+    except ParkfError as error:
+        raise ParkfError(f"{source}: {error}") from error
 
 
-def _require_tesla(lattice: Lattice, source: str) -> None:
-    """Refuse an impossible field strength; the message has its ratio to LHCb's."""
-    sizes = np.abs(lattice.values).max(axis=3)
-    if sizes.max() <= STRONGEST:
-        return
-    middle = np.clip(np.rint(-lattice.origin / lattice.spacing), 0, np.array(lattice.values.shape[:3]) - 1)
-    column = lattice.values[int(middle[0]), int(middle[1])]
-    # Two wrong nodes on the axis are no other unit.
-    ratio = float(np.sort(np.abs(column).max(axis=1))[-3:][0]) / _PEAK
-    if ratio * _PEAK <= ON_AXIS[1]:
-        strong = np.argwhere(sizes > STRONGEST)
-        place = lattice.origin + lattice.spacing * strong[0]
-        raise ParkfError(
-            f"{source}: {len(strong)} of {sizes.size} nodes are above {STRONGEST:g} T, the first at"
-            f" ({', '.join(f'{one:g}' for one in place)}) mm: {sizes[tuple(strong[0])]:.4g} T;"
-            f" near the axis the field rises to {ratio * _PEAK:.4g} T, as expected: correct the nodes"
-        )
-    raise ParkfError(
-        f"{source}: the field is {times(ratio)} too strong; the unit is another one than said (near the axis "
-        f"it rises to {ratio * _PEAK:.4g} T, LHCb's to {_PEAK:g})"
-    )
-
-
-def _read_csv(path: Path, length: str | None, unit: str | None) -> Lattice:
+def _read_csv(path: Path, length: str | None, unit: str | None) -> Grid:
     with existing(path).open(errors="replace") as file:
         header = [name.strip() for name in file.readline().split(",")]
         parts = [re.fullmatch(r"(\w+)\s*(?:\[(.+)\])?", name) for name in header]
@@ -100,4 +78,40 @@ def _read_csv(path: Path, length: str | None, unit: str | None) -> Lattice:
         if said is not None and asked is not None and said != asked:
             raise ParkfError(f"{path}: column '{name}' says [{said}], and it was declared to be {asked}")
         columns.append(numbers[:, index] * factor(said or asked, units, f"{path}: column '{name}'"))
-    return lattice_of_points(np.column_stack(columns[:3]), np.column_stack(columns[3:]), str(path))
+    return make_grid(np.column_stack(columns[:3]), np.column_stack(columns[3:]), str(path))
+
+
+def make_grid(points: Floats, field: Floats, name: str) -> Grid:
+    """Make a uniform grid from a file's points (n, 3), mm, in any order, and the field (n, 3), T, there."""
+    require(name, dict(zip(_COLUMNS, (*points.T, *field.T), strict=True)), *finite(*_COLUMNS))
+    origin, spacing, counts = np.empty(3), np.empty(3), [0, 0, 0]
+    index = np.empty((3, len(points)), np.int64)
+    for axis, letter in enumerate("xyz"):
+        nodes = np.unique(points[:, axis])
+        # Coordinates that differ only by rounding belong to one node; nodes of a grid are much further apart.
+        nodes = nodes[np.diff(nodes, prepend=-np.inf) > 1e-6 * max(1.0, float(np.abs(nodes).max()))]
+        if len(nodes) < 2:
+            raise ParkfError(f"{name}: one {letter} alone, {nodes[0]:g} mm, expected a grid")
+        counts[axis] = len(nodes)
+        origin[axis], spacing[axis] = nodes[0], (nodes[-1] - nodes[0]) / (len(nodes) - 1)
+        position = (points[:, axis] - origin[axis]) / spacing[axis]
+        index[axis] = np.rint(position)
+        off = np.abs(position - index[axis]) > _UNEVEN
+        if off.any():
+            row = int(np.argmax(off))
+            raise ParkfError(
+                f"{name}: row {row}: {letter} = {points[row, axis]:g} mm is no node of a uniform grid from "
+                f"{nodes[0]:g} to {nodes[-1]:g} mm by {spacing[axis]:g}"
+            )
+    node = np.ravel_multi_index(tuple(index), tuple(counts))
+    times = np.bincount(node, minlength=int(np.prod(counts)))
+    if (times != 1).any():
+        wrong = int(np.argmax(times != 1))
+        where = origin + spacing * np.array(np.unravel_index(wrong, tuple(counts)))
+        raise ParkfError(
+            f"{name}: {len(points)} rows for a grid of {' x '.join(map(str, counts))} nodes; the one at "
+            f"{where.tolist()} mm is there {times[wrong]} times, expected once"
+        )
+    values = np.empty((len(times), 3))
+    values[node] = field
+    return origin, spacing, values.reshape(*counts, 3)

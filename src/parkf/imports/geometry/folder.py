@@ -46,7 +46,9 @@ def import_dumps(
     material = f"material, errors of hits, efficiencies, noise, holes around the beam: those of {base}"
     z_in, z_out = placed.geometry.magnet.z_in, placed.geometry.magnet.z_out
     magnet = f"the magnet is crossed by table from z = {z_in:g} to {z_out:g} mm"
-    said += [material, magnet, _table(placed), *_unsaid(placed)]
+    said += [material, magnet, _table(placed)]
+    if placed.beam_z:
+        said.append(f"not said: z of the luminous region, {1e3 * placed.beam_z:.0f} µm; it is at 0 here")
     head = f"Places from Allen's dumps ({', '.join(sorted(found))}); {material}."
     write_yaml(geometry, placed.description, head)
     write_alignment(alignment, placed.alignment, f"What {geometry.name} cannot say of Allen's dumps.")
@@ -80,22 +82,6 @@ def _table(placed: Placed) -> str:
             sizes = [f"{size:.3f}" for size in (np.median(worst), np.quantile(worst, 0.95), worst.max())]
             rows.append((detector, f"{len(elements.number)} {_ELEMENTS[detector]}", what, *sizes))
     return aligned(("detector", "elements", "where", "median/µm", "95 %/µm", "largest/µm"), rows)
-
-
-def _unsaid(placed: Placed) -> list[str]:
-    """List what neither geometry nor alignment holds, with its size."""
-    lines = []
-    if "VELO" in placed.elements:
-        lines.append("VELO pixels of 137.5 µm between chips; all are as good as the others here")
-    if "UT" in placed.elements:
-        lines.append("dz/dy of UT strips, which dumps do not have; the layers' is taken, 0 µm/mm")
-        lines.append("where UT sectors overlap or leave gaps; layers see everywhere")
-    if "SciFi" in placed.elements:
-        lines.append("gaps of 220 µm between dies and 480 µm between SiPMs; fibres are read all over")
-        lines.append("gaps between SciFi mats; layers see everywhere but in the hole")
-    if placed.beam_z:
-        lines.append(f"z of the luminous region, {1e3 * placed.beam_z:.0f} µm; it is at 0 here")
-    return [f"not said: {line}" for line in lines]
 
 
 def import_conditions(conditions: Sequence[Path], output: Path, *, geometry: Path, tag: str | None) -> str:

@@ -129,7 +129,6 @@ def _particles(tracks: pd.DataFrame, path: Path) -> Columns:
     columns = {
         "event": tracks.event.to_numpy(),
         "particle": tracks.key.to_numpy(),
-        "collision": np.full(len(tracks), -1),  # unknown
         "pdg_id": tracks.pid.to_numpy(),
         "mother": tracks.mother_pid.replace(-999999, 0).to_numpy(),
         "charge": tracks.charge.to_numpy(),

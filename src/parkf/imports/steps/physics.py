@@ -46,7 +46,6 @@ def _inspect(rows: Rows, carrier: Carrier, geometry: Geometry | None) -> Iterato
         yield from _figures(moved, end)
     if findings:
         return
-    yield from _of_planes(sound, step)
     if geometry is not None:
         yield from plane_faults(sound, step, geometry)
     yield from _of_sample(sound, moved, count)
@@ -79,18 +78,6 @@ def _judged(rows: Rows, step: str) -> Rows:
     if sound.mean() < 0.5:
         sound = np.logical_and.reduce([np.isfinite(values) for values in rows.values()])
     return select(rows, sound)
-
-
-def _of_planes(rows: Rows, step: str) -> Iterator[Finding]:
-    """Check that rows of one set begin at one plane."""
-    for number in np.unique(rows["set"]) if step not in ("V", "BEAM", "VUT") else ():
-        z = rows["z0"][rows["set"] == number]
-        middle = float(np.median(z))
-        far = float((np.abs(z - middle) > 30.0).mean())
-        if far > 0.05:
-            rows_far = f"{100 * far:.0f} % begin more than 30 mm from z = {middle:.0f} mm"
-            yield Finding("wrong", "sets mix planes", f"of set {number:.0f}, {rows_far}")
-            return
 
 
 def _of_sample(rows: Rows, moved: Carried, count: int) -> Iterator[Finding]:

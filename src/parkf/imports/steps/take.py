@@ -106,7 +106,7 @@ _Reader = Callable[[Seen], Iterator[Rows]]
 
 def _opened(source: str, polarity: int | None) -> dict[str, _Reader]:
     """Return a reader of each step's rows."""
-    if _is_map(source):
+    if Path(source).suffix in (".yaml", ".yml"):
         if polarity is not None:
             raise ParkfError(f"{source}: a column map says the polarity itself; leave it out")
         columns, beside = load_column_map(Path(source)), Path(source).parent
@@ -117,10 +117,6 @@ def _opened(source: str, polarity: int | None) -> dict[str, _Reader]:
     if polarity is None:
         raise ParkfError(f"{source}: tuning trees do not say the polarity; say --polarity up or down")
     return {step: partial(tuning_rows, paths, step, polarity) for step in TREES}
-
-
-def _is_map(source: str) -> bool:
-    return Path(source).suffix in (".yaml", ".yml")
 
 
 def _stage(

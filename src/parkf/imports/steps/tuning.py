@@ -40,7 +40,6 @@ _BRANCHES = {
 }
 _BRANCHES |= {"z0": "z_prev", "z1": "z", "qop": "true_qop", "qop_here": "true_qop_prev"}
 _CHOICE = {"MCstatus": 1, "nHitsUT": 4, "nHitsT": 12}
-_WITHOUT = "files without tuning trees"
 _NAME = re.compile(r"(?:predictState)?([A-Z]+)_(\d+)")
 
 
@@ -61,7 +60,7 @@ def tuning_rows(paths: list[Path], step: str, polarity: int, seen: Seen) -> Iter
                 if (match := _NAME.fullmatch(name)) is not None and match[1] in TREES
             }
             if not known:
-                seen.count(_WITHOUT, 1)
+                seen.count("files without tuning trees", 1)
                 continue
             seen.files.append(path)
             for number, parameter_set in TREES[step].items():

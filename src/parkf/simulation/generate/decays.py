@@ -10,9 +10,9 @@ class Decay:
 
     title: str  # in pages
     mother: int  # PDG id of the peak; a photon converts in the material
-    from_mother: int  # PDG id of its required ancestor; 0 where the settings ensure it
     mass: float  # MeV, where the peak is
     settings: tuple[str, ...]  # of Pythia
+    from_mother: int = 0  # PDG id of its required ancestor; 0 where the settings ensure it
     # MeV; requirements of the decay's trigger line on each track, and on the pair.
     p_min: float = 0.0
     pt_min: float = 0.0
@@ -35,12 +35,10 @@ DECAYS: dict[str, Decay] = {
     "jpsi": Decay(
         title="J/ψ → μμ",
         mother=443,
-        from_mother=0,
         mass=3096.9,
         settings=(*_JPSI, "443:onIfMatch = 13 -13"),
         p_min=6000.0,
         pt_min=300.0,
-        pair_pt_min=0.0,
     ),
     "d0": Decay(
         title="D⁰ → Kπ",
@@ -54,7 +52,6 @@ DECAYS: dict[str, Decay] = {
             "421:onMode = off",
             "421:onIfMatch = 321 211",
         ),
-        p_min=0.0,
         pt_min=800.0,
         pair_pt_min=2000.0,
     ),
@@ -62,7 +59,6 @@ DECAYS: dict[str, Decay] = {
     "jpsi-ee": Decay(
         title="J/ψ → ee",
         mother=443,
-        from_mother=0,
         mass=3096.9,
         settings=(*_JPSI, "443:onIfMatch = 11 -11"),
         p_min=6000.0,
@@ -72,7 +68,6 @@ DECAYS: dict[str, Decay] = {
     "gamma-ee": Decay(
         title="γ → ee",
         mother=22,
-        from_mother=0,
         mass=0.0,
         settings=("HardQCD:all = on",),
         p_min=2000.0,

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,17 +24,18 @@ from parkf.simulation.pattern.downstream import find_ut_hits_behind
 from parkf.simulation.pattern.magnet import MagnetModel, fit_magnet_model
 from parkf.simulation.pattern.matching import match_segments
 from parkf.simulation.pattern.own_hits import find_own_hits
-from parkf.simulation.pattern.scifi import find_scifi_segments, search_scifi
+from parkf.simulation.pattern.scifi import SciFiSegments, find_scifi_segments, search_scifi
 from parkf.simulation.pattern.seed import first_h
-from parkf.simulation.pattern.segments import DetectorSegments
 from parkf.simulation.pattern.strips import Strips
 from parkf.simulation.pattern.ut import find_ut_hits, find_ut_hits_of_any_momentum
-from parkf.simulation.pattern.velo import find_velo_segments, search_velo
+from parkf.simulation.pattern.velo import VeloSegments, find_velo_segments, search_velo
 from parkf.simulation.plausible import check_hits
 
 # Hits are read in pieces of this many events, or of more if these have fewer hits, as signals do.
 EVENTS_PER_CHUNK = 10
 _HITS_PER_CHUNK = 40_000
+
+Found = TypeVar("Found", VeloSegments, SciFiSegments)
 
 
 def find_candidates(
@@ -134,13 +135,13 @@ class Search:
         sure = (ut >= 0).any(axis=1)
 
         @cache
-        def left_over(in_velo: bool) -> tuple[DetectorSegments, np.ndarray]:
+        def left_over(in_velo: bool) -> tuple[VeloSegments | SciFiSegments, np.ndarray]:
             """Return the other segments of a detector, and the UT hits of each."""
             strips = Strips(distinct, geometry, taken=ut[sure])
             if in_velo:
-                alone = velo.without(i[sure])
+                alone = _without(velo, i[sure])
                 return alone, find_ut_hits_of_any_momentum(strips, alone.event, alone.lines, magnet)
-            behind = scifi.without(j[sure])
+            behind = _without(scifi, j[sure])
             return behind, find_ut_hits_behind(strips, behind, magnet)
 
         def of(kind: Kind) -> Columns:
@@ -199,6 +200,11 @@ class Search:
                 values = np.where(rows >= 0, hits[name][rows], np.nan)
                 columns[f"{detector}_{name}"] = values.astype(np.float32)
         return columns
+
+
+def _without(segments: Found, rows: np.ndarray) -> Found:
+    """Return all segments but those in `rows` (m,)."""
+    return type(segments)(*(np.delete(values, rows, axis=0) for values in vars(segments).values()))
 
 
 def distinct_hits(hits: Columns) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,6 @@ from parkf.simulation.groups import LayerSearch
 from parkf.simulation.pattern.curves import PASSES, enough, fit_curves, places_at, slope_at
 from parkf.simulation.pattern.magnet import P_MIN, MagnetModel
 from parkf.simulation.pattern.own_hits import hits_on_planes
-from parkf.simulation.pattern.segments import DetectorSegments
 from parkf.simulation.pattern.velo import columns_of_search
 
 FEWEST_LAYERS = 9  # of a segment
@@ -20,9 +19,11 @@ WINDOW = 0.7  # mm; a hit may lie this far from its segment
 
 
 @dataclass(frozen=True)
-class SciFiSegments(DetectorSegments):
-    """SciFi segments; `hits` have a slot for each of twelve layers."""
+class SciFiSegments:
+    """SciFi segments of some events, sorted by event."""
 
+    event: np.ndarray  # (n,)
+    hits: np.ndarray  # (n, 12) rows of the hit table by layer, -1 for none
     states: np.ndarray  # (n, 4): x, y in mm and tx, ty at the reference z
     tx_end: np.ndarray  # (n,) slope in x at the last layer
 

@@ -9,7 +9,6 @@ from parkf.detector.geometry import VELO_PLANES, Geometry
 from parkf.io.events import Columns, particle_key
 from parkf.io.tables import VELO_SLOTS
 from parkf.simulation.groups import best_of_each, ragged
-from parkf.simulation.pattern.segments import DetectorSegments
 
 FEWEST_HITS = 3  # of a segment
 Z_REFERENCE = 770.0  # mm, just behind the last module; segments are straight lines at this z
@@ -22,9 +21,11 @@ _MARGIN = 1e-6  # mm; more than rounding can move a hit on that axis
 
 
 @dataclass(frozen=True)
-class VeloSegments(DetectorSegments):
-    """VELO segments; `hits` ascend in z, in the first of 26 slots."""
+class VeloSegments:
+    """VELO segments of some events, sorted by event."""
 
+    event: np.ndarray  # (n,)
+    hits: np.ndarray  # (n, 26) rows of the hit table in ascending z, -1 behind the last hit
     lines: np.ndarray  # (n, 4): x, y in mm and tx, ty at Z_REFERENCE
 
 

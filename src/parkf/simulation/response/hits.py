@@ -150,7 +150,7 @@ def _on_element(of: Columns, plane: int, geometry: Geometry) -> tuple[Frame, np.
         return frame, *frame.local(of["x"], of["y"])
     pieces = geometry.pieces[plane]
     piece = pieces.at(of["x"], of["y"])
-    return pieces.frame(piece), *pieces.local(piece, of["x"], of["y"])
+    return pieces.frame(piece), *pieces.local(of["x"], of["y"], piece)
 
 
 def _strips(of: Columns, plane: int, geometry: Geometry) -> Columns:
