@@ -14,7 +14,6 @@ from tests.ledgers import made
 
 from parkf.io import leader
 from parkf.io.ledger import Ledger
-from parkf.stages import ready
 from parkf.workflow import held
 from parkf.workflow.snakemake import command, lead_run
 
@@ -57,7 +56,7 @@ sys.exit(lead_run(Path("results/toy"), command(Path("toy.yaml"), sys.argv[1:], c
 def toy(tmp_path, monkeypatch):
     """A project of three rules; this process leads no run afterwards."""
     monkeypatch.chdir(tmp_path)
-    for name in (leader.VARIABLE, ready.VARIABLE, held.HELD):
+    for name in (leader.VARIABLE, held.HELD):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     Path("Snakefile").write_text(SNAKEFILE)

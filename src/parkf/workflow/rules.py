@@ -60,14 +60,12 @@ def begin(results: str, *, needs_gpu: bool) -> None:
 
     A ParkfError reports a run that is at work in the folder, and a missing GPU.
     """
-    from parkf.stages import ready
     from parkf.workflow.held import hold
     from parkf.workflow.installation import compile_kernel, kernel_is_current
 
     follow()
     lead()
     hold(Path(results))
-    ready.start()
     # Compile the code generated from the formulas before any job uses it.
     if not kernel_is_current():
         compile_kernel()
