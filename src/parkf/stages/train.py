@@ -44,15 +44,13 @@ def train(
     if field is not None and geometry is not None:
         place = load_field(field), load_geometry(geometry)
         born = displaced_rows(*place, seed=seed, threads=threads)
-    of_forms = FORMS[forms].steps
-    of_tables, of_born = ["UTTF"], [step for step in steps if step in of_forms and of_forms[step].displaced]
+    of_born = [name for name, step in FORMS[forms].steps.items() if step.displaced]
     for step, dataset, output in zip(steps, datasets, outputs, strict=True):
         train_step(
             dataset,
             step,
             forms=forms,
-            # What no step takes is given to the first one, which refuses it.
-            table=table if step in of_tables or not {*of_tables} & {*steps} else None,
-            displaced=born if step in of_born or not of_born else None,
+            table=table if step == "UTTF" else None,
+            displaced=born if step in of_born else None,
             workers=threads,
         ).save(output)
