@@ -26,7 +26,6 @@ import yaml
 from benchmarks.command import parser
 
 from parkf.io.files import write_json
-from parkf.io.ledger import Ledger
 
 ROOT = Path(__file__).parents[1]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
@@ -81,9 +80,7 @@ def timed(folder: Path, snakefile: str, config: Path) -> dict[str, float]:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     took = time.perf_counter() - begin
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    # Jobs are forks of a process that nobody waits for, but they tell their own costs.
-    jobs = sum(entry.cpu_s for run in folder.glob("results/*") for entry in Ledger(run).entries())
-    return {"wall_s": took, "cpu_s": spent + jobs}
+    return {"wall_s": took, "cpu_s": spent}
 
 
 def prepare(folder: Path, base: str, members: int, *, apart: bool) -> None:

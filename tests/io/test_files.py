@@ -1,5 +1,4 @@
 import errno
-import hashlib
 import os
 import re
 import subprocess
@@ -20,7 +19,6 @@ from parkf.io.files import (
     remove_unfinished,
     replacing,
     scratch_folder,
-    sha256,
     write_json,
 )
 from parkf.io.tables import PARTICLES
@@ -84,26 +82,6 @@ def test_missing_and_broken_files_are_named(tmp_path):
     with pytest.raises(ParkfError, match="no such file"):
         copy(tmp_path / "absent", tmp_path / "target")
     assert not (tmp_path / "target").exists()
-
-
-def test_a_file_is_read_again_only_after_a_change(tmp_path, monkeypatch):
-    """Within the time that the clock of a file system may stand still, a file is always read."""
-    file, read = tmp_path / "abc", []
-    digest = hashlib.file_digest
-
-    def counted(stream, kind):
-        read.append(stream.name)
-        return digest(stream, kind)
-
-    monkeypatch.setattr("hashlib.file_digest", counted)
-    file.write_text("abc")
-    for settled, text, count in ((10**12, "abc", 2), (-1, "abc", 3), (-1, "abcd", 4)):
-        monkeypatch.setattr("parkf.io.files._SETTLED", settled)
-        if file.read_text() != text:
-            file.write_text(text)
-        for _ in range(2):
-            assert sha256(file) == hashlib.sha256(text.encode()).hexdigest()
-        assert len(read) == count
 
 
 @pytest.mark.parametrize(

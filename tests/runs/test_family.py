@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import get_args
 
@@ -173,20 +172,8 @@ def test_members_take_what_is_the_same_and_nothing_else(family):
     assert len(tables) == 3
 
 
-# A process that is ready for stages, for the commands of a script.
-READY = """
-import subprocess, sys
-from parkf.stages import ready
-ready.start()
-sys.exit(subprocess.call(["bash", "-c", sys.argv[1]]))
-"""
-
-
 def test_logged_commands_make_the_run_in_a_shell(family, tmp_path):
-    """The commands of a plan, in chunks, pasted into a shell that knows nothing of Snakemake.
-
-    The first command of each stage runs by itself, and the others in the process that is ready.
-    """
+    """The commands of a plan, in chunks, pasted into a shell that knows nothing of Snakemake."""
     (config,) = (
         member.config
         for member in load_family(FAMILY | {"base": SMALL, "conditions": MEMBERS}, family.folder).members
@@ -201,13 +188,9 @@ def test_logged_commands_make_the_run_in_a_shell(family, tmp_path):
     assert all(re.fullmatch(r".+ --code [0-9a-f]{16} 2?> \S+( 2>&1)?", command) for _, command in planned)
     # Snakemake makes the folders of logs.
     folders = sorted({str(Path(re.search("> (\\S+)", command)[1]).parent) for _, command in planned})
-    first = {command.split("-m parkf.stages ")[1].split()[0]: command for _, command in reversed(planned)}
-    lines = [
-        f"(unset PARKF_READY; {command})" if command in first.values() else command for _, command in planned
-    ]
-    script = "\n".join(["set -e", f"mkdir -p {' '.join(folders)}", *lines])
+    script = "\n".join(["set -e", f"mkdir -p {' '.join(folders)}", *(command for _, command in planned)])
     done = subprocess.run(
-        [sys.executable, "-P", "-c", READY, script],
+        ["bash", "-c", script],
         cwd=project.folder,
         env={name: os.environ[name] for name in ("PATH", "HOME", VARIABLE)},
         capture_output=True,

@@ -1,7 +1,6 @@
 """A working folder is made once, its own files stay, and a run in it equals a run in a checkout."""
 
 import importlib.util
-import os
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from parkf.io.errors import ParkfError
 from parkf.io.project import PROJECT
 from parkf.workflow.config import read_config
 from parkf.workflow.folder import make_folder
-from parkf.workflow.installation import compile_kernel
 from parkf.workflow.snakemake import command
 
 PARKF = Path(sys.executable).with_name("parkf")
@@ -98,20 +96,3 @@ def test_the_package_finds_its_project_in_a_checkout_and_in_a_wheel(tmp_path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.PROJECT == installed / "shipped"
-
-
-@pytest.mark.parametrize(
-    ("checkout", "said"),
-    [
-        (True, "there is no C++ compiler to compile them with; install one"),
-        (False, "undo the change, or make it in a checkout"),
-    ],
-)
-def test_what_changed_formulas_lack_is_one_line(checkout, said, monkeypatch):
-    monkeypatch.setattr("parkf.workflow.installation.IS_CHECKOUT", checkout)
-    monkeypatch.setenv("PATH", os.devnull)
-    monkeypatch.delenv("CXX", raising=False)
-    with pytest.raises(ParkfError) as raised:
-        compile_kernel()
-    assert said in str(raised.value)
-    assert len(str(raised.value).splitlines()) == 1

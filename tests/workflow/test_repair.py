@@ -6,11 +6,8 @@ from pathlib import Path
 import pytest
 from tests.ledgers import made
 
-from parkf.io import store
 from parkf.io.errors import ParkfError
-from parkf.io.files import sha256
-from parkf.io.ledger import FILE, Ledger, stamp_of
-from parkf.workflow.products import check_runs
+from parkf.io.ledger import FILE
 from parkf.workflow.repair import REPAIRED, repair
 
 RUN = Path("results/run")
@@ -28,11 +25,6 @@ def run(tmp_path, monkeypatch):
     made(str(A), '{"a": 1}', str(SOURCE))
     made(str(B), '{"b": 1}', str(A))
     made(str(END), '{"v": 1}', str(B), str(X))
-
-
-@pytest.fixture
-def stored():
-    store.keep({path: sha256(path) for path in (A, B, END)})
 
 
 def swap():
@@ -56,35 +48,14 @@ def test_what_has_taken_another_s_place_is_removed_with_all_that_was_made_of_it(
     swap()
     said, everything = repair(RUN)
     assert said == [
-        f"{A}: not what this run has made: it is {B}; removed, made again",
-        f"{B}: not what this run has made: it is {A}; removed, made again",
+        f"{A}: not what this run has made: it is {B}; made again",
+        f"{B}: not what this run has made: it is {A}; made again",
     ]
     assert (there(), everything) == ([], False)
 
 
-@pytest.mark.parametrize("how", ["swapped", "missing", "linked", "foreign"])
-def test_its_own_bytes_return_with_their_time(stored, how):
-    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (A, B, END)}
-    if how == "swapped":
-        swap()
-    else:
-        B.unlink()
-    if how == "linked":
-        B.symlink_to("nowhere")
-    elif how == "foreign":
-        B.write_text('{"mine": 1}')
-    said, _ = repair(RUN)
-    assert said
-    assert all(line.endswith("its own bytes are back") for line in said)
-    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (A, B, END)} == before
-    # Only the restored files have new times; the second look notes them, and the third reads nothing.
-    assert repair(RUN) == ([], False)
-    assert Ledger(RUN).stamps()[str(B)] == stamp_of(B)
-    assert check_runs(RUN) == []
-
-
 @pytest.mark.parametrize("is_link", [False, True])
-def test_without_the_store_a_missing_product_is_made_again(is_link):
+def test_a_missing_product_is_made_again(is_link):
     B.unlink()
     if is_link:
         B.symlink_to("nowhere")
@@ -96,7 +67,7 @@ def test_a_file_of_a_user_s_is_put_aside():
     A.write_text('{"mine": 1}')
     (said,), _ = repair(RUN)
     aside = RUN / ".aside/a.json"
-    assert said.endswith(f"no run here has made this file; moved to {aside}, made again")
+    assert said.endswith(f"no run here has made this file; moved to {aside}; made again")
     assert aside.read_text() == '{"mine": 1}'
     assert there() == []
     # As is a folder of that name.
@@ -110,7 +81,7 @@ def test_a_file_of_a_user_s_is_put_aside():
 def test_a_damaged_file_is_removed():
     A.write_text('{"a"')
     (said,), _ = repair(RUN)
-    assert said.endswith("; removed, made again")
+    assert said.endswith("; made again")
     assert not (RUN / ".aside").exists()
 
 

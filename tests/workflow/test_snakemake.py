@@ -14,7 +14,6 @@ from tests.ledgers import made
 
 from parkf.io import leader
 from parkf.io.ledger import Ledger
-from parkf.stages import ready
 from parkf.workflow import held
 from parkf.workflow.snakemake import command, lead_run
 
@@ -57,7 +56,7 @@ sys.exit(lead_run(Path("results/toy"), command(Path("toy.yaml"), sys.argv[1:], c
 def toy(tmp_path, monkeypatch):
     """A project of three rules; this process leads no run afterwards."""
     monkeypatch.chdir(tmp_path)
-    for name in (leader.VARIABLE, ready.VARIABLE, held.HELD):
+    for name in (leader.VARIABLE, held.HELD):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     Path("Snakefile").write_text(SNAKEFILE)
@@ -180,21 +179,3 @@ def test_a_signal_ends_all_processes(sign):
     assert not (RUN / "slow.json").exists()
     held.hold(RUN)
     held.release()
-
-
-def test_the_second_signal_kills_what_does_not_listen():
-    deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-    deaf += "open('begun', 'w'); time.sleep(600)"
-    program = f"""
-import sys
-from pathlib import Path
-from parkf.workflow.snakemake import lead_run
-sys.exit(lead_run(Path({str(RUN)!r}), {pretended(deaf)!r}))
-"""
-    with subprocess.Popen([sys.executable, "-c", program]) as process:
-        wait_for_its_job(process)
-        process.send_signal(signal.SIGTERM)
-        time.sleep(0.5)
-        assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE_S) == 128 + 9

@@ -1,6 +1,5 @@
 """What `parkf why` says of changes: causes of jobs, and a text that fits on a screen."""
 
-import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +8,6 @@ import pytest
 from tests.ledgers import entry, made
 
 from parkf.io.project import PROJECT
-from parkf.io.store import STORE
 from parkf.params.parameter_set import load
 from parkf.stages.call import code_of
 from parkf.workflow import why
@@ -26,7 +24,6 @@ def found(**fields):
         "kept": {"generate": 1},
         "wall_s": 83.0,
         "cores": 4,
-        "back": [],
         "broken": [],
     }
     return Why(**content | fields)
@@ -102,11 +99,3 @@ def test_what_is_not_of_today_s_inputs_would_be_made_with_all_that_follows(tmp_p
     assert asked.again == {"first": 1, "validation": 1}
     assert asked.wall_s == 5.0
     assert asked.broken[0].startswith("results/a/first.json: not what this run has made")
-    # Where the store has its bytes, they return, and nothing is made.
-    before = asked.broken
-    STORE.mkdir()
-    digest = hashlib.sha256(b"1").hexdigest()
-    (STORE / digest).write_text("1")
-    asked = why.why(Path("a.yaml"), 2)
-    assert (asked.again, asked.back, asked.broken) == ({}, ["results/a/first.json"], before)
-    assert "Copied back from the store: 1 of these" in in_words(asked)

@@ -52,10 +52,9 @@ if RUN.simulated_steps:
             output: [f"{RESULTS}/datasets/{step}.parquet" for step in steps]
             params: code=code_of("datasets"), rows=lambda w, input: collapsed(input)
             priority: FIRST
-            threads: TWO_THREADS
             conda: ENVIRONMENT
             log: logged(f"datasets/{'-'.join(steps)}.log")
-            shell: stage("datasets", " --rows {params.rows:q} --outputs {output:q} --threads {threads}")
+            shell: stage("datasets", " --rows {params.rows:q} --outputs {output:q}")
 
 if RUN.own_steps:
 

@@ -24,10 +24,6 @@ from parkf.io.documents import json_text
 from parkf.io.errors import DamagedFileError, ParkfError
 
 _SEAL, _KIND = "checksum", "sha256:"
-# SHA-256 of files, by what changes whenever a file's content does.
-_KNOWN: dict[tuple[int, ...], str] = {}
-# The clock of a file system is coarse: within this time, in ns, a file may change and keep its times.
-_SETTLED = 1_000_000_000
 UNFINISHED = ".tmp"
 """Suffix of hidden names of files and folders whose writer is still at work, or was killed."""
 _SCRATCH = "parkf-"
@@ -226,20 +222,9 @@ def existing(path: Path) -> Path:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, 64 hexadecimal digits; an unchanged file is read once."""
+    """Return the SHA-256 of a file's bytes, 64 hexadecimal digits."""
     with existing(path).open("rb") as stream:
-        state = os.fstat(stream.fileno())
-        found = _KNOWN.get(_key(state))
-        if found is None:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
-            after = os.fstat(stream.fileno())
-            if _key(after) == _key(state) and time.time_ns() - state.st_ctime_ns > _SETTLED:
-                _KNOWN[_key(state)] = found
-        return found
-
-
-def _key(state: os.stat_result) -> tuple[int, ...]:
-    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def require_space(folder: Path, needed: int, what: str) -> None:

@@ -4,24 +4,19 @@ Exits with 0, with 1 after a message about what is wrong with a file, and with 2
 """
 
 import gc
-import socket
 import sys
 
-from parkf.stages.ready import READY, ask, serve
+from parkf.io.fingerprints.sources import sources_state
+from parkf.io.leader import follow
+from parkf.io.process_settings import prepare_process
 
 
-def run(words: list[str], state: str | None = None) -> int:
-    """Run the stage that the words call, and return the exit code.
-
-    `state` is that of the sources before any module of the stage was imported; by default, of now.
-    """
-    from parkf.io.fingerprints.sources import sources_state
-    from parkf.io.leader import follow
-    from parkf.io.process_settings import prepare_process
-
+def run(words: list[str]) -> int:
+    """Run the stage that the words call, and return the exit code."""
     follow()
     prepare_process()
-    state = state or sources_state()
+    # Whatever is imported from now on must be what the sources are now.
+    state = sources_state()
     from parkf.io.explained import explained
     from parkf.io.terminal import say
     from parkf.stages.call import UsageError, read_call
@@ -48,24 +43,8 @@ def run(words: list[str], state: str | None = None) -> int:
     return 0
 
 
-def _be_ready(number: int) -> None:
-    """Serve stages at the socket with this number until the process that has started this one ends."""
-    from parkf.io.fingerprints.sources import sources_state
-    from parkf.io.process_settings import prepare_process
-
-    prepare_process()
-    # Whatever is imported from now on must be what the sources are now.
-    state = sources_state()
-    serve(socket.socket(fileno=number), lambda words: run(words, state))
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == [READY]:
-        _be_ready(int(sys.argv[2]))
-        sys.exit()
-    code = ask(sys.argv[1:])
-    if code is None:
-        code = run(sys.argv[1:])
+    code = run(sys.argv[1:])
     # Otherwise the interpreter searches all modules for garbage at its exit, for up to 0.3 s.
     gc.freeze()
     sys.exit(code)

@@ -15,7 +15,7 @@ from parkf.io.errors import ParkfError
 from parkf.io.fingerprints.code_key import code_key
 from parkf.stages.files import MADE, READ
 
-_NO_STAGES = ("call", "files", "ready", "run")
+_NO_STAGES = ("call", "files", "run")
 
 
 class UsageError(ParkfError):

@@ -4,7 +4,7 @@ from parkf.stages.files import AllMade, AllRead
 from parkf.training.datasets.gather import gather_rows
 
 
-def datasets(*, rows: AllRead, outputs: AllMade, threads: int = 1) -> None:
+def datasets(*, rows: AllRead, outputs: AllMade) -> None:
     """Join the rows of each step, ``<chunk>/<step>.parquet``, in its dataset, ``<step>.parquet``."""
     for output in outputs:
-        gather_rows([part for part in rows if part.stem == output.stem], output, output.stem, threads=threads)
+        gather_rows([part for part in rows if part.stem == output.stem], output, output.stem)

@@ -7,7 +7,6 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
@@ -19,7 +18,7 @@ from packaging.requirements import Requirement
 import parkf._fitter as _fitter
 from parkf import __version__
 from parkf.io.errors import ParkfError
-from parkf.io.project import IS_CHECKOUT, PROJECT
+from parkf.io.project import PROJECT
 from parkf.io.workers import default_workers
 
 # Tasks by the extra of parkf with the packages that they need; "" is parkf without extras.
@@ -75,27 +74,13 @@ def kernel_is_current() -> bool:
     return {name: forms.hash() for name, forms in wanted.items()}.items() <= _fitter.formulas.items()
 
 
-def compile_kernel() -> None:
-    """Compile the kernel of a checkout from today's formulas, for all processes that start afterwards.
-
-    A missing checkout or compiler, or a failure of the compiler, raises a ParkfError.
-    """
-    if not IS_CHECKOUT:
+def require_current_kernel() -> None:
+    """Raise a ParkfError if the kernel was compiled from other formulas than today's."""
+    if not kernel_is_current():
         raise ParkfError(
-            f"{PROJECT.parent / 'steps'}: the formulas are not those that the kernel was compiled from; undo"
-            " the change, or make it in a checkout, which `make build` compiles"
+            f"{PROJECT}: the compiled kernel is older than the formulas, expected one of the same; run"
+            " `make build`, or undo the change of the formulas"
         )
-    if found_compiler() is None:
-        raise ParkfError(
-            "the formulas have changed, and there is no C++ compiler to compile them with; install one"
-            " (g++ or clang++), or name it in CXX"
-        )
-    install = ("pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--editable", str(PROJECT))
-    asked = f"import sys; from {__name__} import kernel_is_current as right; sys.exit(not right())"
-    # Use new processes, because this one has the old kernel loaded; -P ignores modules in the working folder.
-    for words in (("-m", *install), ("-c", asked)):
-        if subprocess.run([sys.executable, "-P", *words], check=False).returncode != 0:
-            raise ParkfError(f"{PROJECT}: the kernel was not compiled; what was wrong is said above")
 
 
 def found_compiler() -> str | None:

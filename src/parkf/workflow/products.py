@@ -39,7 +39,6 @@ class Problem:
     path: Path
     what: str
     kind: str
-    digest: str = ""  # SHA-256 that it should have, if it is foreign or missing
     is_known: bool = False  # whether a foreign file is another product, or damaged: nothing is lost with it
 
     def __str__(self) -> str:
@@ -142,14 +141,14 @@ class Products:
         path, entry = Path(name), self.entries[name]
         digest = entry.outputs[name]
         if not path.exists():
-            yield Problem(path, f"missing; it is a product of stage {entry.stage}", "missing", digest)
+            yield Problem(path, f"missing; it is a product of stage {entry.stage}", "missing")
         elif not self._has(path, digest):
             was_read = {one.inputs[name] for one in self.entries.values() if name in one.inputs}
             if digest not in was_read and content_of(path) in was_read:
                 # The file is that which other stages have read; its line is of another one.
                 yield Problem(path, "its line in the ledger is not its own", "stale")
             else:
-                yield self._foreign(path, "not what this run has made", digest)
+                yield self._foreign(path, "not what this run has made")
         for read, was in entry.inputs.items():
             source = here(read)
             maker = self.entries.get(str(source))
@@ -174,7 +173,7 @@ class Products:
             self.seen.setdefault(run, {})[name] = stamp
         return True
 
-    def _foreign(self, path: Path, what: str, digest: str = "") -> Problem:
+    def _foreign(self, path: Path, what: str) -> Problem:
         """Describe a file that is in the place of a product: which product it is, of which run."""
         names = [name for name in self._known.get(content_of(path), ()) if name != str(path)]
         names.sort(key=lambda name: run_of(Path(name)) != run_of(path))
@@ -182,9 +181,8 @@ class Products:
         damage = [] if names else damage_of(path)
         found = [*(f"it is {name}" for name in names), *damage] or [f"no run here has made {_kind(path)}"]
         text = found[0].removeprefix(f"{path}: ")
-        return Problem(
-            path, f"{what}: {text}", "foreign", digest, is_known=bool(names or damage) and not path.is_dir()
-        )
+        is_known = bool(names or damage) and not path.is_dir()
+        return Problem(path, f"{what}: {text}", "foreign", is_known)
 
     @cached_property
     def _known(self) -> dict[str, list[str]]:

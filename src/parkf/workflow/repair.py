@@ -1,10 +1,9 @@
 """Repair of a run before it starts: products that are not its own are replaced or removed, and made again."""
 
-import os
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
-from parkf.io import store
 from parkf.io.errors import ParkfError
 from parkf.io.files import remove
 from parkf.io.ledger import Ledger, run_of
@@ -21,11 +20,9 @@ def repair(
     """Put right what can be put right in a run, and remove what Snakemake has to make again.
 
     `ends` are the files that are asked for; by default, the last ones of the run. A foreign file that no run
-    here has made is not removed but put aside. Of a product that the store still has, the right bytes return
-    to its place. Problems that are not of these `kinds` are left alone. Returns a line for each problem, and
-    whether all has to be made again, because nobody knows what a product was made of. A foreign file in
-    another run, which this one reads, raises a
-    ParkfError.
+    here has made is not removed but put aside. Problems that are not of these `kinds` are left alone. Returns
+    a line for each problem, and whether all has to be made again, because nobody knows what a product was
+    made of. A foreign file in another run, which this one reads, raises a ParkfError.
     """
     products = Products(run)
     problems = products.problems([str(run / end) for end in ends])
@@ -37,44 +34,18 @@ def repair(
         name = run_of(others[0].path)
         raise ParkfError("\n".join([*map(str, others), f"{name}: run it again; {run} reads these files"]))
     mine = [one for one in problems if run_of(one.path) == run]
-    wrong = [one for one in mine if one.kind in kinds]
-    said: list[str] = []
-    again: set[str] = set()
-    for one in wrong:
-        what = _put_away(one) if one.kind == "foreign" else ""
-        if one.kind in ("foreign", "missing") and _restored(one, products):
-            said.append(f"{one}; {what}its own bytes are back")
-        else:
-            again.add(str(one.path))
-            if one.kind in ("foreign", "missing"):
-                said.append(f"{one}; {what}made again")
-    said += [
-        f"{line}; made again"
-        for line in lines(one for one in wrong if one.kind not in ("foreign", "missing"))
-    ]
-    for path in map(Path, products.after(again)):
+    wrong = [_put_aside(one, run) if one.kind == "foreign" else one for one in mine if one.kind in kinds]
+    for path in map(Path, products.after(str(one.path) for one in wrong)):
+        # Stages copy from the store what is there of this.
         remove(path)
-    return said, any(one.kind == "unrecorded" for one in mine)
+    return [f"{line}; made again" for line in lines(wrong)], any(one.kind == "unrecorded" for one in mine)
 
 
-def _restored(problem: Problem, products: Products) -> bool:
-    """Copy a product back to its place, with its earlier time: for Snakemake, nothing has changed."""
-    path, name = problem.path, str(problem.path)
-    remove(path)
-    if not problem.digest or not store.take({path: (problem.digest, path)}):
-        return False
-    if stamp := products.stamps.get(name):
-        os.utime(path, ns=(stamp[1], stamp[1]))
-    return True
-
-
-def _put_away(foreign: Problem) -> str:
-    path, run = foreign.path, run_of(foreign.path) or foreign.path.parent
+def _put_aside(foreign: Problem, run: Path) -> Problem:
     if foreign.is_known:
-        remove(path)
-        return "removed, "
-    aside = run / ASIDE / path.relative_to(run)
+        return foreign
+    aside = run / ASIDE / foreign.path.relative_to(run)
     aside.parent.mkdir(parents=True, exist_ok=True)
     remove(aside)
-    path.rename(aside)
-    return f"moved to {aside}, "
+    foreign.path.rename(aside)
+    return replace(foreign, what=f"{foreign.what}; moved to {aside}")

@@ -63,12 +63,14 @@ def replay(parameters: ParameterSet, project: Path, work: Path, cores: int) -> R
     again = load(work / _SET)
     # Older manifests have fingerprints of the files' bytes, newer ones fingerprints of their meaning.
     files = {name: project / config[section][key] for (section, key), name in _FILES.items()}
-    manifests = (manifest, again.manifest)
-    same = {name for name, path in files.items() if all(_has_input(one, name, path) for one in manifests)}
+    prints = (manifest.inputs, again.manifest.inputs)
+    same = {
+        name for name, path in files.items() if all(is_file_of(path, one.get(name, "")) for one in prints)
+    }
     return Replay(
         made=work / _SET,
         identical=manifest.blobs == again.manifest.blobs,
-        inputs=[name for name in changed(manifest.inputs, again.manifest.inputs) if name not in same],
+        inputs=[name for name in changed(*prints) if name not in same],
         environment=_environment(manifest),
     )
 
@@ -110,22 +112,13 @@ def _obstacles(manifest: Manifest, config: dict[str, Any], project: Path) -> Ite
 
 
 def _other_bytes(path: Path, manifest: Manifest, name: str) -> Iterator[str]:
+    expected = manifest.inputs.get(name)
     if not path.is_file():
         yield f"{path}: no such file; it is the {name} of the set"
-    elif not _has_input(manifest, name, path):
-        yield from _other(str(path), sha256(path), manifest, name)
-
-
-def _has_input(manifest: Manifest, name: str, path: Path) -> bool:
-    return path.is_file() and is_file_of(path, manifest.inputs.get(name, ""))
-
-
-def _other(source: str, found: str, manifest: Manifest, name: str) -> Iterator[str]:
-    expected = manifest.inputs.get(name)
-    if expected is None:
-        yield f"{source}: the manifest has no fingerprint of the {name}"
-    elif found != expected:
-        yield f"{source}: sha256 {found[:12]}…, expected {expected[:12]}… of the {name} of the set"
+    elif expected is None:
+        yield f"{path}: the manifest has no fingerprint of the {name}"
+    elif not is_file_of(path, expected):
+        yield f"{path}: sha256 {sha256(path)[:12]}…, expected {expected[:12]}… of the {name} of the set"
 
 
 def _run(config: dict[str, Any], project: Path, work: Path, cores: int) -> None:

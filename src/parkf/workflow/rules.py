@@ -56,21 +56,17 @@ def text_of(value: Mapping[str, Any]) -> str:
 
 
 def begin(results: str, *, needs_gpu: bool) -> None:
-    """Prepare the first job of a run: a current kernel, a run's own folder, and processes that end together.
+    """Prepare the first job of a run: a run's own folder, and processes that end together.
 
-    A ParkfError reports a run that is at work in the folder, and a missing GPU.
+    A ParkfError reports a run that is at work in the folder, an old kernel, and a missing GPU.
     """
-    from parkf.stages import ready
     from parkf.workflow.held import hold
-    from parkf.workflow.installation import compile_kernel, kernel_is_current
+    from parkf.workflow.installation import require_current_kernel
 
     follow()
     lead()
     hold(Path(results))
-    ready.start()
-    # Compile the code generated from the formulas before any job uses it.
-    if not kernel_is_current():
-        compile_kernel()
+    require_current_kernel()
     if needs_gpu:
         from parkf.fit.gpu import device
 

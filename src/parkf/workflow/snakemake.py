@@ -3,15 +3,12 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import psutil
 import yaml
 
 from parkf.io import store
@@ -112,9 +109,7 @@ def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) ->
                 code = code or 1
                 break
             place = words.index("--")
-            code, stopped = _run([*words[:place], *everything, *words[place:]], folder, of_snakemake, locks)
-            if stopped:
-                break
+            code = _run([*words[:place], *everything, *words[place:]], folder, of_snakemake, locks)
         if not code:
             store.tidy()
     finally:
@@ -127,16 +122,13 @@ def lead_run(folder: Path, words: Sequence[str], runs: Collection[Path] = ()) ->
     return code
 
 
-def _run(
-    words: Sequence[str], folder: Path, environment: dict[str, str], locks: Collection[int]
-) -> tuple[int, bool]:
-    """Run Snakemake and show its progress; return its exit code, and whether it was stopped.
+def _run(words: Sequence[str], folder: Path, environment: dict[str, str], locks: Collection[int]) -> int:
+    """Run Snakemake, whose text goes to a file in the folder of the run, show its progress; return its code.
 
-    Its text goes to a file in the folder of the run.
+    Whatever stops this process ends Snakemake and its jobs, which follow it (:mod:`parkf.io.leader`).
     """
     output = folder / _OUTPUT
     output.parent.mkdir(parents=True, exist_ok=True)
-    stopped = False
     with (
         output.open("w") as file,
         subprocess.Popen(
@@ -148,34 +140,18 @@ def _run(
             pass_fds=locks,
         ) as process,
     ):
-
-        def stop(sign: int, _: object) -> None:
-            nonlocal stopped
-            # A terminal interrupts all processes; at the second signal, nothing more is waited for.
-            if stopped:
-                process.kill()
-            elif sign == signal.SIGTERM:
-                with suppress(psutil.NoSuchProcess):
-                    leader = psutil.Process(process.pid)
-                    for one in (leader, *leader.children(recursive=True)):
-                        one.send_signal(signal.SIGINT)
-            stopped = True
-
-        handlers = {sign: signal.signal(sign, stop) for sign in (signal.SIGINT, signal.SIGTERM)}
         for line in process.stdout or ():
             file.write(line)
             file.flush()
             _show(folder, line)
         code = process.wait()
-        for sign, handler in handlers.items():
-            signal.signal(sign, handler)
     if code:
         text = output.read_text(errors="replace")
         wrong = _WRONG.search(text)
         shown = text[wrong.start() if wrong else 0 :][-_LONGEST:].strip()
         lines = [line if "error:" in line else shortened(line) for line in shown.splitlines() if line.strip()]
         _say("\n".join([*lines[:_MOST_LINES], f"the whole output is in {output}"]))
-    return (code if code >= 0 else 128 - code), stopped
+    return code if code >= 0 else 128 - code
 
 
 def _show(folder: Path, line: str) -> None:

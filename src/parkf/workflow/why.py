@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from parkf.io import store
 from parkf.io.errors import ParkfError
 from parkf.io.ledger import Entry
-from parkf.io.store import STORE
 from parkf.params.binary_form import MANIFEST_FILE
 from parkf.params.comparison import changed
 from parkf.params.configuration import flat
@@ -39,7 +37,6 @@ class Why:
     kept: Mapping[str, int]  # products that stay, by rule
     wall_s: float | None  # time that they took last, shared by the cores; None if some were never made
     cores: int
-    back: Sequence[str]  # products of which the store has the right bytes, which return without a stage
     broken: Sequence[str]  # a line for each product that is foreign, missing, or not of today's inputs
 
 
@@ -50,27 +47,20 @@ def why(config: Path, cores: int) -> Why:
     products = Products(run)
     problems = products.problems()
     rows = _summary(config, cores)
-    back = [str(one.path) for one in problems if one.digest and store.has(STORE / one.digest, one.digest)]
-    wrong = products.after(path for one in problems if (path := str(one.path)) not in back)
+    wrong = products.after(str(one.path) for one in problems)
     entries = {path: entry for path, entry in products.entries.items() if Path(path).is_relative_to(run)}
-    causes = _causes(run, Run(read), entries)
-    # Where nothing else has changed, nothing that was made of them is made again.
-    returned = set() if causes or wrong else products.after(back)
-    again = {
-        path: rule for path, rule, pending in rows if path in wrong or (pending and path not in returned)
-    }
+    again = {path: rule for path, rule, pending in rows if pending or path in wrong}
     last = {id(entry): entry for path in again if (entry := entries.get(path)) is not None}
     known = all(path in entries for path in again)
     times = [entry.began + entry.wall_s for entry in entries.values()]
     return Why(
         run=str(run),
         made=datetime.fromtimestamp(max(times), UTC) if times else None,
-        causes=causes,
+        causes=_causes(run, Run(read), entries),
         again=Counter(again.values()),
         kept=Counter(rule for path, rule, _ in rows if path not in again),
         wall_s=sum(one.wall_s for one in last.values()) / cores if known else None,
         cores=cores,
-        back=back,
         broken=lines(problems),
     )
 
@@ -132,8 +122,6 @@ def in_words(found: Why) -> str:
         rest = [f"  and {len(found.broken) - _FEW} more"] if len(found.broken) > _FEW else []
         parts += ["", "Not what this run makes of today's inputs:"]
         parts += [*(f"  {one}" for one in found.broken[:_FEW]), *rest]
-    if found.back:
-        parts += ["", f"Copied back from the store: {len(found.back)} of these"]
     for title, products in {"Made again": found.again, "Kept": found.kept}.items():
         if products:
             text = f"{title}: {_names(products)}"

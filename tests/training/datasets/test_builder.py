@@ -70,7 +70,7 @@ def _build(samples, folder, max_rows=400_000, threads=2):
         )
     for step in STEPS:
         parts = [folder / f"rows/{number}/{step}.parquet" for number in range(len(chunks))]
-        gather_rows(parts, folder / f"{step}.parquet", step, threads=threads)
+        gather_rows(parts, folder / f"{step}.parquet", step)
     return folder
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,6 @@ from parkf.io.files import existing, sha256
 LARGEST = 16 << 20
 """Bytes of a document; a larger file counts as its bytes."""
 _KINDS = (".yaml", ".yml", ".json")
-# Fingerprints of documents that were read, by kind and fingerprint of the bytes; a run asks for some often.
-_KNOWN: dict[tuple[bool, str], str] = {}
 
 
 def meaning_of(path: Path) -> str:
@@ -26,14 +25,12 @@ def meaning_of(path: Path) -> str:
     """
     if path.suffix not in _KINDS or existing(path).stat().st_size > LARGEST:
         return sha256(path)
-    written = path.read_bytes()
-    key = path.suffix == ".json", hashlib.sha256(written).hexdigest()
-    if key not in _KNOWN:
-        _KNOWN[key] = _of_content(written, *key)
-    return _KNOWN[key]
+    return _of_content(path.read_bytes(), path.suffix == ".json")
 
 
-def _of_content(written: bytes, is_json: bool, digest: str) -> str:
+# A run asks for the same documents often.
+@cache
+def _of_content(written: bytes, is_json: bool) -> str:
     try:
         text = written.decode("utf-8-sig")
         if is_json:
@@ -45,7 +42,7 @@ def _of_content(written: bytes, is_json: bool, digest: str) -> str:
             content, _ = yaml_text.parse(text)
     except ValueError:
         # The readers of the document report what is wrong with it.
-        return digest
+        return hashlib.sha256(written).hexdigest()
     canonical = json.dumps(_canonical(content), separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 

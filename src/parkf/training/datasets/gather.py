@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from parkf.io.ahead import ahead
 from parkf.io.arrow import column, table
 from parkf.io.tables import STEP_DATA, RowGroupWriter, Table
 from parkf.training.datasets.legs import TOGETHER
@@ -52,15 +51,13 @@ def gather_rows(
     path: Path,
     step: str,
     *,
-    threads: int = 1,
     without: NDArray[np.int64] | None = None,
 ) -> None:
     """Write the rows of all chunks of a step's dataset, set by set, to a table `parkf.io.tables.STEP_DATA`.
 
     `parts` are files of :func:`build_rows`, in the order of samples and events. Row groups at `path` hold one
-    set each, or two that are `TOGETHER`, in ascending order. Its bytes do not depend on where the parts end,
-    or on `threads`: with two, one reads while the other writes. Of a single part, rows with the ascending
-    numbers `without` are left out.
+    set each, or two that are `TOGETHER`, in ascending order. Its bytes do not depend on where the parts end.
+    Of a single part, rows with the ascending numbers `without` are left out.
     """
     # Row groups by their sets, and then by their files.
     where: dict[int, dict[Path, list[int]]] = {}
@@ -73,8 +70,7 @@ def gather_rows(
                 where.setdefault(number, {}).setdefault(part, []).append(group)
     with STEP_DATA.writer(path) as writer:
         for number in sorted(where):
-            groups = _read(where[number], without)
-            for rows in ahead(groups) if threads > 1 else groups:
+            for rows in _read(where[number], without):
                 writer.write_table(rows)
             writer.flush()
 
