@@ -61,22 +61,22 @@ def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
 
 
 def _with_those_before(proof: Path, blobs: Blobs, held: list[Gate], thresholds: Thresholds) -> list[Gate]:
-    """Replace gates of a realigned set that were not measured by those of the set before."""
+    """Replace gates of a realigned set that were not measured by those of the set before; add its own."""
     content = read_json(proof)
     _of_this_set(proof, content, blobs)
+    met = not content["is_worse"]
+    own = Gate(what="on the same tracks as before", measured=content["answer"], bar="nowhere worse", met=met)
     folder = Path(content["before"]["folder"])
     if not folder.is_dir():
-        return held
+        return [*held, own]
     _of_this_set(proof, content["before"], load(folder).manifest.blobs)
     before = {one.what: one for one in hold(folder, thresholds)}
-    return [
-        before[one.what].model_copy(
-            update={"measured": f"before the realignment: {before[one.what].measured}"}
-        )
-        if unmeasured(one)
-        else one
-        for one in held
-    ]
+    told = "before the realignment: "
+    for number, one in enumerate(held):
+        if unmeasured(one):
+            of_before = before[one.what]
+            held[number] = of_before.model_copy(update={"measured": told + of_before.measured})
+    return [*held, own]
 
 
 def _of_this_set(path: Path, document: Any, blobs: Blobs) -> None:
