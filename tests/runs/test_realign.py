@@ -34,7 +34,8 @@ def parkf(folder, monkeypatch):
 
     def call(line):
         done = CliRunner().invoke(app, shlex.split(line))
-        return done.exit_code, done.output
+        error = "" if isinstance(done.exception, SystemExit) else done.exception or ""
+        return done.exit_code, f"{done.output}{error}"
 
     return call
 
@@ -131,7 +132,7 @@ def test_another_field_is_trained_as_a_whole(parkf, folder, trained):
 
 def test_so_are_other_planes_of_a_geometry_and_large_motions(parkf, folder, trained):
     text = (folder / "data/geometry/run3.yaml").read_text()
-    (folder / "other.yaml").write_text(text.replace("thickness: 0.", "thickness: 0.1", 1))
+    (folder / "other.yaml").write_text(text.replace("thickness: 1.1", "thickness: 1.2", 1))
     assert "the geometry is another one" in parkf("realign smoke thick --geometry other.yaml")[1]
     (folder / "far.yaml").write_text(
         "tag: far\nvelo_halves: {}\nvelo_modules: {}\nut_layers: {}\n"

@@ -301,7 +301,7 @@ def test_a_realigned_set_has_gates_of_its_own_tracks_or_else_of_the_set_before(r
     # Two bins are wanted, or a figure of the steps: the set before has them.
     before, _ = gates_of(realigned(), figure=CORE, count=2)
     assert (before.met, before.value) == (True, 0.005)
-    assert before.measured.startswith("before the realignment: 0.5")
+    assert before.measured.startswith("before the realignment: 0.005")
     before, _ = gates_of(realigned(), figure=CORE.replace("validation", "accuracy"))
     assert before.measured.startswith("before the realignment: ")
     # What its own tracks miss is missed, whatever the set before had.
