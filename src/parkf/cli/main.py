@@ -23,7 +23,7 @@ from parkf.io.terminal import be_quiet, say
 
 # Commands for users are in the order in which a beginner needs them.
 PANELS: Mapping[str, Sequence[str]] = {
-    "Run": ("init", "run"),
+    "Run": ("init", "run", "realign"),
     "Find your way": ("doctor", "schema", "check", "why"),
     "Look at a run": ("gate", "compare", "verify"),
     "Fit tracks": (
@@ -34,7 +34,7 @@ PANELS: Mapping[str, Sequence[str]] = {
         "monitor-reference",
         "align",
         "calibrate",
-        "realign",
+        "move-hits",
     ),
     "Parameter sets": ("params",),
     "Bring your own": ("import", "export", "field", "geometry", "check-dataset", "measure-field"),

@@ -36,6 +36,7 @@ def assemble(
     configuration: dict[str, Any],
     inputs: dict[str, Any],
     validity: dict[str, Any],
+    source: str = "trained",
     threads: int = 1,
 ) -> None:
     """Make a parameter set from fits, magnet table and layers.
@@ -57,6 +58,8 @@ def assemble(
         More seeds and fingerprints for the manifest, which also has `configuration`: what decides the set.
     validity
         Data that the set is for, as configured.
+    source
+        Where the numbers are from, for the manifest.
     """
     closed_with = {} if closed_summary is None else read_json(closed_summary)["inputs"]
     made = partial(
@@ -81,4 +84,5 @@ def assemble(
         score=score or theirs,
         slices=slices,
         electron=electron,
+        source=source,
     ).save(set_folder(outputs))

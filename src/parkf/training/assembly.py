@@ -47,6 +47,7 @@ def assemble(
     rich: Path | None = None,
     slices: Path | None = None,
     electron: Path | None = None,
+    source: str = "trained",
 ) -> ParameterSet:
     """Make a parameter set from its parts.
 
@@ -56,7 +57,8 @@ def assemble(
     by default. `inputs` are further fingerprints for the manifest, and `seeds` are seeds besides the run's.
     The set is for all data by default. Its magnet table is `closed`, by default `table`. The ghost score
     `score` was trained with the same set without a score. `rich` is the fit of the RICH constants,
-    `slices` has the steps inside the magnet, and `electron` is the fit of what electrons radiate.
+    `slices` has the steps inside the magnet, and `electron` is the fit of what electrons radiate. `source`
+    says in the manifest where the numbers are from.
     """
     detector = load_geometry(geometry, alignment)
     results = load_results(fits)
@@ -87,7 +89,7 @@ def assemble(
             )
     manifest = new_manifest(
         layout,
-        source="trained",
+        source=source,
         detector=detector.description.tag,
         validity=validity or ALWAYS,
         constants=Constants(

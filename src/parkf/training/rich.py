@@ -64,7 +64,7 @@ def train_rich(velo: Path, ut: Path, scifi: Path, field: FieldMap, *, threads: i
         for name, step in RICH_STEPS.items():
             dataset = DATASET[name]
             fitted[name] = [
-                _fit(numpy_step(step), label, rows, Path(folder) / f"{name}{z}")
+                fit_plane(numpy_step(step), label, rows, Path(folder) / f"{name}{z}")
                 for label, z in zip(step.sets, PLANES_OF[name], strict=True)
                 for rows in [rows_at(files[dataset], dataset, z, field, threads=threads)]
             ]
@@ -82,18 +82,23 @@ def rows_at(
     sets = SETS[dataset]
     for batch in read_batches(file, sets, most=ROWS_OF_A_PLANE):
         # A row group may hold rows of other sets, too.
-        rows = select(batch, np.isin(batch["set"], sets))
-        if dataset == "T":
-            rows |= {"z0": rows["z1"], **{f"{c}0": rows[f"{c}1"] for c in COMPONENTS}}
-        end = np.full(len(rows["qop"]), min(z, field.upper[2]))
-        states, arrived = carry_rows({**rows, "charge": np.sign(rows["qop"]), "z1": end}, field, threads)
-        states[:, :2] += (z - end)[:, None] * states[:, 2:]
-        targets = {f"{c}{which}": states[:, i] for i, c in enumerate(COMPONENTS) for which in "1e"}
-        rows |= {**targets, "z1": np.full(len(end), float(z)), "group": group_of_event(rows)}
-        yield select(rows, arrived)
+        yield to_plane(select(batch, np.isin(batch["set"], sets)), dataset, z, field, threads=threads)
 
 
-def _fit(functions: NumpyStep, label: str, batches: Iterator[Rows], scratch: Path) -> SetResult:
+def to_plane(rows: Rows, dataset: str, z: float, field: FieldMap, *, threads: int | None = None) -> Rows:
+    """Return rows of a step's dataset, of its sets :data:`SETS`, with their target at z; see `rows_at`."""
+    if dataset == "T":
+        rows = rows | {"z0": rows["z1"], **{f"{c}0": rows[f"{c}1"] for c in COMPONENTS}}
+    end = np.full(len(rows["qop"]), min(z, field.upper[2]))
+    states, arrived = carry_rows({**rows, "charge": np.sign(rows["qop"]), "z1": end}, field, threads)
+    states[:, :2] += (z - end)[:, None] * states[:, 2:]
+    targets = {f"{c}{which}": states[:, i] for i, c in enumerate(COMPONENTS) for which in "1e"}
+    rows = rows | {**targets, "z1": np.full(len(end), float(z)), "group": group_of_event(rows)}
+    return select(rows, arrived)
+
+
+def fit_plane(functions: NumpyStep, label: str, batches: Iterator[Rows], scratch: Path) -> SetResult:
+    """Fit a step to one plane to rows of :func:`rows_at`; `scratch` is a file for them."""
     stored = StoredRows(scratch)
     for rows in batches:
         stored.append(rows)

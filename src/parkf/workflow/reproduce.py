@@ -80,6 +80,8 @@ def _configuration(manifest: Manifest, rest: Path) -> dict[str, Any]:
         raise ParkfError(
             f"the set is '{manifest.source}': its manifest has no configuration to repeat a training with"
         )
+    if "realigned from" in manifest.inputs:
+        raise ParkfError(f"the set is '{manifest.source}': no run makes it; repeat it with `parkf realign`")
     default: dict[str, Any] = read_document(rest).content
     # A set whose manifest lacks these keys was made without them.
     default["training"]["noise_scale"] = dict.fromkeys(default["training"]["noise_scale"], 1.0)

@@ -259,3 +259,60 @@ def test_shipped_gates_are_for_all_forms():
     thresholds = load_thresholds(ROOT / GATES_FILE)
     assert {one.forms for one in thresholds.gates} == {None, "improved", "production"}
     assert {"pull width of x", "ghosts kept at 91 % genuine efficiency"} <= {o.gate for o in thresholds.gates}
+
+
+@pytest.fixture
+def realigned(run, tmp_path, parameters):
+    """The folder of a realigned set beside that of its run; its tracks measured one of three bins."""
+    folder = tmp_path / "realigned"
+    parameters.save(folder / "set")
+    blobs = parameters.manifest.blobs.fingerprints()
+    figures = {"fits": {"parkf": {"momentum": [MOMENTUM[0] | {"core": 0.0045}]}}, "set": blobs}
+    (folder / "validation.json").write_text(json.dumps(figures))
+
+    def write(*, is_worse=False):
+        proof = {"set": blobs, "before": {"folder": str(run / "set"), "set": blobs}}
+        (folder / "realign.json").write_text(json.dumps(proof | {"is_worse": is_worse, "answer": "said"}))
+        return folder
+
+    return write
+
+
+def gates_of(folder, **threshold):
+    described = {"gate": "a", "reason": "b", "at_most": 0.006, **threshold}
+    return hold(folder / "set", Thresholds.model_validate({"gates": [described]}))
+
+
+def test_a_realigned_set_has_gates_of_its_own_tracks_or_else_of_the_set_before(realigned):
+    own, same_tracks = gates_of(realigned(), figure=CORE)
+    assert (own.met, own.value, same_tracks.met) == (True, 0.0045, True)
+    # Two bins are wanted, or a figure of the steps: the set before has them.
+    before, _ = gates_of(realigned(), figure=CORE, count=2)
+    assert (before.met, before.value) == (True, 0.005)
+    assert before.measured.startswith("before the realignment: 0.005")
+    before, _ = gates_of(realigned(), figure=CORE.replace("validation", "accuracy"))
+    assert before.measured.startswith("before the realignment: ")
+    # What its own tracks miss is missed, whatever the set before had.
+    assert not gates_of(realigned(), figure=CORE, at_most=0.004)[0].met
+
+
+def test_a_realigned_set_that_is_worse_than_before_misses_a_gate(realigned):
+    *_, gate = gates_of(realigned(is_worse=True), figure=CORE)
+    assert (gate.met, gate.what, gate.measured) == (False, "on the same tracks as before", "said")
+
+
+def test_without_the_set_before_its_gates_are_not_measured(realigned, run):
+    folder = realigned()
+    (run / "set").rename(run / "elsewhere")
+    before, _ = gates_of(folder, figure=CORE, count=2)
+    assert not before.met
+    assert before.measured.startswith("not measured")
+
+
+def test_the_proof_of_another_set_is_refused(realigned):
+    folder = realigned()
+    content = json.loads((folder / "realign.json").read_text())
+    content["before"]["set"]["table"] = "0" * 64
+    (folder / "realign.json").write_text(json.dumps(content))
+    with pytest.raises(ParkfError, match="the figures are those of another"):
+        gates_of(folder, figure=CORE)

@@ -206,10 +206,11 @@ def calibrate(
 
 
 @app.command(
-    epilog="Example: parkf realign data.parquet moved.parquet --geometry data/geometry/run3.yaml"
-    " --placed data/geometry/alignment_nominal.yaml --alignment data/geometry/alignment_velo_shift.yaml"
+    "move-hits",
+    epilog="Example: parkf move-hits data.parquet moved.parquet --geometry data/geometry/run3.yaml"
+    " --placed data/geometry/alignment_nominal.yaml --alignment data/geometry/alignment_velo_shift.yaml",
 )
-def realign(
+def move_hits(
     candidates: options.Candidates,
     output: Annotated[Path, Argument(help="Candidates to write (.parquet).")],
     geometry: options.GeometryFile,

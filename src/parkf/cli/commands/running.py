@@ -4,13 +4,16 @@ import subprocess
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Exit, Option, Typer
+from typer import Argument, BadParameter, Exit, Option, Typer
 
 from parkf.cli.commands.options import GATES
+from parkf.io.files import read_json
 from parkf.io.project import found
 from parkf.io.terminal import aligned, say
 
 app = Typer()
+
+PROOF_CROSSINGS = 60  # of each polarity: 7,000 tracks
 
 
 @app.command(epilog="Example: parkf init alignment-2026")
@@ -89,6 +92,45 @@ def run(
         elif "publish" in targets:
             say((results / "published.json").read_text("utf-8"), end="")
     raise Exit(code)
+
+
+@app.command(
+    epilog="Example: parkf realign default fill42 --alignment data/geometry/alignment_scifi_shift.yaml"
+)
+def realign(
+    run_name: Annotated[str, Argument(metavar="RUN", help="Run that has ended, results/<run>.")],
+    name: Annotated[str, Argument(help="Name of the new set: its folder is results/<name>.")],
+    alignment: Annotated[Path | None, Option(help="The new alignment (YAML).")] = None,
+    geometry: Annotated[Path | None, Option(help="The new geometry (YAML).")] = None,
+    field: Annotated[Path | None, Option(help="The new field (.json or .npz).")] = None,
+    crossings: Annotated[
+        int, Option(min=20, help="Crossings of each polarity that prove the set.")
+    ] = PROOF_CROSSINGS,
+    cores: Annotated[int | None, Option(min=1, help="Cores of this machine to use; all by default.")] = None,
+) -> None:
+    """Make a run's set anew for another alignment, in seconds: only steps whose planes moved are trained.
+
+    Their rows are carried to the moved planes; all other numbers are kept. The set is proven on simulated
+    tracks of the new detector, beside the set before and the full fit; exits with 1 if it is worse than the
+    former. For another field or geometry, the whole set is trained, by a run of this name.
+    """
+    from parkf.cli.messages import refuse_foreign
+    from parkf.io.workers import default_workers
+    from parkf.workflow.realign import realign as make
+
+    given = {"alignment": alignment, "geometry": geometry, "field source": field}
+    changed = {kind: path for kind, path in given.items() if path is not None}
+    if not changed:
+        raise BadParameter("--alignment, --geometry or --field of the new detector is missing")
+    base = Path(run_name).name
+    refuse_foreign(Path("results", base))
+    reasons, table = make(base, name, changed, crossings=crossings, threads=cores or default_workers())
+    if not reasons:
+        proof = Path("results", name, "realign.json")
+        say(f"parameter set  results/{name}/set\nproof          {proof}")
+        raise Exit(int(read_json(proof)["is_worse"]))
+    say("\n".join([table, *(f"the whole set is trained: {reason}" for reason in reasons)]))
+    run(name, cores=cores)
 
 
 def _runs(configuration: Path, family: bool) -> list[Path]:

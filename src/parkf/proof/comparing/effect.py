@@ -89,16 +89,32 @@ def _detector(files: Mapping[str, Path], manifest: Manifest) -> Detector:
     return load_geometry(files["geometry"], files["alignment"]), make_field_map(files["field source"], **how)
 
 
+def simulate_candidates(
+    particles: Path,
+    candidates: Path,
+    polarity: int,
+    detector: Detector,
+    made_with: Mapping[str, str] | None = None,
+    threads: int | None = None,
+) -> Files:
+    """Simulate particles in a detector, and write candidates, with the metadata `made_with`."""
+    geometry, field = detector
+    with scratch_folder() as folder:
+        hits = Path(folder, "hits.parquet")
+        place: dict[str, Any] = {"geometry": geometry, "field": field, "polarity": polarity}
+        simulate(particles, None, hits, **place, seed=_SEED, threads=threads)
+        find_candidates(hits, candidates, **place, made_with=made_with, workers=threads)
+    return Files(particles, candidates)
+
+
 def _over_full(parameters: Path, detector: Detector, particles: Mapping[int, Path]) -> dict[str, Any]:
     """Simulate particles, by polarity, in a detector, and measure the set against the full fit."""
     geometry, field = detector
     with scratch_folder() as folder:
-        files = []
-        for polarity, shot in particles.items():
-            hits, candidates = Path(folder, "hits.parquet"), Path(folder, f"candidates{polarity}.parquet")
-            simulate(shot, None, hits, geometry=geometry, field=field, polarity=polarity, seed=_SEED)
-            find_candidates(hits, candidates, geometry=geometry, field=field, polarity=polarity)
-            files.append(Files(shot, candidates))
+        files = [
+            simulate_candidates(shot, Path(folder, f"{polarity}.parquet"), polarity, detector)
+            for polarity, shot in particles.items()
+        ]
         full = partial(fit_file_full, geometry=geometry, field=field)
         by_set = partial(fit_file, parameters, trust=True, withdrawn=True)
         return compare_fits(*(fitted_samples(files, fit, field) for fit in (full, by_set)))

@@ -18,10 +18,13 @@ from parkf.params.configuration import client
 from parkf.params.manifest import Blobs, Gate
 from parkf.params.parameter_set import load
 from parkf.proof.gates.path import Found, find
-from parkf.proof.gates.room import room_of
+from parkf.proof.gates.room import room_of, unmeasured
 from parkf.proof.gates.thresholds import FILES, OPTIONAL, Threshold, Thresholds, split_figure
 
 ERRORS = 3.0
+# The proof of a realigned set, beside the set. It names the set before, whose gates count where a figure was
+# not measured in the new detector.
+REALIGNED = "realign.json"
 
 _ENOUGH = re.compile(r"\bn>=(\d+)")  # tracks that a path asks of its bins
 
@@ -33,20 +36,47 @@ def hold(parameters: Path, thresholds: Thresholds) -> list[Gate]:
     left out unless the run fitted LHCb's own hits. The results are in the order of the thresholds. If a gate
     has several figures, the worst one counts. Sets or figures that are missing or broken, and figures of
     another set, raise a ParkfError.
+
+    A realigned set was measured on few tracks of its detector. Where these do not decide, its gate is that of
+    the set before, and says so.
     """
     manifest = load(parameters).manifest
     run = parameters.absolute().parent
-    there = [name for name in FILES if name != OPTIONAL or (run / f"{name}.json").exists()]
+    proof = run / REALIGNED
+    own = FILES[:1] if proof.exists() else FILES
+    there = [name for name in own if name != OPTIONAL or (run / f"{name}.json").exists()]
     documents = {name: read_json(run / f"{name}.json") for name in there}
     for name, document in documents.items():
         _of_this_set(run / f"{name}.json", document, manifest.blobs)
-    return [
+    if proof.exists():
+        documents["accuracy"] = {}
+    held = [
         _held(one, documents)
         for one in thresholds.gates
         if one.forms in (None, manifest.forms)
         and one.client in (None, client(manifest.configuration))
         and split_figure(one.figure)[0] in documents
     ]
+    return _with_those_before(proof, manifest.blobs, held, thresholds) if proof.exists() else held
+
+
+def _with_those_before(proof: Path, blobs: Blobs, held: list[Gate], thresholds: Thresholds) -> list[Gate]:
+    """Replace gates of a realigned set that were not measured by those of the set before; add its own."""
+    content = read_json(proof)
+    _of_this_set(proof, content, blobs)
+    met = not content["is_worse"]
+    own = Gate(what="on the same tracks as before", measured=content["answer"], bar="nowhere worse", met=met)
+    folder = Path(content["before"]["folder"])
+    if not folder.is_dir():
+        return [*held, own]
+    _of_this_set(proof, content["before"], load(folder).manifest.blobs)
+    before = {one.what: one for one in hold(folder, thresholds)}
+    told = "before the realignment: "
+    for number, one in enumerate(held):
+        if unmeasured(one):
+            of_before = before[one.what]
+            held[number] = of_before.model_copy(update={"measured": told + of_before.measured})
+    return [*held, own]
 
 
 def _of_this_set(path: Path, document: Any, blobs: Blobs) -> None:
