@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -160,6 +161,16 @@ def processes():
             if one.cwd() == str(Path.cwd()) and one.pid != os.getpid():
                 found.append(one)
     return found
+
+
+def test_a_process_that_plans_ends_with_its_leader():
+    program = "import parkf.workflow.rules, time; open('begun', 'w'); time.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as first:
+        environment = os.environ | {leader.VARIABLE: f"{first.pid}@{socket.gethostname()}"}
+        with subprocess.Popen([sys.executable, "-c", program], env=environment) as planning:
+            wait_for_its_job(planning)
+            first.kill()
+            assert planning.wait(PATIENCE_S) == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])

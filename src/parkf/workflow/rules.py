@@ -23,6 +23,8 @@ _PART = re.compile(r"\d+(?=-of-\d+)")
 gc.set_threshold(100_000)
 # Modules become bytecode once, not in each job anew; one in the working folder is not that of a library.
 os.environ |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONSAFEPATH": "1"}
+# A process that reads rules plans for a while, and must not outlive its leader meanwhile.
+follow()
 
 
 def stage_words() -> str:
@@ -63,7 +65,6 @@ def begin(results: str, *, needs_gpu: bool) -> None:
     from parkf.workflow.held import hold
     from parkf.workflow.installation import require_current_kernel
 
-    follow()
     lead()
     hold(Path(results))
     require_current_kernel()
