@@ -155,5 +155,7 @@ def files_of(run: Path) -> tuple[list[Path], list[str]]:
         "rich.json",
         *(str(path.relative_to(run)) for one in kept for path in sorted(run.glob(one))),
     ]
+    if not any(name.startswith("particles") for name in names):
+        raise ParkfError(f"{run}: no particles of its validation; name a run that has ended and kept them")
     candidates = [name.replace("particles", "candidates") for name in names if name.startswith("particles")]
     return [run / name for name in both], [*names, "rich.json", *candidates, "validation.json", _PROOF]
