@@ -5,15 +5,16 @@ from typing import Any
 from parkf.detector.field import load_field
 from parkf.detector.geometry import load_geometry
 from parkf.io.events import tables_by_event
-from parkf.io.files import copy, sha256, write_sealed
+from parkf.io.files import sha256, write_sealed
 from parkf.io.fingerprints.detector import detector_metadata
 from parkf.io.tables import PARTICLES
 from parkf.io.terminal import say
+from parkf.params.configuration import nested
 from parkf.params.parameter_set import load
 from parkf.proof.comparing.effect import simulate_candidates
 from parkf.proof.comparing.realigned import prove_realigned
 from parkf.stages.assemble import assemble
-from parkf.stages.files import AllMade, AllRead, Made, Read, folder_of, set_folder
+from parkf.stages.files import AllMade, AllRead, Read, set_folder
 from parkf.stages.take_closure import take_closure
 from parkf.training.displaced import displaced_rows
 from parkf.training.realign.parts import parts_of
@@ -27,130 +28,92 @@ def realign(
     geometry: Read,
     alignment_before: Read,
     alignment: Read,
-    field: Read,
-    set_before: AllRead,
-    particles_before: AllRead,
-    datasets: AllRead,
-    fits_before: AllRead,
-    rich_before: Read,
-    table: Read,
-    slices: Read,
-    electron: Read,
-    score: Read | None = None,
-    closed_before: Read | None = None,
-    closed_accuracy_before: Read | None = None,
-    fits: AllMade,
-    rich: Made,
-    closed: Made | None = None,
-    closed_accuracy: Made | None = None,
-    closed_summary: Made | None = None,
-    set: AllMade,
-    particles: AllMade,
-    candidates: AllMade,
-    figures: Made,
-    proof: Made,
-    polarities: list[int],
+    run: AllRead,
+    outputs: AllMade,
     crossings: int,
-    configuration: dict[str, Any],
-    name: str,
     threads: int = 1,
 ) -> None:
     """Train the steps of a set whose planes have moved, keep all else, and prove the whole set.
 
     Parameters
     ----------
-    set_before, datasets, fits_before
-        Files of the run before: its set, ``<step>.parquet`` and ``<step>.json``.
-    table, slices, electron, score, closed_before
-        What else the run before has trained, and is kept.
-    particles_before, particles, candidates
-        Particles of the run's validation, for each of the `polarities`; so many `crossings` of them, and
-        their candidates in the new detector.
-    figures, proof
-        Figures of the set and the full fit, as of a run; and the plan, with paired figures.
-    configuration
-        That of the run before, with the new alignment.
-    name
-        Name of the run before.
+    run
+        Files of the run before, as :func:`parkf.workflow.realign.files_of` names them.
+    outputs
+        The same files of the new set, as far as they are not those of the run.
+    crossings
+        Number of crossings of the run's validation, of each polarity, that are simulated in the new detector.
     """
+    old, new = set_folder(run).parent, set_folder(outputs).parent
     before, after = (load_geometry(geometry, one) for one in (alignment_before, alignment))
-    magnet, base = load_field(field), load(set_folder(set_before))
-    results, rich_fit = load_results(folder_of(fits_before)), RichFit.load(rich_before)
-    parts = parts_of(results, rich_fit, folder_of(datasets), magnet)
-    planes = before.planes(), after.planes(), magnet
-    planned = plan(parts, *planes, threads=threads)
+    field, base = load_field(old / "field.npz"), load(old / "set")
+    results, rich = load_results(old / "fits"), RichFit.load(old / "rich.json")
+    planes = before.planes(), after.planes(), field
+    planned = plan(parts_of(results, rich, old / "datasets", field), *planes, threads=threads)
     say(plan_table(planned))
-    seed, born = base.manifest.seeds["run"], None
+    seeds, born = base.manifest.seeds, None
     if any(one.is_trained and one.part.step.displaced for one in planned):
         # Their planes are those of the geometry, as in a run.
-        born = displaced_rows(magnet, load_geometry(geometry), seed=seed, threads=threads)
-    note = f"rows of {name}, carried to another alignment"
+        born = displaced_rows(field, load_geometry(geometry), seed=seeds["run"], threads=threads)
+    note = f"rows of {old.name}, carried to another alignment"
     trained = retrain(planned, *planes, note=note, displaced=born, threads=threads)
-    new_results, new_rich = with_trained(results, rich_fit, trained)
-    for path in fits:
-        if new_results[path.stem] is results[path.stem]:
-            copy(folder_of(fits_before) / path.name, path)
-        else:
-            new_results[path.stem].save(path)
-    new_rich.save(rich)
-    detector: dict[str, Any] = {"geometry": geometry, "alignment": alignment, "field": field}
-    if closed and closed_accuracy and closed_summary and closed_before and closed_accuracy_before:
-        take_closure(
-            **detector,
-            table=table,
-            fits=fits,
-            theirs=closed_before,
-            their_accuracy=closed_accuracy_before,
-            output=closed,
-            accuracy=closed_accuracy,
-            summary=closed_summary,
-            seed=seed,
-            configuration=configuration,
+    results, rich = with_trained(results, rich, trained)
+    fits = [new / "fits" / f"{name}.json" for name in results]
+    for path, result in zip(fits, results.values(), strict=True):
+        result.save(path)
+    rich.save(new / "rich.json")
+    configuration = nested(base.manifest.configuration or {})
+    configuration["detector"] |= {"geometry": str(geometry), "alignment": str(alignment)}
+    common: dict[str, Any] = {
+        **{"geometry": geometry, "alignment": alignment, "field": old / "field.npz"},
+        **{"table": old / "table/table.npz", "fits": fits},
+        **{"seed": seeds["run"], "configuration": configuration},
+    }
+    closed: dict[str, Any] = {}
+    if (new / "closure/table.npz") in outputs:
+        table, accuracy, summary = (
+            new / "closure" / name for name in ("table.npz", "accuracy.json", "closure.json")
         )
+        theirs: dict[str, Any] = {
+            "theirs": old / "closure/table.npz",
+            "their_accuracy": old / "closure/accuracy.json",
+        }
+        take_closure(**common, **theirs, output=table, accuracy=accuracy, summary=summary)
+        closed = {"closed": table, "closed_accuracy": accuracy, "closed_summary": summary}
     told = ", ".join(trained) or "nothing"
-    inputs = base.manifest.inputs
-    kept: dict[str, Any] = {one: inputs[one] for one in ("field source", "code") if one in inputs}
+    inputs = {name: base.manifest.inputs[name] for name in ("field source", "code")}
+    inputs |= {"realigned from": str(base.sha256), **{f"fits of {one.stem}": sha256(one) for one in fits}}
     assemble(
-        **detector,
-        table=table,
-        fits=fits,
-        rich=rich,
-        slices=slices,
-        electron=electron,
+        **common,
+        **closed,
+        slices=old / "slices/slices.npz",
+        electron=old / "electron.json",
+        rich=new / "rich.json",
         particles=[],
         candidates=[],
-        theirs=score,
-        closed=closed,
-        closed_accuracy=closed_accuracy,
-        closed_summary=closed_summary,
+        theirs=old / "score.json" if old / "score.json" in run else None,
         sources=[],
-        outputs=set,
-        seed=seed,
-        seeds={one: number for one, number in base.manifest.seeds.items() if one != "run"},
-        configuration=configuration,
-        inputs={
-            **kept,
-            "realigned from": str(base.sha256),
-            **{f"fits of {path.stem}": sha256(path) for path in fits},
-        },
+        outputs=outputs,
+        seeds={name: seed for name, seed in seeds.items() if name != "run"},
+        inputs=inputs,
         validity={},
         source=f"realigned: trained anew on carried rows: {told}; all else is that of the set {base.sha256};"
         " proven by paired figures on simulated tracks alone",
     )
-
     files = []
-    for source, shot, found, polarity in zip(
-        particles_before, particles, candidates, polarities, strict=True
-    ):
-        with PARTICLES.writer(shot) as writer:
-            writer.write_table(next(tables_by_event(PARTICLES, source, events=crossings)))
-        made_with = detector_metadata(geometry, alignment, field, polarity)
-        files.append(simulate_candidates(shot, found, polarity, (after, magnet), made_with, threads))
-    proven, measured = prove_realigned(
-        set_folder(set_before), set_folder(set), (after, magnet), files, name=name, threads=threads
-    )
+    for polarity, name in ((+1, "validation_up.parquet"), (-1, "validation_down.parquet")):
+        if (shot := new / "particles" / name) in outputs:
+            with PARTICLES.writer(shot) as writer:
+                writer.write_table(
+                    next(tables_by_event(PARTICLES, old / "particles" / name, events=crossings))
+                )
+            made_with = detector_metadata(geometry, alignment, old / "field.npz", polarity)
+            place = new / "candidates" / name
+            files.append(simulate_candidates(shot, place, polarity, (after, field), made_with, threads))
+    sets = old / "set", new / "set"
+    proven, measured = prove_realigned(*sets, (after, field), files, name=old.name, threads=threads)
     say(proven["answer"])
-    write_sealed(figures, measured)
-    blobs = base.manifest.blobs.fingerprints()
-    about = {"set": measured["set"], "before": {"folder": str(set_folder(set_before)), "set": blobs}}
-    write_sealed(proof, {**about, "plan": described(planned), **proven})
+    write_sealed(new / "validation.json", measured)
+    was = {"folder": str(sets[0]), "set": base.manifest.blobs.fingerprints()}
+    about = {"set": measured["set"], "before": was, "plan": described(planned)}
+    write_sealed(new / "realign.json", about | proven)

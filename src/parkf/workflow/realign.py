@@ -27,7 +27,6 @@ from parkf.training.realign.realign import plan, plan_table
 from parkf.training.result import load_results
 from parkf.workflow.config import CONFIGS
 from parkf.workflow.held import hold, release
-from parkf.workflow.rules import text_of
 
 KINDS = ("geometry", "alignment", "field source")
 _PROOF = "realign.json"
@@ -60,7 +59,14 @@ def realign(
     state = sources_state()
     hold(folder)
     try:
-        call = read_call("realign", _words(before, folder, manifest, files, now, crossings, threads))
+        read, made = files_of(before)
+        arguments: dict[str, list[Any]] = {
+            **{"geometry": [now["geometry"]], "alignment": [now["alignment"]]},
+            **{"alignment_before": [files["alignment"]], "run": read},
+            **{"outputs": [folder / name for name in made], "crossings": [crossings], "threads": [threads]},
+        }
+        words = [word for name, values in arguments.items() for word in (f"--{name}", *map(str, values))]
+        call = read_call("realign", words)
         run_stage(call, code_of("realign"), state)
     finally:
         release()
@@ -132,58 +138,24 @@ def _configure(run: str, name: str, changed: Mapping[str, Path]) -> None:
         temporary.write_text(text, "utf-8")
 
 
-def _words(
-    before: Path,
-    folder: Path,
-    manifest: Manifest,
-    old: Mapping[str, Path],
-    new: Mapping[str, Path],
-    crossings: int,
-    threads: int,
-) -> list[str]:
-    """Return the words that call the stage."""
-    configuration = nested(manifest.configuration or {})
-    configuration["detector"] |= {kind: str(new[kind]) for kind in KINDS[:2]}
-    polarities = configuration["polarities"]
-    samples = [f"validation_{one}.parquet" for one in polarities]
-    blobs = sorted(path.name for path in (before / "set").iterdir())
-    steps = sorted(path.name for path in (before / "fits").glob("*.json"))
-    arguments: dict[str, Any] = {
-        "geometry": new["geometry"],
-        "alignment_before": old["alignment"],
-        "alignment": new["alignment"],
-        "field": before / "field.npz",
-        "set_before": [before / "set" / one for one in blobs],
-        "particles_before": [before / "particles" / one for one in samples],
-        "datasets": sorted((before / "datasets").glob("*.parquet")),
-        "fits_before": [before / "fits" / one for one in steps],
-        "rich_before": before / "rich.json",
-        "table": before / "table/table.npz",
-        "slices": before / "slices/slices.npz",
-        "electron": before / "electron.json",
-        "fits": [folder / "fits" / one for one in steps],
-        "rich": folder / "rich.json",
-        "set": [folder / "set" / one for one in blobs],
-        "particles": [folder / "particles" / one for one in samples],
-        "candidates": [folder / "candidates" / one for one in samples],
-        "figures": folder / "validation.json",
-        "proof": folder / _PROOF,
-        "polarities": [{"up": 1, "down": -1}[one] for one in polarities],
-        "crossings": crossings,
-        "configuration": text_of(configuration),
-        "name": before.name,
-        "threads": threads,
-    }
-    if (before / "score.json").is_file():
-        arguments["score"] = before / "score.json"
-    if (before / "closure/table.npz").is_file():
-        for argument, file in (("closed", "table.npz"), ("closed_accuracy", "accuracy.json")):
-            arguments |= {
-                f"{argument}_before": before / "closure" / file,
-                argument: folder / "closure" / file,
-            }
-        arguments["closed_summary"] = folder / "closure/closure.json"
-    words = []
-    for argument, value in arguments.items():
-        words += [f"--{argument}", *map(str, value if isinstance(value, list) else [value])]
-    return words
+def files_of(run: Path) -> tuple[list[Path], list[str]]:
+    """Return the files of a run that a realigned set is made of, and the names of those that it has anew."""
+    anew = ["set/*", "fits/*.json", "closure/*.json", "closure/*.npz", "particles/validation_*.parquet"]
+    kept = [
+        "field.npz",
+        "table/table.npz",
+        "slices/slices.npz",
+        "electron.json",
+        "score.json",
+        "datasets/*.parquet",
+    ]
+    names = [str(path.relative_to(run)) for one in anew for path in sorted(run.glob(one))]
+    both = [
+        *names,
+        "rich.json",
+        *(str(path.relative_to(run)) for one in kept for path in sorted(run.glob(one))),
+    ]
+    if not any(name.startswith("particles") for name in names):
+        raise ParkfError(f"{run}: no particles of its validation; name a run that has ended and kept them")
+    candidates = [name.replace("particles", "candidates") for name in names if name.startswith("particles")]
+    return [run / name for name in both], [*names, "rich.json", *candidates, "validation.json", _PROOF]

@@ -1,7 +1,7 @@
 """The plan of a realignment: which parts of a set move by how much; and their training on carried rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, groupby
 from typing import Any
@@ -124,22 +124,15 @@ def retrain(
 def with_trained(
     results: Mapping[str, FitResult], rich: RichFit, trained: Mapping[str, SetResult]
 ) -> tuple[dict[str, FitResult], RichFit]:
-    """Return all fits with the trained parts in their places; other fits are the same objects."""
-    names = {name: [f"{name} {one.label}" for one in result.sets] for name, result in results.items()}
-    new = {
-        name: result.model_copy(
-            update={
-                "sets": [trained.get(part, one) for part, one in zip(names[name], result.sets, strict=True)]
-            }
-        )
-        if not trained.keys().isdisjoint(names[name])
-        else result
-        for name, result in results.items()
-    }
-    sets = {
-        name: [trained.get(f"{name} {one.label}", one) for one in sets] for name, sets in rich.sets.items()
-    }
-    return new, rich.model_copy(update={"sets": sets})
+    """Return all fits, with the trained parts in their places."""
+
+    def now(step: str, sets: Iterable[SetResult]) -> list[SetResult]:
+        return [trained.get(f"{step} {one.label}", one) for one in sets]
+
+    steps = {name: one.model_copy(update={"sets": now(name, one.sets)}) for name, one in results.items()}
+    return steps, rich.model_copy(
+        update={"sets": {name: now(name, sets) for name, sets in rich.sets.items()}}
+    )
 
 
 def described(planned: Iterable[Planned]) -> list[dict[str, Any]]:
@@ -148,10 +141,7 @@ def described(planned: Iterable[Planned]) -> list[dict[str, Any]]:
         {
             "part": one.part.name,
             "planes": list(one.planes),
-            "shift": one.response and one.response.shift,
-            "shift_error": one.response and one.response.error,
-            "number": one.response and one.response.number,
-            "misfit": one.response and one.response.misfit,
+            "response": one.response and asdict(one.response),
             "trained": one.is_trained,
             "why": one.why,
         }
