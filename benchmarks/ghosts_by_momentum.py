@@ -145,11 +145,8 @@ def table(figures: dict[str, Any]) -> str:
     ]
     for sample, fits in figures.items():
         for name, one in fits.items():
-            error = (
-                ""
-                if name == OLDER
-                else f"{100 * one['minus_older']:+.1f} ± {100 * one['minus_older_error']:.1f}"
-            )
+            difference = f"{100 * one['minus_older']:+.1f} ± {100 * one['minus_older_error']:.1f}"
+            error = "" if name == OLDER else difference.replace("-", "−")
             kept = (f"{100 * value:.1f} %" for value in (one["one_cut"], one["as_older"]))
             lines.append(
                 f"| {sample} | {name} | {' | '.join(kept)} | {error} | {100 * one['cut']['kept']:.1f} % |"

@@ -110,7 +110,7 @@ def table(figures: dict[str, Any]) -> str:
             if "noise" in name:
                 continue
             widths = f"{100 * one['core']:.3f} ± {100 * one['core_error']:.3f} %"
-            mean = f"{100 * one['bias']:+.3f} ± {100 * one['bias_error']:.3f} %"
+            mean = f"{100 * one['bias']:+.3f} ± {100 * one['bias_error']:.3f} %".replace("-", "−")
             ghosts = (
                 f"{100 * one['kept']:.1f} ± {100 * one['kept_error']:.1f}, {100 * one['kept_average']:.1f} %"
             )
