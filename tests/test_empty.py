@@ -30,6 +30,8 @@ from samples import make_sample  # noqa: E402
 
 GEOMETRY, ALIGNMENT = (ROOT / "data/geometry/run3.yaml", ROOT / "data/geometry/alignment_nominal.yaml")
 SET = ROOT / "params/2026-run3-like-2-r005"
+# A set with numbers for the RICH planes.
+WITH_RICH = ROOT / "params/2026-run3-like-2-r019"
 
 
 class Stages:
@@ -110,7 +112,8 @@ def test_chunks_without_collisions_pass(stages):
     assert [stages.rows(one) for one in gathered] == [0] * len(gathered)
 
     for how in ("", "--robust --score", "--rich-states"):
-        assert stages.command("fit", SET, "candidates.parquet", "fit.parquet", *how.split()) is None
+        one = WITH_RICH if how == "--rich-states" else SET
+        assert stages.command("fit", one, "candidates.parquet", "fit.parquet", *how.split()) is None
         assert stages.rows("fit.parquet") == 0
     files = {"candidates": ["candidates.parquet"]}
     assert stages("fit_full", **detector, **files, outputs=["full.parquet"]) is None

@@ -66,7 +66,7 @@ def test_a_field_measured_on_one_half_corrects_the_other(lhcb):
     halves = [tracks.select(tracks.event % 2 == parity) for parity in (0, 1)]
     found = measure_field(halves[0], geometry, field, names=FIELDS)
     stronger = changed_field(field, found.nuisances.by_name)
-    scale = np.sum(found.momenta.error**-2) ** -0.5
+    scale = np.sum(found.error**-2) ** -0.5
     figures = biases(measure_field(halves[1], geometry, stronger, names=FIELDS))
     for name in ("bias of p", "bias of p of positive charge", "bias of p of negative charge"):
         bias, error, _ = figures[f"{name}, before"]
