@@ -3,7 +3,6 @@
 import bad_sets
 import pytest
 
-from parkf.io.documents.document import LARGEST
 from parkf.io.errors import ParkfError
 from parkf.params.manifest import FORMAT_VERSION, read_manifest, write_manifest
 
@@ -46,14 +45,3 @@ def test_numbers_that_json_does_not_have_are_not_written(tmp_path, manifest):
     with pytest.raises(ValueError, match="JSON compliant"):
         write_manifest(path, manifest.model_copy(update={"constants": constants}))
     assert path.read_bytes() == before
-
-
-def test_the_largest_manifest_is_that_of_documents(tmp_path, manifest):
-    path = tmp_path / "manifest.json"
-    write_manifest(path, manifest)
-    room = LARGEST - path.stat().st_size
-    path.write_bytes(bad_sets.renewed(path.read_bytes() + b" " * room))
-    assert read_manifest(path) == manifest
-    path.write_bytes(bad_sets.renewed(path.read_bytes() + b" "))
-    with pytest.raises(ParkfError, match=r"manifest\.json: 16777217 bytes, expected .* at most 16777216"):
-        read_manifest(path)
