@@ -15,26 +15,23 @@ The trigger has one number for each track, χ²/ndof, and the momentum. `cut` is
 momentum gains, χ²/ndof < c · (min(p, 40 GeV) / 5 GeV)^POWER. Its power was chosen on embedded tracks.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks.command import parser, write
-from benchmarks.trigger_client import found_in_lhcb
+from benchmarks.trigger_client import fit_samples, found_in_lhcb
 from numpy.typing import NDArray
 
-from parkf.fit import fit_file
-from parkf.fit.sample import chi2_per_ndof, load_sample
-from parkf.fit.truth import Files
+from parkf.fit.sample import Sample, chi2_per_ndof
 from parkf.io.files import scratch_folder
 from parkf.io.option_types import Scheme
 from parkf.io.project import PROJECT
 from parkf.params.exchange import import_text_files
 from parkf.params.parameter_set import ParameterSet, load
-from parkf.proof.trigger_client import read_back
 from parkf.proof.validation.figures import WORKING_POINT
 from parkf.proof.validation.fitting import validation_files
 
@@ -69,16 +66,8 @@ class Candidates:
         return within & (values <= genuine[number - 1 : number + 1].mean())
 
 
-def fitted(parameters: ParameterSet, scheme: Scheme, samples: Sequence[Files], folder: Path) -> Candidates:
-    """Fit the candidates of samples, as the trigger reads the set where it is the trigger's fit."""
-    used = read_back(parameters, folder / "exported") if scheme == "trigger" else parameters
-    used.save(folder / "set")
-    files = []
-    for number, one in enumerate(samples):
-        path = folder / f"fitted-{number}.parquet"
-        fit_file(folder / "set", one.candidates, path, scheme=scheme, trust=True)
-        files.append(replace(one, fitted=path))
-    sample = load_sample(files)
+def candidates_of(sample: Sample) -> Candidates:
+    """Return what the comparison needs of a fitted sample."""
     with np.errstate(divide="ignore"):
         p = 1e-3 / np.abs(np.asarray(sample.rows["qop"], np.float64))
     return Candidates(
@@ -175,7 +164,9 @@ def main(run: Path, shared: Path) -> dict[str, Any]:
         folder = Path(name)
         samples = {"LHCb's ten events": found_in_lhcb(shared, folder), "embedded": validation_files(run)}
         for sample, files in samples.items():
-            fits = {of: fitted(one, scheme, files, folder) for of, one, scheme in sets(shared)}
+            fits = {
+                of: candidates_of(fit_samples(one, scheme, files, folder)) for of, one, scheme in sets(shared)
+            }
             found[sample] = {of: compare(one, fits[OLDER]) for of, one in fits.items()}
     print(table(found), bins(found), sep="\n\n")
     return found

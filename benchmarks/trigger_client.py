@@ -8,14 +8,14 @@ The first folder is a finished run with production's forms. The second has LHCb'
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.command import lhcb_events, parser, write
 
 from parkf.fit import fit_file
-from parkf.fit.sample import load_sample
+from parkf.fit.sample import Sample
 from parkf.fit.truth import Files
 from parkf.io.files import scratch_folder
 from parkf.io.option_types import Precision, Scheme
@@ -23,7 +23,7 @@ from parkf.io.project import PROJECT
 from parkf.params.exchange import import_text_files
 from parkf.params.parameter_set import ParameterSet, load, with_blobs
 from parkf.proof.trigger_client import measure_client, read_back
-from parkf.proof.validation.fitting import validation_files
+from parkf.proof.validation.fitting import fitted_samples, validation_files
 from parkf.simulation.pattern import find_candidates
 
 TRAINED = "2026-run3-like-2-r019"
@@ -65,18 +65,22 @@ def found_in_lhcb(shared: Path, folder: Path) -> Samples:
     return [Files(particles, candidates)]
 
 
+def fit_samples(
+    parameters: ParameterSet, scheme: Scheme, samples: Samples, folder: Path, precision: Precision = "float32"
+) -> Sample:
+    """Fit the candidates of samples, with a set as the trigger reads it where it is the trigger's fit."""
+    used = read_back(parameters, folder / "exported") if scheme == "trigger" else parameters
+    used.save(folder / "set")
+    fit = partial(fit_file, folder / "set", scheme=scheme, precision=precision, trust=True)
+    return fitted_samples(samples, fit)
+
+
 def fitter(samples: Samples, folder: Path) -> Callable[..., dict[str, Any]]:
-    """Make a function that fits the samples and measures the outcome."""
+    """Make a function that fits the samples and measures the outcome, without its bins of momentum."""
 
     def run(parameters: ParameterSet, scheme: Scheme, precision: Precision = "float32") -> dict[str, Any]:
-        used = read_back(parameters, folder / "exported") if scheme == "trigger" else parameters
-        used.save(folder / "set")
-        files = []
-        for number, one in enumerate(samples):
-            fitted = folder / f"fitted-{number}.parquet"
-            fit_file(folder / "set", one.candidates, fitted, scheme=scheme, precision=precision, trust=True)
-            files.append(replace(one, fitted=fitted))
-        return measure_client(load_sample(files))
+        found = measure_client(fit_samples(parameters, scheme, samples, folder, precision))
+        return {name: value for name, value in found.items() if name != "momentum"}
 
     return run
 
